@@ -28,7 +28,7 @@ func TestARunWithoutOptions(t *testing.T) {
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --out c")
 	d = readResult(t, clitest.Read(t, "c/result.json"))
-	if len(d.GetChoice().GetTried()) != 17 || !strings.Contains(said, "agreement    1.00 neighbors") || d.GetConstraints().GetSatisfied() != 60 {
+	if len(d.GetChoice().GetTried()) != 17 || !strings.Contains(said, "held-out     1.00 neighbors") || d.GetConstraints().GetSatisfied() != 60 {
 		t.Errorf("%d ways are in the result:\n%s", len(d.GetChoice().GetTried()), said)
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --scale none --folds 5 --neighbors 7 --out n")

@@ -116,7 +116,7 @@ func TestResultJSONOfTheKMeansFamily(t *testing.T) {
 	if want := (map[string]any{"distortion": "DISTORTION_EUCLIDEAN", "k": 2.0, "columns": 2.0, "metric": "METRIC_DIAGONAL", "scaled": false}); !reflect.DeepEqual(fields.Model, want) {
 		t.Errorf("model %v, want %v", fields.Model, want)
 	}
-	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, the best assignment there is, lower bound 1.25\n") ||
+	if out := succeed(t, "result job-1 --server "+f.address); !strings.Contains(out, "inference    lp, exact, lower bound 1.25\n") ||
 		!strings.Contains(out, "metric       diagonal\n") {
 		t.Errorf("the summary is\n%s", out)
 	}

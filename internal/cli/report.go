@@ -100,7 +100,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	if data.Rows != nil && data.Rows.Recipe != nil {
 		s.LabelColumn = data.Rows.Recipe.Label
 	}
-	r.OfRows(data.Filter, data.IDs().All())
+	r.SetRows(data.Filter, data.IDs().All())
 	return s, nil
 }
 
@@ -158,7 +158,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	r.OfRows(j.Filter, j.IDs().All())
+	r.SetRows(j.Filter, j.IDs().All())
 	s = sceneOf(j, truth)
 	s.Spec = nil // the spec of the origin has names for its tables
 	return s, nil

@@ -145,7 +145,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}
 	again := report.New(o, filter)
-	again.Call(ids.All(), nil)
+	again.SetNames(ids.All(), nil)
 	if again.Result.Origin = origin; f.out == "" {
 		return again, nil
 	}

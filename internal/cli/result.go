@@ -138,8 +138,8 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	r := report.New(o, filter)
-	r.Call(ids.All(), j.ClusterClasses(o.Labels))
-	r.CallEach(j.ClusterClasses)
+	r.SetNames(ids.All(), j.ClusterClasses(o.Labels))
+	r.SetClasses(j.ClusterClasses)
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 

@@ -137,9 +137,9 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
-	r.Call(j.IDs().All(), j.ClusterClasses(o.Labels))
-	r.CallEach(j.ClusterClasses)
-	r.MadeOf(j.Table)
+	r.SetNames(j.IDs().All(), j.ClusterClasses(o.Labels))
+	r.SetClasses(j.ClusterClasses)
+	r.AddRecipe(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)
 		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {

@@ -40,7 +40,7 @@ func singletons(r *Result) (code, message string) {
 	if len(alone) == 0 || len(r.Labels) <= 2*len(r.ClusterSizes) {
 		return "", ""
 	}
-	return "SINGLETON_CLUSTERS", fmt.Sprintf("%s a single point: %s; such a point is far from all others, or constraints outweigh the data; fewer clusters may fit better",
+	return "SINGLETON_CLUSTERS", fmt.Sprintf("%s a single point: %s; check whether it is an outlier, or held apart by constraints; fewer clusters may fit better",
 		map[bool]string{true: "one cluster has", false: text.Plural(len(alone), "cluster") + " have"}[len(alone) == 1], text.First(alone, 10))
 }
 

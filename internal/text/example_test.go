@@ -45,3 +45,8 @@ func ExampleFill() {
 	// After. <nil>
 	// the document has no line <!-- sizes -->, or none <!-- end --> after it
 }
+
+func ExampleGrouped() {
+	fmt.Println(text.Grouped(0), text.Grouped(999), text.Grouped(1000), text.Grouped(-1234567), text.Grouped(-100))
+	// Output: 0 999 1,000 -1,234,567 -100
+}

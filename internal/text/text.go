@@ -165,3 +165,12 @@ func editDistance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Grouped writes a whole number with separators of thousands: 12,345.
+func Grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}

@@ -18,16 +18,16 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// triedText says which way was tried, and on which of the constraints.
+// triedText says which method was tried, and on which fold of the constraints.
 func triedText(t *cleavev1.MethodTried) string {
-	line := "tried " + explain.WayText(t.GetMethod())
+	line := "tried " + explain.MethodName(t.GetMethod())
 	if t.GetFold() > 0 {
 		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
 	}
 	return line
 }
 
-// triedLine also says what it had right.
+// triedLine also says how many held-out constraints the method predicted.
 func triedLine(t *cleavev1.MethodTried) string {
 	line := triedText(t)
 	for _, kind := range []struct {
@@ -41,53 +41,52 @@ func triedLine(t *cleavev1.MethodTried) string {
 	return line
 }
 
-// shownWays is how many ways a summary lists.
-const shownWays = 6
+// shownMethods is how many methods a summary lists.
+const shownMethods = 6
 
-// summarizeChoice writes which way was taken and why, and how well the best ways agree with constraints that they were
-// not shown; the way that would be taken without constraints is always among them.
+// summarizeChoice writes which method was chosen and why, and the held-out accuracy of the best methods. The method that
+// would be chosen without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
 	line("method", "%s", explain.MethodText(c.GetChosen()))
 	if c.GetReason() != "" {
 		line("why", "%s", c.GetReason())
 	}
-	name := "agreement"
-	for _, t := range bestWays(c, shownWays) {
+	name := "held-out"
+	for _, t := range bestMethods(c, shownMethods) {
 		mark := ""
-		if sameWay(t.GetMethod(), c.GetChosen()) {
+		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
 			mark = " (chosen)"
 		}
-		line(name, "%.2f %s%s", t.GetAgreement(), explain.WayText(t.GetMethod()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodName(t.GetMethod()), mark)
 		name = ""
 	}
 }
 
-// bestWays are the ways that agree best, at most so many. The way that is taken, and the one that the others
-// are compared with, are among them, however badly they agree.
-func bestWays(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
-	ways := slices.Clone(c.GetTried())
-	slices.SortStableFunc(ways, func(a, b *cleavev1.MethodScore) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
+// bestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the
+// others are compared with are always among them.
+func bestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
+	methods := slices.Clone(c.GetTried())
+	slices.SortStableFunc(methods, func(a, b *cleavev1.MethodScore) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
 	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.MethodScore) bool {
 		return t.GetMethod().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE && t.GetAdvantage() == 0
 	})
-	for at := len(ways) - 1; at >= 0 && len(ways) > limit; at-- {
-		if t := ways[at]; !sameWay(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
-			ways = slices.Delete(ways, at, at+1)
+	for at := len(methods) - 1; at >= 0 && len(methods) > limit; at-- {
+		if t := methods[at]; !explain.SameMethod(t.GetMethod(), c.GetChosen()) && (base < 0 || t != c.GetTried()[base]) {
+			methods = slices.Delete(methods, at, at+1)
 		}
 	}
-	return ways
+	return methods
 }
 
-func sameWay(a, b *cleavev1.Method) bool {
-	return a.GetSpace() == b.GetSpace() && a.GetConstraintUse() == b.GetConstraintUse()
-}
-
-// drawWays draws how well the ways agree, the best first.
-func (r *Report) drawWays(w io.Writer, title string) error {
+// drawMethods draws the held-out accuracy of the methods, the best first.
+func (r *Report) drawMethods(w io.Writer, title string) error {
 	choice := r.Result.GetChoice()
-	plot := picture.BarsPlot{Title: titled(title, "the ways that were tried"), Subtitle: strings.TrimSuffix(explain.ReasonText(choice.GetReason()), "."), Axis: "agreement with constraints that were held out (0: by chance)"}
-	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.WayText(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: sameWay(t.GetMethod(), choice.GetChosen())})
+	plot := picture.BarsPlot{
+		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
+		Axis: "held-out accuracy (1: all right, 0: chance)",
+	}
+	for _, t := range bestMethods(choice, len(choice.GetTried())) {
+		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
 	}
 	return picture.Bars(w, plot)
 }

@@ -42,7 +42,7 @@ func TestSummaryOfAChoice(t *testing.T) {
 	}
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
 why         it has more right
-agreement   0.95 rows, metric
+held-out    0.95 rows, metric
             0.90 neighbors, hard (chosen)
             0.80 rows, hard
             0.70 rows, soft
@@ -82,13 +82,13 @@ func TestProgressOfTrials(t *testing.T) {
 	}
 }
 
-// ways.svg is drawn if and only if ways were compared.
-func TestPictureOfWays(t *testing.T) {
+// methods.svg is drawn if and only if methods were compared.
+func TestPictureOfMethods(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Choice = exampleChoice()
 	drawn := func() string {
 		for _, f := range New(&client.Outcome{Result: result}, nil).Files(Scene{Title: "iris"}, func(string, ...any) {}) {
-			if f.Name == waysFile {
+			if f.Name == methodsFile {
 				var text strings.Builder
 				if err := f.Write(&text); err != nil {
 					t.Error(err)
@@ -103,6 +103,6 @@ func TestPictureOfWays(t *testing.T) {
 	}
 	result.Choice.Tried = nil
 	if text := drawn(); text != "" {
-		t.Error("ways are drawn though none were compared")
+		t.Error("methods are drawn though none were compared")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// ReadFolder reads the report of a run from the folder that it wrote.
+// ReadFolder reads the report of a run back from its output folder.
 func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
 	r, err := ReadLabels(folder, result)
 	if err != nil {
@@ -35,7 +35,7 @@ func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
 	return r, nil
 }
 
-// lacksModel tells whether a folder has not all of the model.
+// lacksModel reports whether a part of the model is missing from a folder.
 func (r *Report) lacksModel(folder string) bool {
 	if r.Result.GetModel().GetLandmarks() != nil && (missing(folder, landmarksFile) || missing(folder, projectionFile)) {
 		return true
@@ -43,13 +43,13 @@ func (r *Report) lacksModel(folder string) bool {
 	return !byClassifier(r.Result) && missing(folder, centroidsFile)
 }
 
-// missing tells whether a folder has no such file: some are left out because they would be too large.
+// missing reports whether a folder does not have a file; some are left out because they would be too large.
 func missing(folder, name string) bool {
 	_, err := os.Stat(filepath.Join(folder, name))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// ReadLabels reads what labels.csv says about rows: their labels and scores, what they are called, and which were left out.
+// ReadLabels reads labels.csv: the labels, scores and ids of the rows, and which rows were left out.
 func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
 	path := filepath.Join(folder, LabelsFile)
 	rows, err := format.LoadLabelRows(path)
@@ -75,31 +75,20 @@ func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
 	}
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
-			Runs: int(head.GetRuns()), Distance: of(kept, rows.Distance), Margin: of(kept, rows.Margin), Confidence: of(kept, rows.Confidence),
+			Runs: int(head.GetRuns()), Distance: pick(rows.Distance, kept), Margin: pick(rows.Margin, kept), Confidence: pick(rows.Confidence, kept),
 		}
 	}
 	return r, nil
 }
 
-// ReadClasses returns the classes of the clusters of a run, "" for a cluster without one, or nil if labels.csv of its folder has
-// none or cannot be read: new rows are labeled without it too.
+// ReadClasses returns the classes of the clusters of a run, "" for a cluster without one. It returns nil if labels.csv has
+// none or cannot be read, because new rows can be labeled without it.
 func ReadClasses(folder string) []string {
 	rows, err := format.LoadLabelRows(filepath.Join(folder, LabelsFile))
 	if err != nil {
 		return nil
 	}
 	return rows.Classes
-}
-
-// of are the values of some rows; nil where there are none.
-func of(rows []int32, values []float64) (some []float64) {
-	if values == nil {
-		return nil
-	}
-	for _, row := range rows {
-		some = append(some, values[row])
-	}
-	return some
 }
 
 // readEmbedding reads embedding.csv, whose first column numbers the rows.

@@ -13,12 +13,12 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// kText says which number of clusters is run.
+// kText describes the number of clusters that is being run.
 func kText(k *cleavev1.KStarted) string {
 	return fmt.Sprintf("k = %d of %d..%d", k.GetK(), k.GetMin(), k.GetMax())
 }
 
-// ClustersText is how many clusters a job asks for.
+// ClustersText returns how many clusters a job asks for: "3", or "2..6".
 func ClustersText(spec *cleavev1.JobSpec) string {
 	if r := spec.GetKRange(); r != nil {
 		return fmt.Sprintf("%d..%d", r.GetMin(), r.GetMax())
@@ -32,7 +32,7 @@ type kColumn struct {
 	of   func(*cleavev1.KScore) *float64
 }
 
-// kColumns are the scores that there are, for a table and a plot.
+// kColumns returns the scores that at least one number of clusters has.
 func kColumns(h *cleavev1.KSelection) []kColumn {
 	var known []kColumn
 	for _, c := range []kColumn{
@@ -52,17 +52,17 @@ func kColumns(h *cleavev1.KSelection) []kColumn {
 	return known
 }
 
-// sureText says how sure a proposal is: "likely", "unsure: 2, 3 or 4".
-func sureText(h *cleavev1.KSelection) string {
-	sure := wire.EnumWord(h.GetConfidence())
+// confidenceOfK describes the confidence in a proposal: "likely", "unsure: 2, 3 or 4".
+func confidenceOfK(h *cleavev1.KSelection) string {
+	confidence := wire.EnumWord(h.GetConfidence())
 	if h.GetConfidence() != cleavev1.Confidence_CONFIDENCE_UNSURE || len(h.GetPlausible()) < 2 {
-		return sure
+		return confidence
 	}
 	var ks []string
 	for _, k := range h.GetPlausible() {
 		ks = append(ks, fmt.Sprint(k))
 	}
-	return sure + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
+	return confidence + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
 }
 
 // summarizeHowMany writes the scores of every k, in 60 columns, and what is proposed.
@@ -93,7 +93,7 @@ func summarizeHowMany(w io.Writer, h *cleavev1.KSelection) error {
 			return "-"
 		}, wire.EnumWord(s.GetSpace()))
 	}
-	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), sureText(h), h.GetReason())
+	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), confidenceOfK(h), h.GetReason())
 	_, err := io.WriteString(w, text.String())
 	return err
 }
@@ -102,7 +102,7 @@ func summarizeHowMany(w io.Writer, h *cleavev1.KSelection) error {
 func (r *Report) drawHowMany(w io.Writer, title string) error {
 	h := r.Result.GetKSelection()
 	plot := picture.CurvesPlot{
-		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), sureText(h)),
+		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), confidenceOfK(h)),
 		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
 	}
 	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
@@ -113,7 +113,7 @@ func (r *Report) drawHowMany(w io.Writer, title string) error {
 	return picture.Curves(w, plot)
 }
 
-// kCurves are the curves of a score. Silhouettes in different spaces cannot be compared: each space has a curve.
+// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a curve.
 func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
 	for _, s := range h.GetScores() {
 		v, name := c.of(s), kNames[c.name]
@@ -132,27 +132,19 @@ func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
 	return curves
 }
 
-// kNames say what the scores are, in a legend.
+// kNames explains the scores in a legend.
 var kNames = map[string]string{
-	"held-out":   "agreement with held-out constraints",
+	"held-out":   "held-out accuracy",
 	"stability":  "stability: the worst cluster, from a part of the data",
 	"silhouette": "silhouette",
 	"modularity": "modularity",
 	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }
 
-// CallEach gives the clusters of every k of a range their classes, by its labels.
-func (r *Report) CallEach(classes func(labels []int32) []string) { r.classesFor = classes }
+// SetClasses sets the function that names the clusters of every k of a range by its labels.
+func (r *Report) SetClasses(classes func(labels []int32) []string) { r.classesFor = classes }
 
-// classesOf are the classes of the clusters of other labels than those that are proposed; nil: none has one.
-func (r *Report) classesOf(labels []int32) []string {
-	if r.classesFor == nil {
-		return nil
-	}
-	return r.classesFor(labels)
-}
-
-// kLabelFiles are the labels for the numbers of clusters that are not proposed.
+// kLabelFiles returns the labels for the numbers of clusters that are not proposed.
 func (r *Report) kLabelFiles() (files []File) {
 	for _, s := range r.Result.GetKSelection().GetScores() {
 		labels, fetched := r.KLabels[int(s.GetK())]
@@ -160,20 +152,24 @@ func (r *Report) kLabelFiles() (files []File) {
 			continue
 		}
 		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
-			return format.WriteLabelRows(w, format.LabelRows{IDs: r.ids, Labels: r.filter.Restore(labels), Classes: r.classesOf(labels)})
+			rows := format.LabelRows{IDs: r.ids, Labels: r.filter.Restore(labels)}
+			if r.classesFor != nil {
+				rows.Classes = r.classesFor(labels)
+			}
+			return format.WriteLabelRows(w, rows)
 		}})
 	}
 	return files
 }
 
-// howMany shows how the number of clusters was found, nil if it was given.
+// howMany shows how the number of clusters was found. It returns nil if it was given.
 func (b *pageBuilder) howMany() *page.Section {
 	h := b.Result.GetKSelection()
 	if h == nil {
 		return nil
 	}
 	scores := h.GetScores()
-	s := &page.Section{Text: []string{fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), sureText(h), strings.TrimSuffix(h.GetReason(), "."))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), "."))}}
 	if len(scores) == 0 {
 		return s
 	}

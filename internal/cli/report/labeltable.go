@@ -10,13 +10,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Labels is how the labels are written besides labels.csv.
+// Labels says how the labels are written besides labels.csv.
 type Labels struct {
-	Format string                                     // of format.TableFormats
-	Join   func(yield func(*table.Table) error) error // calls yield with the rows of the data file, to be written with their labels, some at a time; nil: labels alone
+	Format string // one of format.TableFormats
+	// Join calls yield with the rows of the data file, some at a time, to be written with their labels; nil writes the labels
+	// alone.
+	Join func(yield func(*table.Table) error) error
 }
 
-// name is that of the file in an output folder.
+// name returns the name of the file in an output folder.
 func (l Labels) name() string {
 	if l.Join != nil {
 		return "joined." + l.Format
@@ -24,7 +26,7 @@ func (l Labels) name() string {
 	return "labels." + l.Format
 }
 
-// LabelFiles is what --labels-format and --join add to the files of an output folder.
+// LabelFiles returns what --labels-format and --join add to an output folder.
 func (r *Report) LabelFiles(l Labels) []File {
 	if l.Join == nil && l.Format == "csv" {
 		return nil // there is labels.csv anyway
@@ -54,12 +56,12 @@ type joiner struct {
 	labels format.LabelRows
 	at     int // the next row
 
-	writer  format.TableWriter // nil: there were no rows yet
+	writer  format.TableWriter // nil before the first rows
 	waiting []*table.Table
-	bytes   int64 // that wait
+	bytes   int64 // of the waiting tables
 }
 
-// joinedBytes is how much is written together: in Parquet each portion has an entry in a directory.
+// joinedBytes is how much is written at a time: in Parquet each portion has an entry in a directory.
 const joinedBytes = 8 << 20
 
 func (j *joiner) add(t *table.Table) error {
@@ -109,7 +111,7 @@ func (j *joiner) mismatch(rows int) error {
 	return fault.Invalid("SIZE_MISMATCH", "the table has %s, the job clustered %d", text.Plural(rows, "row"), len(j.labels.Labels))
 }
 
-// joined are columns with more of them. What is called like one that was there before is called cleave_ and so.
+// joined appends columns; one whose name is taken gets the prefix cleave_.
 func joined(columns, more []table.Column) []table.Column {
 	all := slices.Clone(columns)
 	for _, c := range more {
@@ -121,7 +123,7 @@ func joined(columns, more []table.Column) []table.Column {
 	return all
 }
 
-// labelRows are the rows of labels.csv: those of the data file, also where some of them were not clustered.
+// labelRows returns the rows of labels.csv: all rows of the data file, including those that were not clustered.
 func (r *Report) labelRows() format.LabelRows {
 	rows := format.LabelRows{IDs: r.ids, Labels: r.FileLabels(), Classes: r.classes}
 	if s := r.Rows; s != nil {
@@ -130,5 +132,5 @@ func (r *Report) labelRows() format.LabelRows {
 	return rows
 }
 
-// FileLabels are the labels of the rows of the data file; those that were not clustered have -1.
+// FileLabels returns the labels of all rows of the data file, -1 for those that were not clustered.
 func (r *Report) FileLabels() []int32 { return r.filter.Restore(r.Labels) }

@@ -16,12 +16,15 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// modelFiles are centroids.csv, with a row for each cluster, metric.csv: one row of weights for a diagonal
-// metric, the rows of the matrix for a full one, and units.csv: a row of what is subtracted from columns that are scaled,
-// and a row of what they are divided by. All have the columns of the data, and its header if there is one. Where landmarks
-// make features of points, landmarks.csv has them, projection.csv the matrix that does, and centroids.csv means of features.
-// Where a classifier predicted the groups of rows, landmarks.csv has the known rows that it was fitted to, projection.csv their
-// coefficients, a column for each cluster, and centroids.csv the means of the columns, which are not a part of the model.
+// modelFiles returns the files of the model. They have the columns of the data, and its header if there is one:
+//   - centroids.csv has a row for each cluster.
+//   - metric.csv has one row of weights for a diagonal metric, or the rows of the matrix for a full one.
+//   - units.csv has a row of what is subtracted from scaled columns, and a row of what they are divided by.
+//   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then centroids.csv
+//     has means of features.
+//
+// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a column for
+// each cluster; centroids.csv has the means of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -59,7 +62,7 @@ func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []Fi
 	return files
 }
 
-// textBytes is about the size of numbers as text: most have 17 digits, a sign, a point and a comma.
+// textBytes estimates the size of numbers as text: most have 17 digits, a sign, a point and a comma.
 func textBytes(values []float64) uint64 {
 	bytes := uint64(0)
 	for _, v := range values {
@@ -72,8 +75,8 @@ func textBytes(values []float64) uint64 {
 	return bytes
 }
 
-// centroids are those of the model if they can be drawn among the points, else nil. All distortions but the
-// squared Euclidean one transform the points first, as landmarks do, and their centroids are elsewhere.
+// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but the
+// squared Euclidean one transform the points first, as landmarks do.
 func (r *Report) centroids() *dataset.Points {
 	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean || r.Model.Landmarks != nil {
 		return nil
@@ -81,7 +84,7 @@ func (r *Report) centroids() *dataset.Points {
 	return &dataset.Points{N: r.Model.K, D: r.Model.D, Values: r.Model.Centroids}
 }
 
-// LoadModel reads the model that a result describes from the same folder, and the names of its columns.
+// LoadModel reads the model that a result describes from its folder, and returns the names of its columns.
 func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
 	head := result.GetModel()
 	var names []string
@@ -116,7 +119,7 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	return m, header, err
 }
 
-// loadLandmarks reads the landmarks and their projection to features, and the names of the columns.
+// loadLandmarks reads the landmarks and their projection to features, and returns the names of the columns.
 func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names []string) (*clustering.Landmarks, []string, error) {
 	path := filepath.Join(folder, landmarksFile)
 	points, header, err := format.LoadPointsOf(path, names)
@@ -159,7 +162,7 @@ func loadUnits(path string, columns int, names []string) (*dataset.Units, error)
 	return units, nil
 }
 
-// loadMetric reads a metric of a form; the identity has no file.
+// loadMetric reads a metric; the identity has no file.
 func loadMetric(path string, form cleavev1.Metric, columns int, names []string) (*metric.Metric, error) {
 	if form == cleavev1.Metric_METRIC_IDENTITY {
 		return metric.NewIdentity(columns), nil

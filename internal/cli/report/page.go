@@ -7,13 +7,34 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/render/page"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // PageFile is the report for people, in one file.
 const PageFile = "report.html"
 
-// pageBuilder makes a page of a report. What several sections need is found once.
+// Scene has what pictures and the page show besides the outcome.
+type Scene struct {
+	Data        dataset.Dataset // nil if the data are not at hand; then the clusters are not drawn
+	Header      []string        // the names of its columns
+	Constraints []constraint.Constraint
+	Truth       *jobflags.Truth
+	Title       string
+	// Sample lists the points that Data and Table have a row for if the data are too large; nil means all. The other
+	// fields are about all points.
+	Sample []int32
+
+	// What only report.html shows.
+
+	Spec        *cleavev1.JobSpec // nil means the one of the origin, if there is one
+	Table       *table.Table      // the data file as it was given; nil if the data have columns of numbers, or none
+	LabelColumn string            // the column of the table with the known classes; "" for none
+}
+
+// pageBuilder makes a page of a report. It computes once what several sections need.
 type pageBuilder struct {
 	*Report
 	whole   *Report      // on all points, if this is on a sample of them
@@ -21,24 +42,38 @@ type pageBuilder struct {
 	scene   Scene
 	k       int
 	pairs   []constraint.Pair
-	columns []column // what rows are described by; none: nothing is known
-	space   *space   // nil: rows cannot be compared
+	columns []column // what rows are described by; none if nothing is known
+	space   *space   // nil if rows cannot be compared
 }
 
 // WritePage writes report.html.
 func (r *Report) WritePage(w io.Writer, s Scene) error {
-	b, err := r.newPageBuilder(s)
+	b, clusters, err := r.layOut(s)
+	if err != nil {
+		return err
+	}
+	return b.write(w, clusters)
+}
+
+// layOut prepares the page and its map of the clusters, which is nil if there are no labels or no data.
+func (r *Report) layOut(s Scene) (b *pageBuilder, clusters *page.Chart, err error) {
+	if b, err = r.newPageBuilder(s); err != nil {
+		return nil, nil, err
+	}
+	clusters, err = b.rows.clusterMap()
+	return b, clusters, err
+}
+
+func (b *pageBuilder) write(w io.Writer, clusters *page.Chart) error {
+	course, err := b.course()
 	if err != nil {
 		return err
 	}
 	p := &page.Page{
 		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(), Asked: b.asked(),
-		Reading: b.reading(),
-		Sizes:   b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Suspects: b.suspects(), Constraints: b.constraints(), Truth: b.truth(), Ways: b.ways(),
-		Course: b.course(), Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
-	}
-	if p.Map, err = b.rows.clusterMap(); err != nil {
-		return err
+		Reading: b.reading(), Map: clusters,
+		Sizes: b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Suspects: b.suspects(), Constraints: b.constraints(), Truth: b.truth(), Methods: b.methods(),
+		Course: course, Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
 	}
 	b.rows.describe(p)
 	return page.Write(w, p)
@@ -70,7 +105,7 @@ func (b *pageBuilder) title() string {
 	return "A clustering"
 }
 
-// fileRow is the row of the data file that a point comes from.
+// fileRow returns the row of the data file that a point comes from.
 func (b *pageBuilder) fileRow(point int32) int {
 	if b.filter != nil {
 		return int(b.filter.Kept[point])
@@ -78,10 +113,10 @@ func (b *pageBuilder) fileRow(point int32) int {
 	return int(point)
 }
 
-// maxName is how long an id may be on the page.
+// maxName limits the length of an id on the page.
 const maxName = 120
 
-// name is what a point goes by: its id, or the number of its row.
+// name returns the id of a point, or the number of its row.
 func (b *pageBuilder) name(point int32) string {
 	row := b.fileRow(point)
 	if row < len(b.ids) {
@@ -93,7 +128,7 @@ func (b *pageBuilder) name(point int32) string {
 	return strconv.Itoa(row)
 }
 
-// inSentence is a point within a sentence.
+// inSentence names a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
 	if len(b.ids) > 0 {
 		return page.Isolated(b.name(point))
@@ -101,7 +136,7 @@ func (b *pageBuilder) inSentence(point int32) string {
 	return b.noun() + " " + b.name(point)
 }
 
-// noun is what was clustered.
+// noun returns what was clustered: rows or vertices, in the singular.
 func (b *pageBuilder) noun() string {
 	if _, graph := b.scene.Data.(*dataset.Graph); graph {
 		return "vertex"
@@ -109,7 +144,7 @@ func (b *pageBuilder) noun() string {
 	return "row"
 }
 
-// counted is a number of rows, or of vertices.
+// counted writes a number of rows or vertices.
 func (b *pageBuilder) counted(n int) string {
 	switch noun := b.noun(); {
 	case n == 1:
@@ -121,7 +156,7 @@ func (b *pageBuilder) counted(n int) string {
 	}
 }
 
-// idHeading is the heading of a column of names.
+// idHeading returns the heading of a column of names.
 func (b *pageBuilder) idHeading() string {
 	if len(b.ids) > 0 {
 		return "id"
@@ -129,15 +164,7 @@ func (b *pageBuilder) idHeading() string {
 	return b.noun()
 }
 
-// class is the true class of a point, "" where there is none.
-func (b *pageBuilder) class(point int32) string {
-	if b.scene.Truth == nil {
-		return ""
-	}
-	return className(b.scene.Truth, int(point))
-}
-
-// className is the name of a point's true class.
+// className returns the name of a point's true class.
 func className(t *jobflags.Truth, point int) string {
 	if label := t.Labels[point]; label >= 0 && label < int64(len(t.Classes)) {
 		return t.Classes[label]

@@ -74,13 +74,13 @@ func TestPageOfPoints(t *testing.T) {
 		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "people.csv", Sha256: "feed"}},
 	}
 	page := pageOf(t, r, s)
-	if got, want := strings.Join(sections(page), " "), "notices asked clusters sizes profiles rows separation constraints truth ways objective plan repeat"; got != want {
+	if got, want := strings.Join(sections(page), " "), "notices asked clusters sizes profiles rows separation constraints truth methods objective plan repeat"; got != want {
 		t.Errorf("the sections are %s, want %s", got, want)
 	}
 	for _, want := range []string{
-		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each.", "1 of 2 constraints hold.", "The clusters are far apart",
+		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each.", "1 of 2 constraints are satisfied.", "The clusters are far apart",
 		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data &#39;it&#39;\\&#39;&#39;s people.csv&#39;", "# in /home/me", "SHA-256 of people.csv", "feed", "v9", "abc123", ">42<",
-		"1 of 2 constraints do not hold", "neighbors, hard (taken)",
+		"1 of 2 constraints are violated", "neighbors, hard (chosen)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -112,7 +112,7 @@ func TestPageOfATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Call(ids, []string{"warm"})
+	r.SetNames(ids, []string{"warm"})
 	page := pageOf(t, r, Scene{Data: points, Table: table, Title: "t"})
 	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
 		if !strings.Contains(page, want) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// answer is what was found, in a few sentences.
+// answer describes what was found in a few sentences.
 func (b *pageBuilder) answer() string {
 	r := b.Result
 	if len(b.Labels) == 0 {
@@ -21,10 +21,10 @@ func (b *pageBuilder) answer() string {
 	}
 	sentences := []string{b.sizeSentence()}
 	if h := r.GetKSelection(); h != nil && b.spec().GetKRange() != nil {
-		sentences = append(sentences, fmt.Sprintf("That many are proposed of %s (%s).", b.askedClusters(), sureText(h)))
+		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), confidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s of %s constraints hold.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
+		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
 	}
 	if e := r.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
@@ -34,9 +34,9 @@ func (b *pageBuilder) answer() string {
 	}
 	switch r.GetStopReason() {
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
-		sentences = append(sentences, "The time limit ended the run; these are the labels that it had.")
+		sentences = append(sentences, "The time limit ended the run; these are its labels so far.")
 	case cleavev1.StopReason_STOP_REASON_CANCELLED:
-		sentences = append(sentences, "The run was cancelled; these are the labels that it had.")
+		sentences = append(sentences, "The run was canceled; these are its labels so far.")
 	}
 	return strings.Join(sentences, " ")
 }
@@ -51,7 +51,7 @@ func (b *pageBuilder) sizeSentence() string {
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
 	how := "fall"
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
-		how = "compared by " + b.spaceWords(c.GetSpace()) + ", fall"
+		how = "compared by " + b.comparedBy(c.GetSpace()) + ", fall"
 	}
 	const listed = 6
 	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
@@ -73,25 +73,10 @@ func comma(how string) string {
 	return " " + how
 }
 
-func (b *pageBuilder) spaceWords(s cleavev1.Space) string {
-	switch s {
-	case cleavev1.Space_SPACE_ROWS:
-		if _, matrix := b.scene.Data.(*dataset.Kernel); matrix || explain.OfKernelMatrix(b.Result) {
-			return "the leading components of the kernel matrix"
-		}
-		return "their columns as they are"
-	case cleavev1.Space_SPACE_STANDARDIZED:
-		return "columns of equal variance"
-	case cleavev1.Space_SPACE_NEIGHBORS:
-		return "their nearest neighbors"
-	case cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS:
-		return "their nearest neighbors, in columns of equal variance"
-	case cleavev1.Space_SPACE_GRAPH:
-		return "eigenvectors of the graph"
-	case cleavev1.Space_SPACE_LEVELS:
-		return "the edges of the graph"
-	}
-	return wire.EnumWord(s)
+// comparedBy says what the chosen method compared rows by.
+func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
+	_, matrix := b.scene.Data.(*dataset.Kernel)
+	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Result))
 }
 
 // separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
@@ -107,7 +92,7 @@ func separationWords(mean float64) string {
 	return "are hardly separated"
 }
 
-// meanSilhouette is the mean over all rows that have one.
+// meanSilhouette returns the mean over all rows that have a silhouette.
 func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
 	if b.space == nil || len(b.space.silhouettes) == 0 || b.k < 2 {
 		return 0, false
@@ -118,11 +103,11 @@ func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
 	return mean, true
 }
 
-// figures are the numbers that matter most.
+// figures returns the numbers that matter most.
 func (b *pageBuilder) figures() []page.Fact {
 	facts := []page.Fact{{Name: "clusters", Value: page.Count(b.k)}, {Name: b.plural(), Value: page.Count(len(b.Labels))}}
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		facts = append(facts, page.Fact{Name: "constraints that hold", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
+		facts = append(facts, page.Fact{Name: "constraints satisfied", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
 	}
 	if e := b.Result.GetEvaluation(); e != nil {
 		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
@@ -139,10 +124,10 @@ func (b *pageBuilder) figures() []page.Fact {
 	return facts
 }
 
-// maxClass is how long the class of a cluster may be on the page.
+// maxClass limits the length of a class on the page.
 const maxClass = 40
 
-// clusterClass is the class of a cluster, "" if it has none.
+// clusterClass returns the class of a cluster, "" if it has none.
 func (b *pageBuilder) clusterClass(cluster int) string {
 	if cluster >= len(b.classes) {
 		return ""
@@ -150,12 +135,12 @@ func (b *pageBuilder) clusterClass(cluster int) string {
 	return page.Short(b.classes[cluster], maxClass)
 }
 
-// ofCluster is a cell that names a cluster.
+// ofCluster returns a cell that names a cluster.
 func (b *pageBuilder) ofCluster(cluster int) page.Cell {
 	return page.OfCluster(cluster, b.clusterClass(cluster))
 }
 
-// clusterWords is a cluster within a sentence.
+// clusterWords names a cluster within a sentence.
 func (b *pageBuilder) clusterWords(cluster int) string {
 	if class := b.clusterClass(cluster); class != "" {
 		return fmt.Sprintf("cluster %d (%s)", cluster, page.Isolated(class))
@@ -163,7 +148,7 @@ func (b *pageBuilder) clusterWords(cluster int) string {
 	return fmt.Sprintf("cluster %d", cluster)
 }
 
-// sizeWords are the sizes of the clusters that are not empty, with their classes, the largest first.
+// sizeWords lists the sizes of the clusters that are not empty, with their classes, the largest first.
 func (b *pageBuilder) sizeWords() (words []string) {
 	sizes := b.sizesOf()
 	order := make([]int, 0, b.k)
@@ -183,23 +168,14 @@ func (b *pageBuilder) sizeWords() (words []string) {
 	return words
 }
 
-// notices are what there is to say about the answer.
+// notices returns the warnings about the answer.
 func (b *pageBuilder) notices() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
-	return sentences(answer)
+	return explain.Sentences(answer)
 }
 
-// reading is how the table was read.
+// reading says how the table was read.
 func (b *pageBuilder) reading() []string {
 	_, table := wire.SplitNotices(b.Result.GetWarnings())
-	return sentences(table)
-}
-
-func sentences(notices []*cleavev1.Notice) (list []string) {
-	for _, notice := range notices {
-		if says := notice.GetMessage(); says != "" {
-			list = append(list, upperFirst(strings.TrimSuffix(says, ".")+"."))
-		}
-	}
-	return list
+	return explain.Sentences(table)
 }

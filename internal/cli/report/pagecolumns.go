@@ -9,7 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
-	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -129,16 +128,6 @@ const maxMeanValues = 5e7
 // byDirection tells whether sparse rows were compared by their directions, as auto does.
 func (r *Report) byDirection(spec *cleavev1.JobSpec) bool {
 	return r.Result.GetChoice() != nil || r.Model != nil && r.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
-}
-
-// projectSparse gives sparse rows their places in the plane, and says what these are.
-func (r *Report) projectSparse(points *dataset.SparsePoints, spec *cleavev1.JobSpec) (xy [][2]float64, axes [2]string, words string) {
-	words = "the two directions in which they differ most (principal components)"
-	if r.byDirection(spec) {
-		points, words = profile.Directions(points), words+", all of length 1"
-	}
-	xy, axes = picture.ProjectSparse(points)
-	return xy, axes, words
 }
 
 // amongSparse compares sparse rows as the run did, nil if there are too many columns.

@@ -15,10 +15,10 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 		r.Rows.Confidence[i] = 1
 	}
 	r.Rows.Confidence[7], r.Rows.Confidence[8], r.Rows.Confidence[9] = 0.4, 0.6, 0.8
-	r.Call(nil, []string{"good <b>", ""})
+	r.SetNames(nil, []string{"good <b>", ""})
 	page := pageOf(t, r, Scene{Data: points})
 	for _, want := range []string{
-		"compared with 4 other runs", "3 of 40 rows are not put alike by all", "Rows that are least sure", "<title>row 7, cluster 1, confidence 0.40</title>",
+		"compared with 4 other runs", "the runs disagree about 3 of 40 rows", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>",
 		"<title>row 8, cluster 0 (\u2068good &lt;b&gt;\u2069), confidence 0.60</title>", " fade3\"", " fade2\"", " fade1\"", "confidence 0.5\u20130.8",
 		`Cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `0 <bdi class="class">good &lt;b&gt;</bdi></th>`,
 		">0 \u2068good &lt;b&gt;\u2069</text>", "<dt>mean confidence</dt><dd>0.97</dd>",
@@ -31,7 +31,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 		r.Rows.Confidence[i] = 1
 	}
 	page = pageOf(t, r, Scene{Data: points})
-	if !strings.Contains(page, "All of them put every row where the answer does.") || strings.Contains(page, "least sure") || strings.Contains(page, " fade") {
+	if !strings.Contains(page, "All of them put every row into the same cluster.") || strings.Contains(page, "least confidence") || strings.Contains(page, " fade") {
 		t.Error("rows that all runs agree on are shown as unsure")
 	}
 	r.Rows.Confidence = nil
@@ -51,7 +51,7 @@ func TestPageOfASample(t *testing.T) {
 		few.Values = append(few.Values, points.Row(int(4*i+i%2))...)
 	}
 	page := pageOf(t, r, Scene{Data: &few, Sample: sample})
-	for _, want := range []string{"<title>row 37, cluster 1, confidence 0.00</title>", "40 of 40 rows are not put alike by all", "Chosen from a sample of 10 rows."} {
+	for _, want := range []string{"<title>row 37, cluster 1, confidence 0.00</title>", "the runs disagree about 40 of 40 rows", "Chosen from a sample of 10 rows."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}

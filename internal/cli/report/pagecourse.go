@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -41,12 +43,12 @@ func (b *pageBuilder) sizes() *page.Table {
 	return t
 }
 
-// clusterSilhouettes are the silhouettes of each cluster, the largest first.
-func (b *pageBuilder) clusterSilhouettes() (clusters []page.ClusterSilhouette, known bool) {
+// clusterSilhouettes returns the silhouettes of each cluster, the largest first.
+func (b *pageBuilder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
 	if _, known = b.meanSilhouette(); !known {
 		return nil, false
 	}
-	clusters = make([]page.ClusterSilhouette, b.k)
+	clusters = make([]picture.ClusterSilhouette, b.k)
 	for at, i := range b.space.rows {
 		c := &clusters[b.Labels[i]]
 		c.Values = append(c.Values, b.space.silhouettes[at])
@@ -54,12 +56,7 @@ func (b *pageBuilder) clusterSilhouettes() (clusters []page.ClusterSilhouette, k
 	for cluster := range clusters {
 		c := &clusters[cluster]
 		c.Cluster, c.Class = cluster, b.clusterClass(cluster)
-		slices.SortFunc(c.Values, func(x, y float64) int {
-			if x > y {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(c.Values, func(x, y float64) int { return cmp.Compare(y, x) })
 		for _, v := range c.Values {
 			c.Mean += v / float64(len(c.Values))
 		}
@@ -68,7 +65,7 @@ func (b *pageBuilder) clusterSilhouettes() (clusters []page.ClusterSilhouette, k
 }
 
 // silhouette shows how well clusters are separated.
-func (b *pageBuilder) silhouette() *page.Silhouette {
+func (b *pageBuilder) silhouette() *page.Chart {
 	clusters, known := b.clusterSilhouettes()
 	if !known {
 		return nil
@@ -80,72 +77,101 @@ func (b *pageBuilder) silhouette() *page.Silhouette {
 			below++
 		}
 	}
-	s := &page.Silhouette{Mean: mean, Clusters: slices.DeleteFunc(slices.Clone(clusters), func(c page.ClusterSilhouette) bool { return len(c.Values) == 0 })}
+	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
+	s := &page.Chart{}
 	s.Text = fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
 		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
 	if len(b.space.rows) < len(b.whole.Labels) {
 		s.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
 	}
+	s.Figure = picture.SilhouettePlot{Label: s.Text, Mean: mean, Clusters: clusters}.Figure()
 	s.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
-	for _, c := range s.Clusters {
+	for _, c := range clusters {
 		s.Table.Rows = append(s.Table.Rows, []page.Cell{b.ofCluster(c.Cluster), page.Text(page.Fixed(c.Mean, 2)), page.Text(page.Fixed(c.Values[len(c.Values)-1], 2)), page.Text(page.Fixed(c.Values[0], 2))})
 	}
 	return s
 }
 
-// maxCourse is how many steps of a run are drawn, and maxCourseRows how many are listed.
 const (
-	maxCourse     = 2000
-	maxCourseRows = 200
+	maxSolverSteps = 2000 // of an eigensolver that a result keeps
+	maxCourseRows  = 200  // iterations that a table lists
 )
 
-// course shows the objective, or the residuals of an eigensolver where there are no iterations.
-func (b *pageBuilder) course() *page.Course {
-	history := b.Result.GetHistory()
-	if len(history) == 0 {
-		return b.residuals()
+// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of 0
+// has no logarithm and leaves a gap. It reports whether either was recorded.
+func (r *Report) objectivePlot(title string) (plot picture.ObjectivePlot, recorded bool) {
+	for _, entry := range r.Result.GetHistory() {
+		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
+		plot.Values = append(plot.Values, entry.GetObjective())
+		plot.Moved = append(plot.Moved, int(entry.GetMoved()))
 	}
-	c := &page.Course{Name: "objective", Step: "iteration"}
-	last := history[len(history)-1]
+	if len(plot.Values) > 0 {
+		plot.Name, plot.Title = "objective ("+r.Result.GetObjectiveName()+")", titled(title, "the objective during the run")
+		for _, shift := range r.Result.GetShifts() {
+			plot.Shifts = append(plot.Shifts, int(shift.GetIteration()))
+		}
+		return plot, true
+	}
+	plot.Name, plot.Step, plot.Title = "log10 of the largest residual", "step", titled(title, "how the eigenvectors converged")
+	for _, step := range r.SolverSteps {
+		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
+		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
+	}
+	return plot, len(plot.Values) > 0
+}
+
+// course shows the objective, or the residuals of an eigensolver where there are no iterations.
+func (b *pageBuilder) course() (*page.Chart, error) {
+	plot, recorded := b.objectivePlot("")
+	if !recorded {
+		return nil, nil
+	}
+	c := &page.Chart{}
+	if history := b.Result.GetHistory(); len(history) > 0 {
+		b.describeCourse(c, history)
+	} else {
+		c.Text = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+	}
+	if len(plot.Values) < 2 {
+		return c, nil
+	}
+	plot.Label = c.Text
+	var err error
+	c.Figure, err = plot.Figure()
+	return c, err
+}
+
+// describeCourse adds the text and the table of the iterations.
+func (b *pageBuilder) describeCourse(c *page.Chart, history []*cleavev1.Iteration) {
 	c.Text = fmt.Sprintf("The objective (%s) is %s after %s; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), text.Plural(int(b.Result.GetIterations()), "iteration"), stopWords(b.Result.GetStopReason()))
-	if first := history[0]; first != last {
-		c.Text += fmt.Sprintf(" It began at %s.", page.Number(first.GetObjective()))
+	if len(history) > 1 {
+		c.Text += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
 	}
 	if n := b.spec().GetRestarts(); n > 1 {
-		c.Text += fmt.Sprintf(" Shown is the best of %d starts.", n)
+		c.Text += fmt.Sprintf(" The chart shows the best of %d starts.", n)
 	}
-	for _, entry := range evenly(history, maxCourse) {
-		c.Steps = append(c.Steps, int(entry.GetIteration()))
-		c.Values = append(c.Values, entry.GetObjective())
-	}
-	for _, shift := range b.Result.GetShifts() {
-		c.Shifts = append(c.Shifts, int(shift.GetIteration()))
-	}
-	if len(c.Shifts) > 0 {
+	if len(b.Result.GetShifts()) > 0 {
 		c.Text += " Dashed lines are shifts of the diagonal."
+	}
+	if len(history) == 1 {
+		return
 	}
 	c.Table = &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
 	for _, entry := range evenly(history, maxCourseRows) {
 		c.Table.Rows = append(c.Table.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
 	}
-	if len(history) == 1 {
-		c.Table = nil
-	}
-	return c
 }
 
-// residuals are the progress of an eigensolver.
-func (b *pageBuilder) residuals() *page.Course {
-	if len(b.SolverSteps) == 0 {
-		return nil
+// evenly returns at most limit elements of a list, evenly spaced.
+func evenly[T any](list []T, limit int) []T {
+	if len(list) <= limit {
+		return list
 	}
-	c := &page.Course{Name: "log10 of the largest residual", Step: "step"}
-	c.Text = fmt.Sprintf("The objective (%s) is %s. Eigenvectors were found in %d steps; shown is how far they were from being exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
-	for _, step := range evenly(b.SolverSteps, maxCourse) {
-		c.Steps = append(c.Steps, int(step.GetStep()))
-		c.Values = append(c.Values, math.Log10(step.GetResidual()))
+	chosen := make([]T, limit)
+	for at := range chosen {
+		chosen[at] = list[int64(at)*int64(len(list))/int64(limit)]
 	}
-	return c
+	return chosen
 }
 
 // stopWords say why a run ended.

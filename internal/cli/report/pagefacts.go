@@ -22,7 +22,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// asked is what the job was asked for.
+// asked lists what the job was asked for.
 func (b *pageBuilder) asked() []page.Fact {
 	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
 	add := func(name, value string) {
@@ -64,7 +64,7 @@ func (b *pageBuilder) asked() []page.Fact {
 	return facts
 }
 
-// askedClusters is how many clusters were wanted.
+// askedClusters returns how many clusters were asked for.
 func (b *pageBuilder) askedClusters() string {
 	if spec := b.spec(); spec.GetKRange() != nil {
 		return strings.ReplaceAll(ClustersText(spec), "..", " to ")
@@ -72,7 +72,7 @@ func (b *pageBuilder) askedClusters() string {
 	return page.Count(int(b.Result.GetK()))
 }
 
-// dataText is the shape of the data.
+// dataText describes the shape of the data.
 func (b *pageBuilder) dataText() string {
 	switch data := b.scene.Data.(type) {
 	case *dataset.Graph:
@@ -122,7 +122,7 @@ func (b *pageBuilder) pairText() string {
 	return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(len(b.pairs)-must, "cannot-link"))
 }
 
-// plan is how the work was divided.
+// plan says how the work was divided.
 func (b *pageBuilder) plan() *page.Section {
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
@@ -152,7 +152,7 @@ func (b *pageBuilder) plan() *page.Section {
 	return s
 }
 
-// times says where time went.
+// times lists how long the phases took.
 func (b *pageBuilder) times() *page.Table {
 	t := b.Result.GetTimings()
 	total := t.GetTotal().AsDuration()
@@ -168,19 +168,19 @@ func (b *pageBuilder) times() *page.Table {
 	for _, phase := range []struct {
 		name string
 		d    *durationpb.Duration
-	}{{"loading data", t.GetLoad()}, {"building tiles", t.GetBuild()}, {"first labels, and trials of ways", t.GetInitialize()}, {"iterations", t.GetIterate()}} {
+	}{{"loading data", t.GetLoad()}, {"building tiles", t.GetBuild()}, {"first labels and trials of methods", t.GetInitialize()}, {"iterations", t.GetIterate()}} {
 		if d := phase.d.AsDuration(); d > 0 {
 			add(phase.name, d)
 			rest -= d
 		}
 	}
 	if rest > total/100 {
-		add("waiting and the rest", rest)
+		add("waiting and other", rest)
 	}
 	return table
 }
 
-// spec is the job's, nil where it is not known.
+// spec returns the spec of the job, nil if it is not known.
 func (b *pageBuilder) spec() *cleavev1.JobSpec {
 	if b.scene.Spec != nil {
 		return b.scene.Spec
@@ -188,7 +188,7 @@ func (b *pageBuilder) spec() *cleavev1.JobSpec {
 	return b.Result.GetOrigin().GetSpec()
 }
 
-// repeat is what it takes to get the same answer again.
+// repeat says how to get the same answer again.
 func (b *pageBuilder) repeat() *page.Repeat {
 	origin, spec := b.Result.GetOrigin(), b.spec()
 	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin)}
@@ -219,7 +219,7 @@ func (b *pageBuilder) repeat() *page.Repeat {
 	return r
 }
 
-// commandText is the line that started a run, as a shell takes it.
+// commandText returns the command line that started a run, quoted for a shell.
 func commandText(origin *cleavev1.Origin) string {
 	if len(origin.GetCommand()) == 0 {
 		return ""
@@ -241,5 +241,5 @@ func commandText(origin *cleavev1.Origin) string {
 // plainLetters need no quotes in a shell.
 const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%"
 
-// maxSpecBytes is how long a spec is shown: one with tables within it may be long.
+// maxSpecBytes limits the spec on the page: one that contains tables may be long.
 const maxSpecBytes = 200_000

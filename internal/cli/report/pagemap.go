@@ -1,339 +1,192 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/render/profile"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// What a page draws at most, to stay small and readable.
-const (
-	maxDrawnPoints = 5000
-	maxDrawnPairs  = 300 // satisfied ones, and as many violated ones
-	maxDrawnEdges  = 8000
-)
+// titled says what a picture shows, and of which data.
+func titled(name, shows string) string {
+	if name == "" {
+		return upperFirst(shows)
+	}
+	return name + ": " + shows
+}
 
-// clusterMap shows the clusters in two dimensions, nil where the data have none.
-func (b *pageBuilder) clusterMap() (*page.Map, error) {
-	if len(b.Labels) == 0 {
+// clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small graph
+// by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels or no data.
+func (b *pageBuilder) clusterMap() (*page.Chart, error) {
+	if len(b.Labels) == 0 || b.scene.Data == nil {
 		return nil, nil
 	}
+	plot := picture.ClustersPlot{
+		Labels: b.Labels, K: b.k, Pairs: b.pairs, Classes: b.classes, Sizes: b.sizesOf(), Noun: b.plural(), Describe: b.describeRow,
+		Title:    titled(b.scene.Title, text.Plural(b.k, "cluster")+" of "+b.counted(len(b.whole.Labels))),
+		Subtitle: b.subtitle(),
+	}
+	if b.scene.Truth != nil {
+		plot.Truth = Ranks(b.scene.Truth.Labels)
+	}
+	if b.hasConfidence() {
+		plot.Fade = func(i int) int { return confidenceLevel(b.Rows.Confidence[i]) }
+		plot.FadeName = func(fade int) string { return "confidence " + confidenceLevels[fade].name }
+	}
+	chart := &page.Chart{}
 	switch data := b.scene.Data.(type) {
 	case *dataset.Points:
 		points, centers, err := b.asCompared(data)
 		if err != nil {
 			return nil, err
 		}
-		xy, _, axes := picture.ProjectWith(points, centers)
-		words := "the two directions in which rows differ most (principal components)"
+		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+		chart.Text = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
-			axes[0], words = b.columnName(0), "their only column; the height has no meaning and keeps them apart"
+			plot.Axes[0], chart.Text = b.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
 		case 2:
-			axes, words = [2]string{b.columnName(0), b.columnName(1)}, "their two columns"
+			plot.Axes, chart.Text = [2]string{b.columnName(0), b.columnName(1)}, "Rows by their two columns."
 		}
-		return b.pointMap(xy, axes, "Rows by "+words+"."), nil
 	case *dataset.Kernel:
-		xy, axes := picture.ProjectKernel(data)
-		return b.pointMap(xy, axes, "Rows by the two directions in which they differ most in the space of the kernel."), nil
-	case *dataset.Graph:
-		if xy, small := b.layoutGraph(data); small {
-			m := b.pointMap(xy, [2]string{}, "The vertices of the graph and their edges, placed so that neighbors are near each other.")
-			return m, nil
-		}
-		return b.discMap(data), nil
+		plot.XY, plot.Axes = picture.ProjectKernel(data)
+		chart.Text = "Rows by the two directions in which they differ most in the space of the kernel."
 	case *dataset.SparsePoints:
 		if e := b.Embedding; e != nil && e.Rows == len(b.Labels) && e.Columns > 0 {
-			xy, axes := picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
-			return b.pointMap(xy, axes, "Rows by the coordinates that the algorithm made of them."), nil
+			plot.XY, plot.Axes = picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
+			chart.Text = "Rows by the coordinates that the algorithm computed for them."
+			break
 		}
-		xy, axes, words := b.projectSparse(data, b.spec())
-		return b.pointMap(xy, axes, "Rows by "+words+"."), nil
+		chart.Text = "Rows by the two directions in which they differ most (principal components)."
+		if b.byDirection(b.spec()) {
+			data = profile.Directions(data)
+			chart.Text = "Rows, scaled to length 1, by the two directions in which they differ most (principal components)."
+		}
+		plot.XY, plot.Axes = picture.ProjectSparse(data)
+	case *dataset.Graph:
+		const layoutSeed = 0
+		xy, small := picture.LayoutGraph(data, layoutSeed)
+		if !small {
+			return b.discMap(data, plot)
+		}
+		plot.XY, plot.Graph = xy, data
+		chart.Text = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
-	return nil, nil
+	plot.Label = "Clusters in two dimensions. " + chart.Text
+	var err error
+	if chart.Figure, err = plot.Figure(); err != nil {
+		return nil, err
+	}
+	chart.Table = b.placesTable(chart.Figure, plot.Axes)
+	return chart, nil
 }
 
-// pointMap draws rows at their places.
-func (b *pageBuilder) pointMap(xy [][2]float64, axes [2]string, words string) *page.Map {
-	m := &page.Map{Text: words, Axes: axes}
-	satisfied, violated := b.splitPairs()
-	counts := map[string]int{}
-	for _, p := range slices.Concat(satisfied, violated) {
-		counts[pairClass(p, b.Labels)]++
+// discMap shows a graph that is too large for its vertices.
+func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (chart *page.Chart, err error) {
+	chart = &page.Chart{Text: "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."}
+	chart.Figure, err = picture.ClusterGraphPlot{
+		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: chart.Text,
+	}.Figure()
+	if err != nil {
+		return nil, err
 	}
-	satisfied, violated = evenly(satisfied, maxDrawnPairs), evenly(violated, maxDrawnPairs)
-	pairs := slices.Concat(satisfied, violated)
-	place := b.choosePoints(m, xy, pairs)
-	if graph, ok := b.scene.Data.(*dataset.Graph); ok {
-		b.addEdges(m, graph, place)
-	}
-	for _, p := range pairs {
-		m.Links = append(m.Links, page.Link{From: place[p.I], To: place[p.J], Kind: pairClass(p, b.Labels)})
-	}
-	b.addLegend(m)
-	for _, kind := range []struct{ class, name string }{
-		{"must", "must-link"}, {"cannot", "cannot-link"}, {"must violated", "must-link, violated"}, {"cannot violated", "cannot-link, violated"},
-	} {
-		if counts[kind.class] > 0 {
-			m.Kinds = append(m.Kinds, page.LinkKind{Class: kind.class, Name: kind.name, Count: page.Count(counts[kind.class])})
-		}
-	}
-	rings := 0
-	for _, p := range m.Points {
-		if p.Ring {
-			rings++
-		}
-	}
-	if rings > len(m.Points)/2 { // that says nothing about any of them
-		for at := range m.Points {
-			m.Points[at].Ring = false
-		}
-	} else if rings > 0 {
-		m.Kinds = append(m.Kinds, page.LinkKind{Class: "ring", Name: "another true class than most of its cluster", Count: page.Count(rings)})
-	}
-	m.Kinds = append(m.Kinds, b.fades(m.Points)...)
-	if drawn := len(m.Points); drawn < len(b.whole.Labels) {
-		m.Note = fmt.Sprintf("Drawn: %s of %s, an even sample of each cluster.", page.Count(drawn), b.counted(len(b.whole.Labels))) + m.Note
-	}
-	if drawn := len(pairs); drawn < len(b.pairs) {
-		m.Note += fmt.Sprintf(" Drawn: %s of %s constraints.", page.Count(drawn), page.Count(len(b.pairs)))
-	}
-	return m
+	chart.Table = b.placesTable(chart.Figure, [2]string{})
+	return chart, nil
 }
 
-// choosePoints adds the points to be drawn in an order in which no cluster covers the others, and says where each is in the
-// list.
-func (b *pageBuilder) choosePoints(m *page.Map, xy [][2]float64, pairs []constraint.Pair) map[int32]int {
-	var chosen []int32
-	for _, p := range pairs {
-		chosen = append(chosen, p.I, p.J)
+// describeRow is what the map says about a row under the pointer.
+func (b *pageBuilder) describeRow(i int) string {
+	says := fmt.Sprintf("%s, %s", b.inSentence(int32(i)), b.clusterWords(int(b.Labels[i])))
+	if b.scene.Truth != nil {
+		says += ", true class " + page.Isolated(page.Short(className(b.scene.Truth, i), maxName))
 	}
-	chosen = append(chosen, profile.Sample(b.Labels, b.k, maxDrawnPoints-len(chosen))...)
-	slices.Sort(chosen)
-	chosen = slices.Compact(chosen)
-	slices.SortFunc(chosen, func(i, j int32) int { return cmp.Or(cmp.Compare(scattered(i), scattered(j)), cmp.Compare(i, j)) })
-	common := b.commonClasses()
-	place := make(map[int32]int, len(chosen))
-	for at, i := range chosen {
-		place[i] = at
-		label := b.Labels[i]
-		p := page.Point{X: xy[i][0], Y: xy[i][1], Cluster: int(label), Fade: b.fade(i), Title: fmt.Sprintf("%s, %s", b.inSentence(i), b.clusterWords(int(label)))}
-		if common != nil {
-			class := b.class(i)
-			p.Ring = class != common[label]
-			p.Title += ", true class " + page.Isolated(page.Short(class, maxName))
-		}
-		if b.hasConfidence() {
-			p.Title += ", confidence " + confidenceText(b.Rows.Confidence[i])
-		}
-		m.Points = append(m.Points, p)
+	if b.hasConfidence() {
+		says += ", confidence " + confidenceText(b.Rows.Confidence[i])
 	}
-	return place
+	return says
 }
 
-// scattered is a key that has nothing to do with the order of rows, the finalizer of splitmix64.
-func scattered(i int32) uint64 {
-	z := uint64(i) + 0x9E3779B97F4A7C15
-	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
-	z = (z ^ (z >> 27)) * 0x94D049BB133111EB
-	return z ^ (z >> 31)
-}
-
-// addEdges adds the edges between points that are drawn, or an even sample of them.
-func (b *pageBuilder) addEdges(m *page.Map, graph *dataset.Graph, place map[int32]int) {
-	var links []page.Link
-	for i := range int32(graph.N) {
-		neighbors, _ := graph.Row(int(i))
-		for _, j := range neighbors {
-			if j > i {
-				links = append(links, page.Link{From: place[i], To: place[j], Kind: "edge"})
+// placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.
+func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
+	t := &page.Table{Caption: "Where the clusters are", Columns: []page.Column{{Name: "cluster"}, {Name: "size", Numbers: true}}}
+	for _, name := range axes {
+		if name != "" {
+			t.Columns = append(t.Columns, page.Column{Name: "middle, " + name, Numbers: true})
+		}
+	}
+	for _, e := range figure.Clusters {
+		row := []page.Cell{b.ofCluster(e.Cluster), page.Text(page.Count(e.Size))}
+		for at, v := range [2]float64{e.X, e.Y} {
+			switch {
+			case axes[at] == "":
+			case e.Drawn:
+				row = append(row, page.Text(page.Number(v)))
+			default:
+				row = append(row, page.Text(""))
 			}
 		}
+		t.Rows = append(t.Rows, row)
 	}
-	drawn := evenly(links, maxDrawnEdges)
-	if len(drawn) > 1000 {
-		for at := range drawn {
-			drawn[at].Kind = "edge many"
-		}
-	}
-	m.Links = append(m.Links, drawn...)
-	m.Kinds = append(m.Kinds, page.LinkKind{Class: "edge", Name: "edge", Count: page.Count(len(links))})
-	if len(drawn) < len(links) {
-		m.Note += fmt.Sprintf(" Drawn: %s of %s edges.", page.Count(len(drawn)), page.Count(len(links)))
-	}
+	return t
 }
 
-// addLegend lists the clusters. The number of each is written at the member that is nearest to the middle of its drawn
-// points, which may not be where their mean is.
-func (b *pageBuilder) addLegend(m *page.Map) {
-	type sum struct{ x, y, count float64 }
-	sums := make([]sum, b.k)
-	for _, p := range m.Points {
-		s := &sums[p.Cluster]
-		s.x, s.y, s.count = s.x+p.X, s.y+p.Y, s.count+1
+// asCompared gives the points, and the centroids if they can be drawn among them, in the units that they were clustered
+// in, so that their principal components show what counted. One or two columns are drawn as they are.
+func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
+	centers = r.centroids()
+	if points.D <= 2 {
+		return points, centers, nil
 	}
-	middle, least := make([]page.Point, b.k), slices.Repeat([]float64{math.Inf(1)}, b.k)
-	for _, p := range m.Points {
-		s := sums[p.Cluster]
-		if d := math.Hypot(p.X-s.x/s.count, p.Y-s.y/s.count); d < least[p.Cluster] {
-			middle[p.Cluster], least[p.Cluster] = p, d
-		}
+	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
+	if err != nil {
+		return nil, nil, err
 	}
-	m.Table = &page.Table{Caption: "Where the clusters are", Columns: []page.Column{{Name: "cluster"}, {Name: "size", Numbers: true}}}
-	named := m.Axes[0] != ""
-	if named {
-		m.Table.Columns = append(m.Table.Columns, page.Column{Name: "middle, " + m.Axes[0], Numbers: true})
-		if m.Axes[1] != "" {
-			m.Table.Columns = append(m.Table.Columns, page.Column{Name: "middle, " + m.Axes[1], Numbers: true})
-		}
+	if centers == nil {
+		return scaled.(*dataset.Points), nil, nil
 	}
-	for cluster, size := range b.sizesOf() {
-		c := page.MapCluster{Cluster: cluster, Class: b.clusterClass(cluster), Size: page.Count(size), Placed: sums[cluster].count > 0, X: middle[cluster].X, Y: middle[cluster].Y}
-		m.Clusters = append(m.Clusters, c)
-		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size))}
-		if named {
-			row = append(row, page.Text(page.Number(sums[cluster].x/sums[cluster].count)))
-			if m.Axes[1] != "" {
-				row = append(row, page.Text(page.Number(sums[cluster].y/sums[cluster].count)))
-			}
-		}
-		m.Table.Rows = append(m.Table.Rows, row)
+	scaledCenters, err := units.Apply(centers)
+	if err != nil {
+		return nil, nil, err
 	}
+	return scaled.(*dataset.Points), scaledCenters.(*dataset.Points), nil
 }
 
-// splitPairs separates satisfied from violated constraints.
-func (b *pageBuilder) splitPairs() (satisfied, violated []constraint.Pair) {
-	for _, p := range b.pairs {
-		if p.Violates(b.Labels) {
-			violated = append(violated, p)
-		} else {
-			satisfied = append(satisfied, p)
-		}
+func (b *pageBuilder) subtitle() string {
+	line := fmt.Sprintf("%s %s", b.Result.GetObjectiveName(), Brief(b.Result.GetObjective()))
+	if b.Result.GetSpectral() == nil && b.Result.GetIterations() > 0 {
+		line += " after " + text.Plural(int(b.Result.GetIterations()), "iteration")
 	}
-	return satisfied, violated
+	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
+		line += fmt.Sprintf(", %d of %s satisfied", c.GetSatisfied(), text.Plural(int(c.GetTotal()), "constraint"))
+	}
+	if b.Result.GetEvaluation() != nil {
+		line += fmt.Sprintf(", NMI %.3f", b.Result.GetEvaluation().GetNmi())
+	}
+	return line
 }
 
-// pairClass is how a constraint is drawn.
-func pairClass(p constraint.Pair, labels []int32) string {
-	class := "cannot"
-	if p.Kind == constraint.MustLink {
-		class = "must"
+// Ranks replaces each label by its place among the distinct labels in ascending order.
+func Ranks(labels []int64) []int32 {
+	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
+	ranked := make([]int32, len(labels))
+	for i, label := range labels {
+		at, _ := slices.BinarySearch(distinct, label)
+		ranked[i] = int32(at)
 	}
-	if p.Violates(labels) {
-		class += " violated"
-	}
-	return class
+	return ranked
 }
 
-// evenly is at most limit of a list, evenly spaced.
-func evenly[T any](list []T, limit int) []T {
-	if len(list) <= limit {
-		return list
-	}
-	chosen := make([]T, limit)
-	for at := range chosen {
-		chosen[at] = list[int64(at)*int64(len(list))/int64(limit)]
-	}
-	return chosen
-}
-
-// columnName is the name of a column of the points.
+// columnName returns the name of a column of the points.
 func (b *pageBuilder) columnName(at int) string {
 	if at < len(b.scene.Header) && strings.TrimSpace(b.scene.Header[at]) != "" {
 		return b.scene.Header[at]
 	}
 	return fmt.Sprintf("x%d", at)
-}
-
-const (
-	maxDiscs = 60
-	maxLines = 400
-)
-
-// discMap draws a graph that is too large for its vertices: each cluster a disc on a circle, and the weight of the edges
-// between them.
-func (b *pageBuilder) discMap(graph *dataset.Graph) *page.Map {
-	sizes := b.sizesOf()
-	discs := make([]int, 0, b.k)
-	for cluster, size := range sizes {
-		if size > 0 {
-			discs = append(discs, cluster)
-		}
-	}
-	slices.SortStableFunc(discs, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
-	largest, total := sizes[discs[0]], len(discs)
-	discs = discs[:min(len(discs), maxDiscs)]
-	slices.Sort(discs)
-	m := &page.Map{Text: "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."}
-	place := make([]int, b.k)
-	for cluster := range place {
-		place[cluster] = -1
-	}
-	biggest := min(60, 260*math.Sin(math.Pi/float64(max(3, len(discs)))))
-	for at, cluster := range discs {
-		sin, cos := math.Sincos(2*math.Pi*float64(at)/float64(len(discs)) + math.Pi/2)
-		place[cluster] = at
-		m.Points = append(m.Points, page.Point{
-			X: -cos, Y: sin, Cluster: cluster, Radius: max(5, biggest*math.Sqrt(float64(sizes[cluster])/float64(largest))),
-			Title: b.clusterWords(cluster) + ": " + b.counted(sizes[cluster]),
-		})
-	}
-	between, inside, all := b.weights(graph)
-	type linked struct {
-		pair   [2]int32
-		weight float64
-	}
-	var list []linked
-	for pair, weight := range between {
-		if place[pair[0]] >= 0 && place[pair[1]] >= 0 && weight > 0 {
-			list = append(list, linked{pair, weight})
-		}
-	}
-	slices.SortFunc(list, func(x, y linked) int {
-		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.pair[0], y.pair[0]), cmp.Compare(x.pair[1], y.pair[1]))
-	})
-	for _, l := range list[:min(len(list), maxLines)] {
-		m.Links = append(m.Links, page.Link{From: place[l.pair[0]], To: place[l.pair[1]], Kind: "edge", Width: l.weight / list[0].weight})
-	}
-	b.addLegend(m)
-	if all > 0 {
-		m.Text += fmt.Sprintf(" %s of the weight of all edges lies within clusters.", page.Percent(inside/all))
-	}
-	if len(discs) < total {
-		m.Note = fmt.Sprintf("Drawn: the %d largest of %s clusters.", len(discs), page.Count(total))
-	}
-	if len(list) > maxLines {
-		m.Note += fmt.Sprintf(" Drawn: the %d heaviest of %s lines.", maxLines, page.Count(len(list)))
-	}
-	return m
-}
-
-// weights sums up the absolute weights of edges between each two clusters, within clusters, and of all.
-func (b *pageBuilder) weights(graph *dataset.Graph) (between map[[2]int32]float64, inside, all float64) {
-	between = map[[2]int32]float64{}
-	for i := range graph.N {
-		neighbors, weights := graph.Row(i)
-		for at, j := range neighbors {
-			if int(j) <= i {
-				continue
-			}
-			x, y := b.Labels[i], b.Labels[j]
-			weight := math.Abs(weights[at])
-			all += weight
-			if x == y {
-				inside += weight
-			} else {
-				between[[2]int32{min(x, y), max(x, y)}] += weight
-			}
-		}
-	}
-	return between, inside, all
 }

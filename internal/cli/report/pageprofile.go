@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
-// How much is said about what sets clusters apart.
+// Limits of the description of clusters.
 const (
 	maxProfileValues  = 2_000_000 // of more, a sample of the rows
 	minProfileRows    = 1000
@@ -20,8 +20,8 @@ const (
 	profileTraits     = 6
 	overviewColumns   = 16
 	overviewClusters  = 24
-	clearDifference   = 0.5 // standard deviations: a difference that is worth a word
-	fullDifference    = 2.0 // one that has the whole bar
+	clearDifference   = 0.5 // standard deviations: a difference worth a word
+	fullDifference    = 2.0 // a difference that fills its bar
 	rowColumns        = 6
 	borderlineRows    = 12
 	typicalRowsOfFew  = 3
@@ -31,7 +31,7 @@ const (
 	maxHeading        = 32
 )
 
-// describe fills in what the columns say: profiles, typical and borderline rows.
+// describe adds what the columns tell: profiles, typical and borderline rows.
 func (b *pageBuilder) describe(p *page.Page) {
 	telling := []int(nil)
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
@@ -73,7 +73,7 @@ func (b *pageBuilder) describe(p *page.Page) {
 	}
 }
 
-// tellingColumns are all columns, those that tell clusters apart best first.
+// tellingColumns orders the columns, those that tell clusters apart best first.
 func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	most := make([]float64, columns)
 	for _, list := range traits {
@@ -166,7 +166,7 @@ func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {
 	return page.Cell{Text: page.Number(s.Mean), Below: "median " + page.Number(s.Median)}
 }
 
-// differenceText says that a difference is beyond measure where nothing varies.
+// differenceText writes a difference, in words where nothing varies.
 func differenceText(difference float64) string {
 	switch {
 	case difference >= profile.MaxDifference:

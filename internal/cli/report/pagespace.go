@@ -13,16 +13,16 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// space is where rows lie among the clusters, as they were compared.
+// space tells where rows lie among the clusters, as the run compared them.
 type space struct {
 	words       string // "by distances in the columns"
-	graph       bool   // distances are shares of edges, and there are no silhouettes
+	graph       bool   // distances are shares of edges; there are no silhouettes
 	places      []profile.Place
 	rows        []int32 // those that have silhouettes
 	silhouettes []float64
 }
 
-// How much is computed for a page. More rows than that are a sample.
+// Limits of what is computed for a page; larger data are sampled.
 const (
 	maxPlaceWork      = 2e8 // rows x clusters x columns
 	maxSilhouetteWork = 2e8 // rows x rows x columns
@@ -31,9 +31,9 @@ const (
 	maxKernelRows     = 1200
 )
 
-// compare finds where rows lie, in the space that was clustered: by the coordinates that the algorithm made, by its kernel,
-// or by columns in its units and with its metric. It is nil where that cannot be done again, as for values that are too large:
-// the page does without.
+// compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its kernel,
+// or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for values that are too
+// large; the page leaves those sections out.
 func (b *pageBuilder) compare() *space {
 	n := len(b.Labels)
 	if n == 0 {

@@ -16,7 +16,7 @@ const (
 	maxShownClasses = 40
 )
 
-// constraints says which constraints do not hold, and what they cost.
+// constraints lists the violated constraints, and what they cost.
 func (b *pageBuilder) constraints() *page.Section {
 	report := b.Result.GetConstraints()
 	if report.GetTotal() == 0 && len(b.pairs) == 0 {
@@ -25,21 +25,21 @@ func (b *pageBuilder) constraints() *page.Section {
 	s := &page.Section{}
 	violatedCount := int(report.GetTotal() - report.GetSatisfied())
 	if violatedCount == 0 {
-		s.Text = append(s.Text, fmt.Sprintf("All %s constraints hold.", page.Count(int(report.GetTotal()))))
+		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(report.GetTotal()))))
 	} else {
-		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints do not hold: must-links whose two ends are in different clusters (%s), and cannot-links whose ends are in the same one (%s).",
+		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints are violated: must-links between different clusters (%s), and cannot-links within a cluster (%s).",
 			page.Count(violatedCount), page.Count(int(report.GetTotal())), page.Count(int(report.GetMustLinkViolated())), page.Count(int(report.GetCannotLinkViolated()))))
 	}
 	if cost := b.costText(); cost != "" {
 		s.Text = append(s.Text, cost)
 	}
-	_, violated := b.splitPairs()
+	violated := slices.DeleteFunc(slices.Clone(b.pairs), func(p constraint.Pair) bool { return !p.Violates(b.Labels) })
 	if len(violated) == 0 {
 		return s
 	}
 	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
 	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
-	s.Table = &page.Table{Caption: "Constraints that do not hold", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "their clusters"}, {Name: ""}}}
+	s.Table = &page.Table{Caption: "Violated constraints", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "cluster of one"}, {Name: "cluster of the other"}}}
 	if heavy {
 		s.Table.Columns = append(s.Table.Columns, page.Column{Name: "weight", Numbers: true})
 		s.Table.Caption += ", the heaviest first"
@@ -51,14 +51,13 @@ func (b *pageBuilder) constraints() *page.Section {
 		}
 		s.Table.Rows = append(s.Table.Rows, row)
 	}
-	s.Table.Columns[3].Name, s.Table.Columns[4].Name = "cluster of one", "cluster of the other"
 	if len(violated) > maxShownPairs {
 		s.Table.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
 	}
 	return s
 }
 
-// costText says what violated constraints add to the objective, where that is known.
+// costText says what violated constraints add to the objective, "" if that is not known.
 func (b *pageBuilder) costText() string {
 	r := b.Result
 	if h := r.GetHistory(); len(h) > 0 {
@@ -67,7 +66,7 @@ func (b *pageBuilder) costText() string {
 			if cost == 0 {
 				return ""
 			}
-			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, beside a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
+			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, besides a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
 			if whole := cost + parts.GetDistortion(); whole > 0 {
 				words += fmt.Sprintf(" (%s of the two together)", page.Percent(cost/whole))
 			}
@@ -75,28 +74,9 @@ func (b *pageBuilder) costText() string {
 		}
 	}
 	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
-		return fmt.Sprintf("The objective is %s on the data alone, and %s with what constraints reward and cost.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
+		return fmt.Sprintf("The objective is %s on the data alone, and %s with rewards and penalties for constraints.", page.Number(r.GetPlainObjective()), page.Number(r.GetObjective()))
 	}
 	return ""
-}
-
-// commonClasses are the most frequent true classes of the clusters, of equally frequent ones the first by name; nil
-// without a truth.
-func (b *pageBuilder) commonClasses() []string {
-	if b.scene.Truth == nil {
-		return nil
-	}
-	classes, counts := b.countClasses()
-	common := make([]string, b.k)
-	for cluster, row := range counts {
-		most := 0
-		for at, count := range row {
-			if count > most {
-				common[cluster], most = classes[at], count
-			}
-		}
-	}
-	return common
 }
 
 // countClasses counts the true classes of each cluster; classes are in ascending order.
@@ -170,27 +150,27 @@ func (b *pageBuilder) truth() *page.Section {
 	return s
 }
 
-// ways compares what auto tried.
-func (b *pageBuilder) ways() *page.Section {
+// methods compares the methods that auto tried.
+func (b *pageBuilder) methods() *page.Section {
 	choice := b.Result.GetChoice()
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Taken: %s, that is, %s compared by %s.", explain.WayText(choice.GetChosen()), b.plural(), b.spaceWords(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, explain.ReasonText(reason))
+		s.Text = append(s.Text, explain.Sentence(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s
 	}
 	s.Table = &page.Table{
-		Caption: "How well ways agree with constraints that they were not shown: 1 all right, 0 as by chance",
-		Columns: []page.Column{{Name: "way"}, {Name: "agreement"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "against no constraints, in standard errors", Numbers: true}},
+		Caption: "Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)",
+		Columns: []page.Column{{Name: "method"}, {Name: "held-out accuracy"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "better than without constraints, in standard errors", Numbers: true}},
 	}
-	for _, t := range bestWays(choice, len(choice.GetTried())) {
-		name := page.Text(explain.WayText(t.GetMethod()))
-		if sameWay(t.GetMethod(), choice.GetChosen()) {
-			name.Text += " (taken)"
+	for _, t := range bestMethods(choice, len(choice.GetTried())) {
+		name := page.Text(explain.MethodName(t.GetMethod()))
+		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
+			name.Text += " (chosen)"
 		}
 		s.Table.Rows = append(s.Table.Rows, []page.Cell{
 			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),

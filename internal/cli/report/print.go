@@ -43,7 +43,7 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 	return PrintJSON(w, json.RawMessage(text))
 }
 
-// ShortName is an enumeration's value without its prefix: JOB_STATE_RUNNING is RUNNING.
+// ShortName returns the value of an enum without its prefix: RUNNING for JOB_STATE_RUNNING.
 func ShortName(value fmt.Stringer) string {
 	name := value.String()
 	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_", "PRIORITY_"} {
@@ -52,7 +52,7 @@ func ShortName(value fmt.Stringer) string {
 	return name
 }
 
-// FormatTime writes a time in the local time zone, nothing when there is none.
+// FormatTime writes a time in the local time zone; it returns "" for nil.
 func FormatTime(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""
@@ -93,14 +93,13 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// OutputDir is an output folder. It is opened before the work begins, so that a wrong name does not cost a
-// whole run.
+// OutputDir is an output folder. It is opened before the work begins, so that a wrong name is found early.
 type OutputDir struct {
 	Path string
 	made bool // by OpenOutput
 }
 
-// OpenOutput makes the folder if there is none.
+// OpenOutput opens an output folder, and creates it if it does not exist.
 func OpenOutput(path string) (*OutputDir, error) {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.IsDir():
@@ -123,8 +122,8 @@ func (d *OutputDir) Abandon() {
 	}
 }
 
-// Write writes the files in order, each atomically, so that whoever finds the last finds them all. It writes
-// nothing when ctx has ended.
+// Write writes the files in order, each atomically, so that a reader who finds the last one finds all. It writes nothing
+// when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -140,15 +139,16 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	return nil
 }
 
-// kLabels are the names of the files with the labels for other numbers of clusters.
+// kLabels matches the names of the files with the labels for other numbers of clusters.
 var kLabels = regexp.MustCompile(`^labels-k[0-9]+\.csv$`)
 
-// clear removes files of an earlier run that this one does not replace: they would not belong to its result.
+// clear removes files of an earlier run that this one does not replace.
 func (d *OutputDir) clear(files []File) error {
 	if _, err := os.Stat(filepath.Join(d.Path, ResultFile)); err != nil {
 		return nil // no run wrote here
 	}
-	names := []string{suspectsFile, centroidsFile, metricFile, unitsFile, landmarksFile, projectionFile, embeddingFile, clustersFile, objectiveFile, waysFile, kFile, PageFile,
+	names := []string{suspectsFile, centroidsFile, metricFile, unitsFile, landmarksFile, projectionFile, embeddingFile, clustersFile, objectiveFile, methodsFile, kFile, PageFile,
+		"ways.svg", // what earlier versions called methods.svg
 		"labels.parquet", "labels.jsonl", "joined.csv", "joined.parquet", "joined.jsonl"}
 	entries, err := os.ReadDir(d.Path)
 	if err != nil {
@@ -170,7 +170,7 @@ func (d *OutputDir) clear(files []File) error {
 	return nil
 }
 
-// WriteFolder writes files into a folder, which it makes if there is none.
+// WriteFolder writes files into a folder, and creates it if it does not exist.
 func WriteFolder(ctx context.Context, path string, files []File) error {
 	out, err := OpenOutput(path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Plain output shows the first steps, then one in each interval, and the last, so that a log of a short run has a dozen lines.
+// Plain output shows the first steps, then one in each interval, and the last, so that the log of a short run stays short.
 const (
 	plainLines    = 5
 	plainInterval = 5 * time.Second
@@ -25,20 +25,20 @@ const (
 // Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
 	w        io.Writer
-	width    int                           // of the terminal; 0: plain lines
+	width    int                           // of the terminal; 0 means plain lines
 	quiet    bool                          // warnings only
 	said     []string                      // the warnings so far
-	Lists    bool                          // a summary will say what the data speak against, so that notices about it are not written
-	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil: with their numbers
-	all      bool                          // plain lines for all iterations, however many
+	Lists    bool                          // a summary will list the suspects, so notices about them are not written
+	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
+	all      bool                          // write a plain line for every iteration
 	now      func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
 	message  string
-	drawn    bool          // a live line stands on the terminal
-	restarts restartLog    // there are several, and lines name theirs
+	drawn    bool // a live line is on the terminal
+	restarts restartLog
 	violated uint32        // constraints, at the last iteration
-	timeLeft time.Duration // of an eigensolver, by the last live progress; 0: unknown
+	timeLeft time.Duration // of an eigensolver, by the last live progress; 0 if unknown
 
 	lines   int       // plain lines of iterations so far
 	last    time.Time // when the last of them was written
@@ -58,8 +58,7 @@ func NewFullProgress(w io.Writer) *Progress {
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// Unsaid are those of the notices of a run's result that have not been written. What there is to say about its table has been
-// said before it began.
+// Unsaid returns the notices of a result that have not been written yet. Notices about its table were written before the run.
 func (p *Progress) Unsaid(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.said, n.GetMessage()) })
@@ -87,7 +86,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
-		p.Warn("warning: the job starts over, and what it said from event %d on is void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.Warn("warning: the job starts over; its events from %d on are void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
 	}
 	if p.quiet {
 		return
@@ -100,21 +99,23 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_Iteration:
 		p.iteration(what.Iteration)
 	case *cleavev1.Event_Solver:
-		p.solverStep(what.Solver)
+		parts := solverParts(what.Solver)
+		if what.Solver.GetStepsLeft() > 0 && p.timeLeft > 0 {
+			parts = append(parts, about(p.timeLeft))
+		}
+		p.plain("eigenvectors: " + strings.Join(parts, ", "))
 	case *cleavev1.Event_K:
 		p.restarts = restartLog{}
 		p.line("%s", kText(what.K))
 	case *cleavev1.Event_Level:
-		p.level(what.Level)
+		p.plain(levelText(what.Level))
 	case *cleavev1.Event_MethodTried:
-		p.wayTried(what.MethodTried)
+		p.plain(triedLine(what.MethodTried))
 	case *cleavev1.Event_Shift:
 		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
 		p.restarts.begin(what.Restart.GetRestart())
-		if p.width == 0 {
-			p.plain(p.restarts.String())
-		}
+		p.plain(p.restarts.String())
 	case *cleavev1.Event_Ended:
 		p.End()
 	}
@@ -135,43 +136,15 @@ func (p *Progress) End() {
 func (p *Progress) iteration(it *cleavev1.Iteration) {
 	p.violated = it.GetParts().GetViolated()
 	p.restarts.iteration(it.GetObjective())
-	if p.width > 0 {
-		return // the next live progress draws it
-	}
 	p.plain(p.iterationLine(it))
 }
 
-func (p *Progress) solverStep(s *cleavev1.SolverStep) {
-	if p.width > 0 {
-		return // the next live progress draws it
-	}
-	parts := solverParts(s)
-	if s.GetStepsLeft() > 0 && p.timeLeft > 0 {
-		parts = append(parts, about(p.timeLeft))
-	}
-	p.plain("eigenvectors: " + strings.Join(parts, ", "))
-}
-
-func (p *Progress) level(l *cleavev1.LevelStarted) {
-	if p.width > 0 {
-		return // the next live progress draws it
-	}
-	p.plain(levelText(l))
-}
-
-// levelText says which level of a graph is refined.
+// levelText says which level of a graph is being refined.
 func levelText(l *cleavev1.LevelStarted) string {
 	return fmt.Sprintf("level %d of %d: %d vertices", l.GetLevels()-l.GetLevel(), l.GetLevels(), l.GetVertices())
 }
 
-func (p *Progress) wayTried(t *cleavev1.MethodTried) {
-	if p.width > 0 {
-		return // the next live progress draws it
-	}
-	p.plain(triedLine(t))
-}
-
-// solverParts say how far an eigensolver has come.
+// solverParts says how far an eigensolver has come.
 func solverParts(s *cleavev1.SolverStep) []string {
 	glance := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 	parts := []string{
@@ -185,13 +158,16 @@ func solverParts(s *cleavev1.SolverStep) []string {
 	return parts
 }
 
-// about is the time that is left, in whole seconds.
+// about writes the time that is left, in whole seconds.
 func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes the line of an iteration, or skips it when there are too many.
+// plain writes the line of a step, or skips it when there are too many. On a terminal the next live progress shows the step.
 func (p *Progress) plain(line string) {
+	if p.width > 0 {
+		return
+	}
 	now := p.now()
 	if !p.all && p.lines >= plainLines && now.Sub(p.last) < plainInterval {
 		p.skipped = line
@@ -321,7 +297,7 @@ func (p *Progress) clear() {
 	}
 }
 
-// terminalWidth is the width of a terminal, 0 when w is none.
+// terminalWidth returns the width of a terminal, 0 if w is not one.
 func terminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -1,6 +1,6 @@
-// Package report is what people and programs get to see of a job: its progress on the terminal, the summary
-// at its end, and the files of an output folder, with result.json and the pictures. It also reads such a
-// folder back, to assign new points.
+// Package report presents a job to people and programs: its progress on the terminal, the summary at its end, and the files
+// of an output folder, including result.json, the pictures and report.html. It also reads such a folder back, to label new
+// rows.
 package report
 
 import (
@@ -19,12 +19,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/render/picture"
 )
 
-// The files of an output folder. Each run writes labels.csv and result.json, and of the others those that
-// its algorithm and its data have.
+// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and data.
 const (
 	LabelsFile     = "labels.csv"
 	centroidsFile  = "centroids.csv"
@@ -36,60 +34,40 @@ const (
 	suspectsFile   = "suspects.csv"
 	clustersFile   = "clusters.svg"
 	objectiveFile  = "objective.svg"
-	waysFile       = "ways.svg"
+	methodsFile    = "methods.svg"
 	kFile          = "k.svg"
 	ResultFile     = "result.json"
 )
 
-// maxTableBytes limits each table of a model or an embedding. For wide sparse data, text can be much larger
-// than the data.
+// maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
-// Report is the outcome of a job, to be written.
+// Report is the outcome of a job with what it takes to write it.
 type Report struct {
 	*client.Outcome
-	filter *jobflags.RowFilter // nil: all rows of the data file were clustered
+	filter *jobflags.RowFilter // nil if all rows of the data file were clustered
 
-	ids      []string // of all rows of the data file; nil: they go by their numbers
-	classes  []string // of the clusters, "" for none; nil: none has a class
-	fileRows []int32  // of the rows in the data file, of a sample of them; nil: this is about all
+	ids      []string // of all rows of the data file; nil if rows are known by their numbers
+	classes  []string // of the clusters, "" for none; nil if none has a class
+	fileRows []int32  // of a sample of rows, their places in the data file; nil if this is about all rows
 
-	classesFor func(labels []int32) []string // of the clusters of other labels; nil: none has a class
-
-	layout graphLayout // of the graph that was drawn last
+	classesFor func(labels []int32) []string // returns the classes of the clusters of other labels; nil if none has a class
 }
 
-// graphLayout is where the vertices of a graph are drawn.
-type graphLayout struct {
-	graph *dataset.Graph
-	xy    [][2]float64
-	small bool
-}
-
-// layoutGraph places the vertices of a graph, once for all pictures of it. It tells whether the graph is small enough to be drawn by
-// its vertices.
-func (r *Report) layoutGraph(g *dataset.Graph) (xy [][2]float64, small bool) {
-	const layoutSeed = 0
-	if r.layout.graph != g {
-		xy, small := picture.LayoutGraph(g, layoutSeed)
-		r.layout = graphLayout{g, xy, small}
-	}
-	return r.layout.xy, r.layout.small
-}
-
-// Filter says which rows of the data file were clustered, nil: all.
+// Filter tells which rows of the data file were clustered; nil means all.
 func (r *Report) Filter() *jobflags.RowFilter { return r.filter }
 
-// OfRows says which rows of the data file were clustered, and what all of them are called.
-func (r *Report) OfRows(filter *jobflags.RowFilter, ids []string) { r.filter, r.ids = filter, ids }
+// SetRows sets which rows of the data file were clustered, nil for all, and the ids of all of them.
+func (r *Report) SetRows(filter *jobflags.RowFilter, ids []string) { r.filter, r.ids = filter, ids }
 
-// Naming is how tables about the rows of the data file may call them.
+// Naming returns how tables name the rows of the data file.
 func (r *Report) Naming() table.Naming { return table.Naming{IDs: table.NewIDs(r.ids)} }
 
-// Classes are those of the clusters, "" for none; nil: none has one.
+// Classes returns the classes of the clusters, "" for none; nil if none has one.
 func (r *Report) Classes() []string { return r.classes }
 
-// PointNames are what people know the points by that were clustered; nil: their numbers.
+// PointNames returns the ids of the points that were clustered, or their rows in the data file; nil if both are the
+// numbers of the points.
 func (r *Report) PointNames() []string {
 	if r.ids == nil && r.filter == nil {
 		return nil
@@ -107,11 +85,11 @@ func (r *Report) PointNames() []string {
 	return names
 }
 
-// Call gives the rows of the data file their ids, and clusters their classes; either may be nil.
-func (r *Report) Call(ids, classes []string) { r.ids, r.classes = ids, classes }
+// SetNames sets the ids of the rows of the data file, and the classes of the clusters; either may be nil.
+func (r *Report) SetNames(ids, classes []string) { r.ids, r.classes = ids, classes }
 
-// MadeOf adds how a table was read, and how points were made of its rows if the coordinator did not do it; nil: there is none.
-func (r *Report) MadeOf(rows *jobflags.Rows) {
+// AddRecipe adds the notices about a table, and the recipe of its points unless the coordinator made them. Nil adds nothing.
+func (r *Report) AddRecipe(rows *jobflags.Rows) {
 	if rows == nil {
 		return
 	}
@@ -123,18 +101,18 @@ func (r *Report) MadeOf(rows *jobflags.Rows) {
 	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(notices))...)
 }
 
-// New is the report of a job that clustered the rows that a filter kept.
+// New returns the report of a job that clustered the rows that a filter kept; nil means all.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
 		o.Result.DroppedRows = uint32(filter.Dropped())
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
-	o.SolverSteps = evenly(o.SolverSteps, maxCourse)
+	o.SolverSteps = evenly(o.SolverSteps, maxSolverSteps)
 	o.Result.SolverSteps = o.SolverSteps
 	return &Report{Outcome: o, filter: filter}
 }
 
-// Score compares the labels with the truth, if there is one.
+// Score compares the labels with the truth. It does nothing if t is nil.
 func (r *Report) Score(t *jobflags.Truth) error {
 	if t == nil {
 		return nil
@@ -150,8 +128,8 @@ func (r *Report) Score(t *jobflags.Truth) error {
 	return nil
 }
 
-// Files are what --out writes, result.json last. What cannot be drawn or is too large to be written is left
-// out, and warn says so: it must not cost the result.
+// Files returns the files of an output folder, result.json last. It leaves out what cannot be drawn or is too large, and
+// warns about it: the result must not be lost.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)
@@ -169,23 +147,30 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 			return err
 		}})
 	}
-	switch {
-	case len(r.Result.GetHistory()) > 0:
-		add(objectiveFile, func(w io.Writer) error { return r.drawObjective(w, s.Title) })
-	case len(r.SolverSteps) > 0:
-		add(objectiveFile, func(w io.Writer) error { return r.drawResiduals(w, s.Title) })
+	if plot, recorded := r.objectivePlot(s.Title); recorded {
+		add(objectiveFile, func(w io.Writer) error { return picture.Objective(w, plot) })
 	}
 	if len(r.Result.GetChoice().GetTried()) > 0 {
-		add(waysFile, func(w io.Writer) error { return r.drawWays(w, s.Title) })
+		add(methodsFile, func(w io.Writer) error { return r.drawMethods(w, s.Title) })
 	}
 	if r.Result.GetKSelection() != nil {
 		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
 	}
-	if s.Data == nil {
+	b, clusters, err := r.layOut(s)
+	switch {
+	case s.Data == nil:
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	} else {
-		add(clustersFile, func(w io.Writer) error { return r.drawClusters(w, s) })
+	case err != nil:
+		warn("%s could not be drawn: %v", clustersFile, err)
+	case clusters == nil:
+		warn("%s was not drawn: there are no labels", clustersFile)
+	default:
+		add(clustersFile, clusters.Figure.Write)
 	}
-	add(PageFile, func(w io.Writer) error { return r.WritePage(w, s) })
+	if err != nil {
+		warn("%s could not be written: %v", PageFile, err)
+	} else {
+		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
+	}
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// sampled is the report on the points that a scene is about, where that is a sample of them, and the scene of it.
+// sampled returns the report and the scene of the sample, if the scene has one.
 func (r *Report) sampled(s Scene) (*Report, Scene) {
 	if s.Sample == nil {
 		return r, s
@@ -21,16 +21,16 @@ func (r *Report) sampled(s Scene) (*Report, Scene) {
 	if r.filter != nil {
 		few.fileRows = pick(r.filter.Kept, s.Sample)
 	}
-	if len(r.ids) > 0 {
-		few.ids = pick(r.ids, few.fileRows)
-	}
+	few.ids = pick(r.ids, few.fileRows)
 	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
-	s.Truth = sampledTruth(s.Truth, s.Sample)
+	if t := s.Truth; t != nil {
+		s.Truth = &jobflags.Truth{Labels: pick(t.Labels, s.Sample), Classes: t.Classes}
+	}
 	s.Sample = nil
 	return few, s
 }
 
-// addSample shows single rows by a sample of them. Where these lie is known of all that they stand for.
+// addSample builds the sections about single rows from the sample of the scene.
 func (b *pageBuilder) addSample() (err error) {
 	few, scene := b.sampled(b.scene)
 	if b.rows, err = few.newPageBuilder(scene); err != nil {
@@ -50,7 +50,11 @@ func (b *pageBuilder) addSample() (err error) {
 	return nil
 }
 
+// pick returns the elements at some places; nil if the list is nil.
 func pick[T any](list []T, places []int32) []T {
+	if list == nil {
+		return nil
+	}
 	few := make([]T, len(places))
 	for at, place := range places {
 		few[at] = list[place]
@@ -63,7 +67,7 @@ func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 		return nil
 	}
 	few := *s
-	few.Distance, few.Margin, few.Confidence = of(rows, s.Distance), of(rows, s.Margin), of(rows, s.Confidence)
+	few.Distance, few.Margin, few.Confidence = pick(s.Distance, rows), pick(s.Margin, rows), pick(s.Confidence, rows)
 	return &few
 }
 
@@ -77,11 +81,4 @@ func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 		few.Values = append(few.Values, e.Values[int(row)*e.Columns:(int(row)+1)*e.Columns]...)
 	}
 	return &few
-}
-
-func sampledTruth(t *jobflags.Truth, points []int32) *jobflags.Truth {
-	if t == nil {
-		return nil
-	}
-	return &jobflags.Truth{Labels: pick(t.Labels, points), Classes: t.Classes}
 }

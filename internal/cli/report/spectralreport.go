@@ -3,17 +3,15 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// summarizeSpectral writes about the eigenvectors that were used; only constrained-spectral has a beta.
+// summarizeSpectral describes the eigenvectors that were used; only constrained-spectral has a beta.
 func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.SpectralReport) {
 	if s.Beta != nil {
 		line("beta", "%s (volume %s)", Brief(s.GetBeta()), Brief(s.GetVolume()))
@@ -27,8 +25,8 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
 }
 
-// describeCandidates names what the constraints chose, how much each finalist violated of those that were held out, and
-// what was no finalist.
+// describeCandidates names the rule that the constraints chose, the share of held-out constraints that each finalist
+// violated, and the rules that were not finalists.
 func describeCandidates(s *cleavev1.SpectralReport) string {
 	var compared, others []string
 	for _, c := range s.GetCandidates() {
@@ -52,8 +50,7 @@ func describeCandidates(s *cleavev1.SpectralReport) string {
 	return what
 }
 
-// embeddingFiles is embedding.csv: a row for each point that was clustered, with its row number in the data
-// file.
+// embeddingFiles returns embedding.csv: a row for each point that was clustered, with its row number in the data file.
 func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 	e := r.Embedding
 	if e == nil {
@@ -70,26 +67,15 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.ids, index, e.Columns, e.Values) }}}
 }
 
-// drawResiduals draws the progress of the eigensolver, for runs without iterations of their own. A residual
-// of 0 has no logarithm and leaves a gap.
-func (r *Report) drawResiduals(w io.Writer, title string) error {
-	plot := picture.ObjectivePlot{Name: "log10 of the largest residual", Step: "step", Title: titled(title, "how the eigenvectors converged")}
-	for _, step := range r.SolverSteps {
-		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
-		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
-	}
-	return picture.Objective(w, plot)
-}
-
-// restartLog remembers how the restarts of a job did.
+// restartLog remembers the objectives of the restarts of a job.
 type restartLog struct {
 	begun    bool
 	current  uint32 // from 0 on
-	of       uint32 // how many there are; 0: not known yet
+	of       uint32 // how many there are; 0 if not known yet
 	first    float64
 	last     float64 // objective of the current one so far
 	any      bool    // the current one has an objective
-	rises    bool    // the objective is one that is maximized: it rose within a restart
+	rises    bool    // the objective is maximized: it rose within a restart
 	best     float64 // of those that have ended
 	finished int
 }
@@ -105,7 +91,7 @@ func (l *restartLog) begin(restart uint32) {
 	l.begun, l.current, l.any = true, restart, false
 }
 
-// iteration notes the objective of the current restart. Whether it is minimized or maximized shows in where it goes.
+// iteration records the objective of the current restart. Its direction tells whether it is minimized or maximized.
 func (l *restartLog) iteration(objective float64) {
 	if !l.any {
 		l.first, l.any = objective, true
@@ -115,7 +101,7 @@ func (l *restartLog) iteration(objective float64) {
 	}
 }
 
-// String says which restart runs, and how well the best did: "restart 7 of 12, best so far 123.4".
+// String describes the current restart and the best so far: "restart 7 of 12, best so far 123.4".
 func (l restartLog) String() string {
 	says := fmt.Sprintf("restart %d", l.current+1)
 	if l.of > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// PrintPlan writes how a job would run.
+// PrintPlan describes how a job would run.
 func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -56,14 +56,14 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	return table.Flush()
 }
 
-// printCoordinatorPlan writes the plan of a job that workers have no part in.
+// printCoordinatorPlan describes a job that runs without workers.
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nwhy          %s\n",
 		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()), p.GetExplanation())
 	return err
 }
 
-// coordinatorHolds says what the coordinator has memory for.
+// coordinatorHolds lists what the coordinator needs memory for.
 func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	if j.Spec.GetNeighborGraph() != nil {
 		what = append(what, "the graph of neighbors")
@@ -83,7 +83,7 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	return what
 }
 
-// Summarize writes what a person wants to know first, some of the warnings, and the names of the files with the rest.
+// Summarize writes the summary of a run, some of its warnings, and the names of its files.
 func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []string) error {
 	result := r.Result
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -151,7 +151,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	return lines.Flush()
 }
 
-// nearest is the neighbors that points were connected with.
+// nearest describes the neighbors that points were connected with.
 func nearest(g *cleavev1.NeighborGraphReport) string {
 	words := "nearest"
 	if n := g.GetNeighbors(); n > 1 {
@@ -174,7 +174,7 @@ func SummarizeEvaluation(w io.Writer, e *cleavev1.Evaluation, constraints *cleav
 	return table.Flush()
 }
 
-// lineOf writes lines of a name and a value.
+// lineOf returns a function that writes lines of a name and a value.
 func lineOf(w io.Writer) func(name, format string, args ...any) {
 	return func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 }
@@ -198,7 +198,7 @@ func constraintText(c *cleavev1.ConstraintReport) string {
 func inferenceText(i *cleavev1.InferenceReport) string {
 	line := wire.EnumWord(i.GetEngine())
 	if i.GetExact() {
-		line += ", the best assignment there is"
+		line += ", exact"
 	}
 	if i.LpValue != nil {
 		line += ", lower bound " + Brief(i.GetLpValue())
@@ -209,7 +209,7 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 	return line
 }
 
-// firstOf lists values, at most so many of them.
+// firstOf lists at most limit values.
 func firstOf[T any](values []T, limit int, text func(T) string) string {
 	var shown []string
 	for _, v := range values[:min(limit, len(values))] {
@@ -223,7 +223,7 @@ func firstOf[T any](values []T, limit int, text func(T) string) string {
 
 func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }
 
-// landmarkText says how well landmarks stand for the kernel matrix.
+// landmarkText says how well landmarks approximate the kernel matrix.
 func landmarkText(l *cleavev1.LandmarkReport) string {
 	says := fmt.Sprintf("%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
 	if l.ExactNmi != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/render/page"
 )
 
-// suspectFiles are suspects.csv, if the data speak against any seed or constraint.
+// suspectFiles returns suspects.csv if the data contradict any seed or constraint.
 func (r *Report) suspectFiles() []File {
 	if len(r.Result.GetSuspects()) == 0 {
 		return nil
@@ -26,8 +26,8 @@ func (r *Report) suspectFiles() []File {
 	}}}
 }
 
-// suspectColumns are the columns of suspects.csv, the clearest suspect first. Rows go by their ids and labels by their classes, as
-// in labels.csv. A seed has no other row, and a pair has no label.
+// suspectColumns returns the columns of suspects.csv, the clearest suspect first. Rows have their ids and labels their classes,
+// as in labels.csv. A seed has no other row, and a pair has no label.
 func (r *Report) suspectColumns() []table.Column {
 	all := r.Result.GetSuspects()
 	texts := func(name string, of func(*cleavev1.Suspect) string) table.Column {
@@ -82,13 +82,11 @@ func (r *Report) suspectText(written bool) string {
 }
 
 const (
-	// fewSuspects is how many the page shows without scrolling.
-	fewSuspects = 20
-	// maxSuspects bounds how many the page has; suspects.csv has them all.
-	maxSuspects = 10_000
+	fewSuspects = 20     // that the page shows without scrolling
+	maxSuspects = 10_000 // that the page has; suspects.csv has them all
 )
 
-// suspects lists what the data speak against, and says what to do about it.
+// suspects lists what the data contradict, and says what to do about it.
 func (b *pageBuilder) suspects() *page.Section {
 	all := b.Result.GetSuspects()
 	if len(all) == 0 {
@@ -96,12 +94,12 @@ func (b *pageBuilder) suspects() *page.Section {
 	}
 	what := explain.SuspectNoun(all)
 	s := &page.Section{Text: []string{
-		fmt.Sprintf("%s: the answers that agree best with what you gave have them wrong when they are not shown them. They are wrong, or they are right between clusters that touch. "+
+		fmt.Sprintf("%s: when they are held out, the best methods get them wrong. Either they are wrong, or they lie between clusters that touch. "+
 			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
 		b.suspectsHeld(),
 		fmt.Sprintf("Check these %s, the strongest first, and remove or correct the wrong ones. %s", what, b.enforcement()),
 	}}
-	t := &page.Table{Caption: upperFirst(what) + " that the data speak against, the clearest first", Tall: len(all) > fewSuspects}
+	t := &page.Table{Caption: upperFirst(what) + " that the data contradict, the clearest first", Tall: len(all) > fewSuspects}
 	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
 	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
 	column := func(when bool, name string) {
@@ -112,7 +110,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	column(true, b.idHeading())
 	column(pairs, "other")
 	column(pairs, "kind")
-	column(seeds, "label that you gave")
+	column(seeds, "given label")
 	column(true, "cluster")
 	column(pairs, "cluster of the other")
 	column(true, "strength")
@@ -148,7 +146,7 @@ func (b *pageBuilder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.
 	return append(cells, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()))
 }
 
-// clusterOf is a cell that names the cluster of a point.
+// clusterOf returns a cell that names the cluster of a point.
 func (b *pageBuilder) clusterOf(point int32) page.Cell {
 	if int(point) >= len(b.Labels) {
 		return page.Named("")
@@ -156,7 +154,7 @@ func (b *pageBuilder) clusterOf(point int32) page.Cell {
 	return b.ofCluster(int(b.Labels[point]))
 }
 
-// suspectsHeld says how much of what was given holds in the answer.
+// suspectsHeld says how many of the suspects hold in the answer.
 func (b *pageBuilder) suspectsHeld() string {
 	all, held := b.Result.GetSuspects(), 0
 	for _, s := range all {
@@ -174,7 +172,7 @@ func (b *pageBuilder) suspectsHeld() string {
 	return says
 }
 
-// enforcement says what lets the data decide.
+// enforcement says which option lets the data decide.
 func (b *pageBuilder) enforcement() string {
 	if b.spec().GetAuto().GetEnforce() == cleavev1.Enforcement_ENFORCEMENT_NEVER {
 		return "In this run the data could overrule them (--enforce never)."

@@ -60,8 +60,8 @@ func TestSuspectsFile(t *testing.T) {
 		want string
 	}{
 		{"numbers", func(*Report) {}, "0,3,must,,0.75\n4,5,cannot,,0\n2,,seed,1,0.5\n"},
-		{"names", func(r *Report) { r.Call(ids, classes) }, "ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
-		{"dropped", func(r *Report) { r.OfRows(jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8), nil) }, "1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
+		{"names", func(r *Report) { r.SetNames(ids, classes) }, "ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
+		{"dropped", func(r *Report) { r.SetRows(jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8), nil) }, "1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
 	} {
 		r := withSuspects(slices.Concat(pairs, seeds)...)
 		c.call(r)
@@ -84,7 +84,7 @@ func TestSuspectsOfAnEarlierRunAreRemoved(t *testing.T) {
 		}
 	}
 	write(withSuspects(suspectSeed(2, 1, 0.5)))
-	old := []string{suspectsFile, landmarksFile, projectionFile, kFile, "labels-k12.csv"}
+	old := []string{suspectsFile, landmarksFile, projectionFile, kFile, "ways.svg", "labels-k12.csv"}
 	for _, name := range old[1:] {
 		clitest.Write(t, filepath.Join(dir, name), "of an earlier run")
 	}
@@ -118,7 +118,7 @@ func TestSuspectsInSummary(t *testing.T) {
 		r := withSuspects(c.suspects...)
 		r.Result.Constraints = &cleavev1.ConstraintReport{Total: c.total, Satisfied: c.total}
 		if c.ids != nil {
-			r.Call(c.ids, []string{"good", "bad"})
+			r.SetNames(c.ids, []string{"good", "bad"})
 		}
 		var out strings.Builder
 		if err := r.Summarize(&out, r.Result.GetWarnings(), c.files); err != nil {
@@ -144,13 +144,13 @@ func TestSuspectsInSummary(t *testing.T) {
 // The page has all suspects, says what holds and what to do, and scrolls where they are many.
 func TestSuspectsOnPage(t *testing.T) {
 	r := withSuspects(suspectPair(0, 3, true, 0.9), suspectPair(3, 4, true, 0.5))
-	r.Call([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
+	r.SetNames([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
 	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 40, Satisfied: 39, MustLinkViolated: 1}
 	page := pageOf(t, r, Scene{})
 	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
 		t.Errorf("the sections are %v", sections(page))
 	}
-	for _, says := range []string{"What the data speak against", "2 of 40 constraints: the answers that agree best", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
+	for _, says := range []string{"What the data contradict", "2 of 40 constraints: when they are held out, the best methods", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
 		"Check these constraints, the strongest first", "--enforce never lets the data overrule", "must-link", "ann", ">0.90<"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("%q is missing", says)
@@ -161,7 +161,7 @@ func TestSuspectsOnPage(t *testing.T) {
 		many = append(many, suspectSeed(i%6, 1, float64(i)/1000))
 	}
 	r = withSuspects(many...)
-	r.Call([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
+	r.SetNames([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
 	page = pageOf(t, r, Scene{Spec: &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Enforce: cleavev1.Enforcement_ENFORCEMENT_NEVER}}}})
 	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run the data could overrule them") || strings.Contains(page, "it satisfies") {
 		t.Errorf("the page of seeds has %d of 5 rows", strings.Count(page, "&lt;cy&gt;"))

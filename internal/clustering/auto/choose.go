@@ -97,20 +97,21 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	own, least := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
+	// Neither is a lower bound: the k-means labels may have the smaller cut.
+	own, spectral := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
 		choice.Reason = fmt.Sprintf("clusters of %d points on average are too small for nearest neighbors to tell them apart, so k-means is used", r.n/r.spec.K)
-	case own > float64(cutRatio*least):
+	case own > float64(cutRatio*spectral):
 		if column := sharpColumn(near.graph, r.data); column >= 0 {
 			choice.Reason = fmt.Sprintf("nearest neighbors nearly always have the same value in column %d, which has few values, so k-means is used", column)
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
-		choice.Reason = fmt.Sprintf("k-means cuts through the nearest-neighbor graph (normalized cut %.3g, where %.3g is possible)", own, least)
+		choice.Reason = fmt.Sprintf("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
 		return near, choice, nil
 	default:
-		choice.Reason = fmt.Sprintf("k-means cuts the nearest-neighbor graph hardly more than necessary (normalized cut %.3g, where %.3g is possible)", own, least)
+		choice.Reason = fmt.Sprintf("k-means cuts the nearest-neighbor graph about as little as spectral clustering does: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
 	}
 	return first, choice, nil
 }

@@ -9,7 +9,7 @@ import (
 // This file contains the generated parts of docs/reference, which has one page for each algorithm.
 
 // familyNames are the families as the documents call them.
-var familyNames = map[Family]string{AutoFamily: "none", KernelFamily: "kernel", CentroidFamily: "k-means", SpectralFamily: "spectral"}
+var familyNames = map[Family]string{AutoFamily: "none", KernelFamily: "kernel", KMeansFamily: "k-means", SpectralFamily: "spectral"}
 
 // addReference adds the list of all pages, "pages", and the tables of each: "summary of NAME" and "options of NAME".
 func addReference(tables map[string]string) {

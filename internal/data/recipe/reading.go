@@ -205,6 +205,8 @@ func (f *fitting) sayCategories(g *gap) {
 		f.notice("column %q is called a code: its %s; --keep %s reads them as sizes", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
 	case made.isSwitch():
 		f.notice("column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
+	case len(made.Categories) == 1: // asked for, or there is nothing else
+		f.notice("column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 	}

@@ -100,6 +100,13 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s, otherwise: got %q with %q, %v", name, r.Names(), notices, err)
 		}
 	}
+	one := words("one", slices.Repeat([]string{"a"}, rows)...)
+	if _, notices, err := Fit(made(t, x, one), Wishes{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
+		t.Errorf("a constant column that is kept: %q", notices)
+	}
+	if _, notices, err := Fit(made(t, one), Wishes{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is constant: it is "a" in all rows`) {
+		t.Errorf("a constant column alone: %q, %v", notices, err)
+	}
 	if _, _, err := Fit(made(t, x, stray), Wishes{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
 		t.Errorf("a stray word that is kept: got %v", err)
 	}

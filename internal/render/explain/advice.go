@@ -7,7 +7,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// advice is what to try, by what was suspicious. It is the last paragraph: the others find the suspicions.
+// advice says what to try. It must come last: the other paragraphs find the suspicions.
 func (e *explainer) advice() (all []string) {
 	r := e.r
 	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
@@ -29,34 +29,34 @@ func (e *explainer) advice() (all []string) {
 	}
 	say(has(pointsAtFault), "Check the points that are in several violated constraints, and their constraints.")
 	if has(manyViolated) {
-		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several ways, and takes the one that agrees best with constraints that it was not shown.")
+		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several methods, and chooses the one with the best held-out accuracy.")
 		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
 		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those that contradict each other.")
 	}
 	if has(againstData) {
 		what := SuspectNoun(r.GetSuspects())
-		say(true, "Check the %s that the data speak against, all of which are in suspects.csv, and remove or correct the wrong ones.", what)
+		say(true, "Check the %s that the data contradict, all listed in suspects.csv, and remove or correct the wrong ones.", what)
 		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
 	}
-	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Of constraints and seeds that contradict each other, remove the wrong ones: they cannot all hold.")
-	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that are all to be apart need a cluster each.")
-	say(has(waysAgreeLittle), "%s", e.given([]string{"Look for other measurements, or check some constraints by hand: no way to compare the points explains them."})[0])
+	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Remove the wrong ones of the constraints and seeds that contradict each other: they cannot all hold.")
+	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need a cluster each.")
+	say(has(lowAccuracy), "%s", e.given([]string{"Look for other measurements, or check some constraints by hand: no method explains them."})[0])
 	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
-	say(has(unsurePoints), "Look at the points of small confidence in labels.csv: they lie between clusters, or there are not so many clusters as were asked for.")
-	say(has(fewConstraints), "Add constraints: from %d on they choose between ways.", enough)
-	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: they choose between ways to compare points.")
+	say(has(unsurePoints), "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
+	say(has(fewConstraints), "Add constraints: from %d on, auto compares methods by them.", enough)
+	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: auto compares methods by them.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")
 	}
 	return all
 }
 
-// warned tells whether a result has a notice.
+// warned reports whether a result has a notice.
 func (e *explainer) warned(code string) bool {
 	return slices.ContainsFunc(e.r.GetWarnings(), func(n *cleavev1.Notice) bool { return n.GetReason() == code })
 }
 
-// supervised tells whether anything was known about the points, in whatever form.
+// supervised reports whether anything was known about the points: constraints or seeds.
 func (e *explainer) supervised() bool {
 	if e.r.GetConstraints().GetTotal() > 0 {
 		return true

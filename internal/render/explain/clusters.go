@@ -11,10 +11,8 @@ import (
 )
 
 const (
-	// hugeShare is the share of the points from which on one cluster has nearly all.
-	hugeShare = 0.9
-	// smallPart is the part of an even share below which a cluster is tiny.
-	smallPart = 20
+	hugeShare = 0.9 // of the points: a larger cluster has nearly all
+	smallPart = 20  // a cluster with less than this part of an even share is tiny
 )
 
 // clusters says which clusters look wrong: empty, of a single point, tiny, or with nearly everything.
@@ -47,11 +45,11 @@ func (e *explainer) clusters() (all []string) {
 		e.suspect(emptyClusters)
 	}
 	if len(single) > 0 && total > 2*len(sizes) {
-		all = append(all, fmt.Sprintf("%s of a single point, often one far away from all others: %s.", are(len(single)), e.named(single)))
+		all = append(all, fmt.Sprintf("%s of a single point, which may be an outlier, or held apart by constraints: %s.", are(len(single)), e.named(single)))
 		e.suspect(singlePoints)
 	}
 	if len(tiny) > 0 {
-		all = append(all, fmt.Sprintf("%s far smaller than the others would lead to expect: %s.", are(len(tiny)), e.named(tiny)))
+		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", are(len(tiny)), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
 		all = append(all, fmt.Sprintf("Cluster %s has %.0f %% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
@@ -60,10 +58,10 @@ func (e *explainer) clusters() (all []string) {
 	if len(all) == 1 {
 		all = append(all, "None looks wrong by its size.")
 	}
-	return append(all, e.sureness()...)
+	return append(all, e.confidence()...)
 }
 
-// named are the first of some clusters, with their classes.
+// named lists the first of some clusters, with their classes.
 func (e *explainer) named(clusters []int) string {
 	var names []string
 	for _, cluster := range clusters[:min(len(clusters), listed)] {
@@ -79,14 +77,14 @@ func (e *explainer) named(clusters []int) string {
 	return strings.Join(names, ", ")
 }
 
-// unsure is the confidence below which a point may as well be elsewhere.
-const unsure = 0.7
+// lowConfidence is the confidence below which a point may as well be in another cluster.
+const lowConfidence = 0.7
 
-// sureness says how many points the runs put elsewhere.
-func (e *explainer) sureness() []string {
+// confidence says how many points other runs put into other clusters.
+func (e *explainer) confidence() []string {
 	var points []int32
 	for i, c := range e.Confidence {
-		if c < unsure {
+		if c < lowConfidence {
 			points = append(points, int32(i))
 		}
 	}
@@ -105,7 +103,7 @@ func (e *explainer) sureness() []string {
 	if e.r.GetChoice() != nil {
 		runs = "Restarts and folds"
 	}
-	return []string{fmt.Sprintf("%s do not agree on %s, least on %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("%s disagree about %s, most about %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
 }
 
 func are(count int) string {

@@ -12,10 +12,8 @@ import (
 )
 
 const (
-	// manyShare is the share of violated constraints from which on they are many.
-	manyShare = 0.1
-	// listed is how many constraints or points a sentence names.
-	listed = 5
+	manyShare = 0.1 // of the constraints: more violated ones are many
+	listed    = 5   // constraints, points or clusters that a sentence names
 )
 
 func (e *explainer) constraints() (all []string) {
@@ -35,11 +33,11 @@ func (e *explainer) constraints() (all []string) {
 	return append(all, e.worst()...)
 }
 
-// worst names the violated constraints that count most, and the points that are in several of them.
+// worst names the heaviest violated constraints, and the points that are in several of them.
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
 	if e.Unknown {
-		return []string{"Which ones cannot be told: their file has changed, or is not there any more. Give it by --constraints."}
+		return []string{"Which ones is unknown: their file has changed, or is gone. Give it by --constraints."}
 	}
 	if len(violated) == 0 {
 		return nil
@@ -53,19 +51,19 @@ func (e *explainer) worst() (all []string) {
 	switch {
 	case len(violated) <= listed:
 	case weight(violated[0]) > weight(violated[len(violated)-1]):
-		lead = "Those that weigh most are"
+		lead = "The heaviest are"
 	default:
 		lead = fmt.Sprintf("The first %d of them are", listed)
 	}
 	all = append(all, fmt.Sprintf("%s %s.", lead, strings.Join(named, ", ")))
 	if points := e.atFault(violated); len(points) > 0 {
-		all = append(all, fmt.Sprintf("Some points are in several violated ones, so that they, and not all their partners, may be what is wrong: %s.", strings.Join(points, ", ")))
+		all = append(all, fmt.Sprintf("Some points are in several violated ones, so these points may be wrong rather than all their partners: %s.", strings.Join(points, ", ")))
 		e.suspect(pointsAtFault)
 	}
 	return all
 }
 
-// violated are the constraints that the labels violate.
+// violated returns the constraints that the labels violate.
 func (e *explainer) violated() (violated []constraint.Constraint) {
 	for _, c := range e.Constraints {
 		if int(max(c.I, c.J)) >= len(e.Labels) {
@@ -97,7 +95,7 @@ func (e *explainer) describe(c constraint.Constraint) string {
 	return says
 }
 
-// point is what a point is called.
+// point returns the id of a point, or its number.
 func (e *explainer) point(i int32) string {
 	if int(i) < len(e.IDs) {
 		return e.IDs[i]
@@ -105,7 +103,7 @@ func (e *explainer) point(i int32) string {
 	return strconv.Itoa(int(i))
 }
 
-// atFault are points of which at least three constraints are violated, and more than half of all they have.
+// atFault lists points with at least three violated constraints that are more than half of all they have.
 func (e *explainer) atFault(violated []constraint.Constraint) (named []string) {
 	wrong, all := map[int32]int{}, map[int32]int{}
 	for _, c := range violated {

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// course says how a run went: why it stopped, what became of the objective, and where the time went.
+// course says why the run stopped, how the objective changed, and where the time went.
 func (e *explainer) course() (all []string) {
 	r := e.r
 	if len(r.GetClusterSizes()) > 0 {
@@ -23,7 +23,7 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("The objective (%s) is %s.", r.GetObjectiveName(), brief(r.GetObjective())))
 	}
 	if r.GetRestart() > 0 {
-		all = append(all, fmt.Sprintf("Of several starts number %d gave the best answer.", r.GetRestart()+1))
+		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
 	}
 	if shifts := len(r.GetShifts()); shifts > 0 {
 		all = append(all, fmt.Sprintf("%s raised the objective and was undone by a shift of the diagonal, which is %s at the end.", text.Plural(shifts, "step"), brief(r.GetSigma())))
@@ -42,7 +42,7 @@ func (e *explainer) stopped() string {
 		if r.GetIterations() == 0 {
 			return "It converged."
 		}
-		return fmt.Sprintf("It converged: after %s no point moved any more.", iterations)
+		return fmt.Sprintf("It converged: after %s, no point moved.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
 		e.suspect(unfinished)
 		return fmt.Sprintf("It did not converge: it was stopped after %s, the limit%s.", iterations, e.stillMoving())
@@ -52,16 +52,16 @@ func (e *explainer) stopped() string {
 		return fmt.Sprintf("It stopped after %s, because the next step would have raised the objective.", iterations)
 	case cleavev1.StopReason_STOP_REASON_CYCLE:
 		e.suspect(cycled)
-		return fmt.Sprintf("It did not converge: after %s the same labels came up again, and the best on the way were kept.", iterations)
+		return fmt.Sprintf("It did not converge: after %s the labels began to repeat, and the best so far were kept.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:
 		e.suspect(eigenvectorsMissing)
-		return "The eigenvectors did not converge: their search came to its limit, and what it had was clustered."
+		return "The eigenvectors did not converge: the solver reached its limit, and its approximations were clustered."
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
 		e.suspect(cutShort)
-		return fmt.Sprintf("It came to its time limit after %s; these are the labels that it had%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("It reached its time limit after %s; these are its labels so far%s.", iterations, e.stillMoving())
 	case cleavev1.StopReason_STOP_REASON_CANCELLED:
 		e.suspect(cutShort)
-		return fmt.Sprintf("It was cancelled after %s; these are the labels that it had%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("It was canceled after %s; these are its labels so far%s.", iterations, e.stillMoving())
 	}
 	return fmt.Sprintf("It ended after %s.", iterations)
 }
@@ -84,7 +84,7 @@ func (e *explainer) objectives() (first, last float64, several bool) {
 	return history[0].GetObjective(), history[len(history)-1].GetObjective(), true
 }
 
-// change says what became of the objective, as a share where it has one.
+// change says how the objective changed, in percent where that makes sense.
 func (e *explainer) change(first, last float64) string {
 	objective := fmt.Sprintf("The objective (%s)", e.r.GetObjectiveName())
 	if first == 0 || (first < 0) != (last < 0) {
@@ -92,12 +92,12 @@ func (e *explainer) change(first, last float64) string {
 	}
 	share := 100 * math.Abs(last-first) / math.Abs(first)
 	if share < 0.05 {
-		return fmt.Sprintf("%s is %s; it was hardly another at the start, which was good already.", objective, brief(last))
+		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, brief(last))
 	}
 	return fmt.Sprintf("%s went from %s to %s, by %s %%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
 }
 
-// mostOf is the share of the time above which one phase is named.
+// mostOf is the share of the time above which a phase is named.
 const mostOf = 0.6
 
 func (e *explainer) time() []string {
@@ -111,7 +111,7 @@ func (e *explainer) time() []string {
 		took time.Duration
 	}{
 		{"reading the data", t.GetLoad().AsDuration()}, {"building the matrix", t.GetBuild().AsDuration()},
-		{"finding where to start, eigenvectors and trials of ways included", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
+		{"finding where to start, including eigenvectors and trials of methods", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
 	} {
 		if phase.took.Seconds() > mostOf*total.Seconds() {
 			return []string{fmt.Sprintf("It took %s, %.0f %% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}

@@ -1,5 +1,5 @@
-// Package explain says in sentences what a job found and why: how it came to its answer, whether it converged, which
-// constraints it violates, which clusters look wrong, and what to try. It only reads what a result has, and touches nothing.
+// Package explain describes in sentences what a job found and why: which method it chose, whether it converged, which
+// constraints it violates, which clusters look wrong, and what to try. It works from the result alone.
 package explain
 
 import (
@@ -14,35 +14,35 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Facts are what is known of a job that has an answer.
+// Facts has what is known about a finished job. Fields that are unknown are nil.
 type Facts struct {
 	Result      *cleavev1.Result
-	Spec        *cleavev1.JobSpec       // nil: unknown
-	Labels      []int32                 // of the points; nil: unknown
-	Constraints []constraint.Constraint // nil: unknown, or there are none
-	Unknown     bool                    // there are some, and they could not be found again
-	IDs         []string                // names of the points; nil: they go by their numbers
-	Classes     []string                // names of the clusters, "" for none; nil: none has one
-	Confidence  []float64               // of the points; nil: unknown
+	Spec        *cleavev1.JobSpec
+	Labels      []int32                 // of the points
+	Constraints []constraint.Constraint // nil if there are none, too
+	Unknown     bool                    // there were constraints, and their file has changed or is gone
+	IDs         []string                // names of the points; nil if they are known by their numbers
+	Classes     []string                // names of the clusters, "" for none; nil if none has one
+	Confidence  []float64               // of the points
 }
 
-// Paragraph is sentences on one topic.
+// Paragraph has the sentences on one topic.
 type Paragraph struct {
 	Topic     string
 	Sentences []string
 }
 
-// Answer explains an answer. Topics that there is nothing to say about are left out.
+// Answer explains an answer. It leaves out topics without sentences.
 func Answer(f Facts) []Paragraph {
 	e := &explainer{Facts: f, r: f.Result}
 	var all []Paragraph
 	for _, p := range []Paragraph{
 		{"What was found", e.given(e.found())},
 		{"How many", e.howMany()},
-		{"Why this way", e.given(e.way())},
-		{"How it came there", e.course()},
+		{"Why this method", e.given(e.method())},
+		{"How the run went", e.course()},
 		{"Constraints", e.constraints()},
-		{"What the data speak against", e.suspects()},
+		{"What the data contradict", e.suspects()},
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
@@ -56,7 +56,7 @@ func Answer(f Facts) []Paragraph {
 	return all
 }
 
-// given calls what was known of the points as the user did: seeds, where there were no constraints.
+// given writes "seed" for "constraint" if the user gave seeds and no constraints.
 func (e *explainer) given(sentences []string) []string {
 	if s := e.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
 		for at := range sentences {
@@ -66,14 +66,14 @@ func (e *explainer) given(sentences []string) []string {
 	return sentences
 }
 
-// explainer has the facts, and what was suspicious on the way, which advice is about.
+// explainer collects what looks suspicious while it writes the paragraphs; the advice depends on it.
 type explainer struct {
 	Facts
 	r          *cleavev1.Result
 	suspicions []suspicion
 }
 
-// suspicion is something about an answer that may be wrong.
+// suspicion is a property of an answer that may be wrong.
 type suspicion int
 
 const (
@@ -86,7 +86,7 @@ const (
 	oneHuge
 	manyViolated
 	pointsAtFault
-	waysAgreeLittle
+	lowAccuracy
 	fewConstraints
 	otherNumbers
 	unsurePoints
@@ -103,13 +103,13 @@ func (e *explainer) found() []string {
 	how := ""
 	switch {
 	case r.GetChoice() != nil:
-		how = fmt.Sprintf(" by %s, a way that auto chose", quotedWay(r.GetChoice().GetChosen()))
+		how = fmt.Sprintf(" by %q, the method that auto chose", MethodName(r.GetChoice().GetChosen()))
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
 	all := []string{fmt.Sprintf("%s were put into %s%s.", text.Plural(int(r.GetRows()), "point"), text.Plural(int(r.GetK()), "cluster"), how)}
-	if words := e.wayWords(r.GetChoice().GetChosen()); words != "" {
-		all = append(all, sentence(words))
+	if words := e.methodSentence(r.GetChoice().GetChosen()); words != "" {
+		all = append(all, words)
 	}
 	if n := r.GetDroppedRows(); n > 0 {
 		all = append(all, fmt.Sprintf("%s that cannot be clustered had been left out.", text.Plural(int(n), "row")))
@@ -127,53 +127,52 @@ func (e *explainer) found() []string {
 	return all
 }
 
-// ended is how a job without labels ended.
+// ended says how a job without labels ended.
 func ended(r *cleavev1.Result) string {
 	if r.GetStopReason() == cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
-		return "came to its time limit"
+		return "reached its time limit"
 	}
-	return "was cancelled"
+	return "was canceled"
 }
 
 const (
-	// littleAgreement is the agreement with held-out constraints below which an answer says little.
-	littleAgreement = 0.5
-	// enough is how many constraints auto needs to compare ways.
+	// lowHeldOut is the held-out accuracy below which an answer says little.
+	lowHeldOut = 0.5
+	// enough is how many constraints auto needs to compare methods.
 	enough = 50
 )
 
-// way says why auto took its way.
-func (e *explainer) way() (all []string) {
+// method says why auto chose its method.
+func (e *explainer) method() (all []string) {
 	c := e.r.GetChoice()
 	if c == nil {
 		return nil
 	}
 	if c.GetReason() != "" {
-		all = append(all, ReasonText(c.GetReason()))
+		all = append(all, Sentence(c.GetReason()))
 	}
 	var taken, next *cleavev1.MethodScore
 	for _, t := range c.GetTried() {
-		same := t.GetMethod().GetSpace() == c.GetChosen().GetSpace() && t.GetMethod().GetConstraintUse() == c.GetChosen().GetConstraintUse()
 		switch {
-		case same:
+		case SameMethod(t.GetMethod(), c.GetChosen()):
 			taken = t
 		case next == nil || t.GetAgreement() > next.GetAgreement():
 			next = t
 		}
 	}
 	if next != nil && taken != nil {
-		compared := "the next best is %s, which agrees by %.2f (1: with all held-out constraints; 0: as by chance)."
+		compared := "the next best is %q, with a held-out accuracy of %.2f (1: all right; 0: chance)."
 		if next.GetAgreement() > taken.GetAgreement() {
-			compared = "%s agrees most, by %.2f (1: with all held-out constraints; 0: as by chance), which is too little more to be trusted."
+			compared = "%q has the best held-out accuracy, %.2f (1: all right; 0: chance), but the advantage is too small to be trusted."
 		}
-		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "way"), quotedWay(next.GetMethod()), next.GetAgreement()))
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodName(next.GetMethod()), next.GetAgreement()))
 	}
-	if taken != nil && taken.GetAgreement() < littleAgreement {
-		all = append(all, fmt.Sprintf("Even the way that was taken agrees by %.2f only: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
-		e.suspect(waysAgreeLittle)
+	if taken != nil && taken.GetAgreement() < lowHeldOut {
+		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
+		e.suspect(lowAccuracy)
 	}
 	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {
-		all = append(all, fmt.Sprintf("There are %s; from %d on, ways are compared by constraints that are held out.", text.Plural(total, "constraint"), enough))
+		all = append(all, fmt.Sprintf("There are %s; from %d on, methods are compared by held-out constraints.", text.Plural(total, "constraint"), enough))
 		e.suspect(fewConstraints)
 	}
 	return all
@@ -184,7 +183,7 @@ func (e *explainer) scores() []string {
 	if v == nil {
 		return nil
 	}
-	judged := "as good as equal to"
+	judged := "nearly the same as"
 	switch {
 	case v.GetAri() < 0.2:
 		judged = "hardly like"
@@ -193,28 +192,31 @@ func (e *explainer) scores() []string {
 	case v.GetAri() < 0.9:
 		judged = "much like"
 	}
-	return []string{fmt.Sprintf("The clusters are %s the true ones: the adjusted Rand index is %.2f (1: equal; 0: as by chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
+	return []string{fmt.Sprintf("The clusters are %s the true ones: the adjusted Rand index is %.2f (1: the same; 0: chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
 }
 
 func (e *explainer) warnings() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(e.r, e.r.GetWarnings()))
-	return sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // which was said
+	return Sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // which was said
 }
 
 func (e *explainer) reading() []string {
 	_, table := wire.SplitNotices(e.r.GetWarnings())
-	return sentences(table)
+	return Sentences(table)
 }
 
-func sentences(notices []*cleavev1.Notice) (all []string) {
+// Sentences returns the messages of notices as sentences.
+func Sentences(notices []*cleavev1.Notice) (all []string) {
 	for _, n := range notices {
-		all = append(all, sentence(n.GetMessage()))
+		if says := Sentence(n.GetMessage()); says != "" {
+			all = append(all, says)
+		}
 	}
 	return all
 }
 
-// sentence begins with a capital letter and ends with a full stop. Names of flags and columns stay as they are.
-func sentence(says string) string {
+// Sentence adds a capital letter and a full stop to a message. An empty one stays empty.
+func Sentence(says string) string {
 	if says == "" {
 		return ""
 	}

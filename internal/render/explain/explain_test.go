@@ -22,7 +22,7 @@ func said(f Facts) string {
 	return out.String()
 }
 
-func way(space cleavev1.Space, use cleavev1.ConstraintUse) *cleavev1.Method {
+func method(space cleavev1.Space, use cleavev1.ConstraintUse) *cleavev1.Method {
 	return &cleavev1.Method{Space: space, ConstraintUse: use}
 }
 
@@ -49,50 +49,50 @@ func TestWhatIsSaid(t *testing.T) {
 		{"ordinary", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
 		},
-			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations no point moved", "(kmeans) went from 100 to 50, by 50 %.", "2 s, 75 % of it for iterations.", "None looks wrong", "Nothing looks wrong."},
-			[]string{"Constraints\n", "Warnings", "Why this way", "Against the truth"}},
+			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations, no point moved", "(kmeans) went from 100 to 50, by 50 %.", "2 s, 75 % of it for iterations.", "None looks wrong", "Nothing looks wrong."},
+			[]string{"Constraints\n", "Warnings", "Why this method", "Against the truth"}},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Tried: []*cleavev1.MethodScore{
-				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Tried: []*cleavev1.MethodScore{
+				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{"seeds were taken for certain", `"rows, no seeds", which agrees by 0.10 (1: with all held-out seeds`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"constraint"}},
+		}, []string{"seeds were enforced", `"rows, no seeds", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"constraint"}},
 		{"auto", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 60, Satisfied: 60}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.MethodScore{
-				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1},
-				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.MethodScore{
+				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1},
+				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{`by "rows, hard", a way that auto chose`, "It agrees best.", `Of 2 ways that were tried, the next best is "rows, no constraints", which agrees by 0.10`,
-			"agrees by 0.30 only", "All 60 are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
-		{"auto, hardly worse than another way", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{
-				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.92},
-				{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.94},
+		}, []string{`by "rows, hard", the method that auto chose`, "It agrees best.", `Of 2 methods that were tried, the next best is "rows, no constraints", with a held-out accuracy of 0.10`,
+			"has a held-out accuracy of only 0.30", "All 60 are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
+		{"auto, hardly worse than another method", func(f *Facts) {
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{
+				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.92},
+				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.94},
 			}}
-		}, []string{`Of 2 ways that were tried, "rows, hard" agrees most, by 0.94`, "too little more to be trusted"}, []string{"next best"}},
+		}, []string{`Of 2 methods that were tried, "rows, hard" has the best held-out accuracy, 0.94`, "too small to be trusted"}, []string{"next best"}},
 		{"few constraints", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 10, Satisfied: 10}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD)}
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD)}
 		}, []string{"There are 10 constraints; from 50 on", "Add constraints"}, nil},
 		{"no constraints", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE)}
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE)}
 		}, []string{"give them by --constraints"}, nil},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
-		}, []string{"Points were compared by their nearest neighbors, which finds clusters of any shape; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them by --constraints"}},
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
+		}, []string{"Points were compared by their nearest neighbors; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them by --constraints"}},
 		{"links of classes", func(f *Facts) {
-			f.Result.Choice = &cleavev1.Choice{Chosen: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{{Method: way(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 1, MustLinks: 3}}}
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 1, MustLinks: 3}}}
 		}, nil, []string{"give them by --constraints"}},
 		{"a range", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 6}}}
 			f.Result.KSelection = &cleavev1.KSelection{Proposed: 3, Plausible: []uint32{2, 3, 4}, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
 			f.Result.Warnings = []*cleavev1.Notice{{Message: "3 come out again, but 2 or 4 would do too"}}
-		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is unsure: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
+		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is uncertain: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
 		{"unsure points", func(f *Facts) {
 			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
-		}, []string{"do not agree on 2 points, least on c (0.40), b (0.50).", "points of small confidence"}, nil},
+		}, []string{"disagree about 2 points, most about c (0.40), b (0.50).", "points of low confidence"}, nil},
 		{"unknown constraints", func(f *Facts) {
 			f.Result.Constraints, f.Unknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
 		}, []string{"Give it by --constraints."}, nil},
@@ -106,13 +106,13 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.StopReason = cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS
 			f.Result.Iterations, f.Result.History[1].Moved = 500, 4
 		}, []string{"did not converge: it was stopped after 500 iterations, the limit; the last one still moved 4 points.", "--max-iterations 1000"}, nil},
-		{"cycle", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_CYCLE }, []string{"the same labels came up again", "--restarts 20"}, nil},
-		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"came to its time limit after 7 iterations", "--timeout"}, nil},
+		{"cycle", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_CYCLE }, []string{"the labels began to repeat", "--restarts 20"}, nil},
+		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"reached its time limit after 7 iterations", "--timeout"}, nil},
 		{"cancelled early", func(f *Facts) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
-		}, []string{"The job was cancelled before it had labels."}, []string{"Clusters", "objective"}},
+		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
-			[]string{"The smallest has 0 points, the largest 970.", "1 cluster is without any point: 1.", "1 cluster is of a single point", ": 0.", "far smaller", "Cluster 2 has 97 % of all points", "--k 4", "--knn 10"}, nil},
+			[]string{"The smallest has 0 points, the largest 970.", "1 cluster is without any point: 1.", "1 cluster is of a single point", ": 0.", "much smaller", "Cluster 2 has 97 % of all points", "--k 4", "--knn 10"}, nil},
 		{"scaled", func(f *Facts) { f.Result.Scale = cleavev1.Scale_SCALE_ROBUST.Enum() }, []string{"quartiles 1 apart"}, nil},
 		{"violations", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}
@@ -120,10 +120,10 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Constraints = []constraint.Constraint{must(0, 1), must(0, 2), must(0, 3), {I: 0, J: 4, Kind: constraint.MustLink, Weight: 7, Weighted: true}, must(4, 5), {I: 0, J: 5, Kind: constraint.CannotLink}}
 			f.IDs = []string{"a", "b", "c", "d", "e", "f"}
 		}, []string{"2 of 6 are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
-			"what is wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
+			"rather than all their partners: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Result.Evaluation = &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4} }, []string{"somewhat like the true ones: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
-		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it was hardly another at the start, which was good already."}, nil},
+		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed, so the start was good already."}, nil},
 	} {
 		f := Facts{Result: proto.CloneOf(ordinary())}
 		c.change(&f)
@@ -156,7 +156,7 @@ func TestEveryReasonToStop(t *testing.T) {
 	}
 }
 
-// What the data speak against is named once, with what to do about it.
+// What the data contradict is named once, with what to do about it.
 func TestExplainSuspects(t *testing.T) {
 	other, label := uint32(3), uint32(1)
 	r := &cleavev1.Result{
@@ -171,8 +171,8 @@ func TestExplainSuspects(t *testing.T) {
 	}
 	text := said(Facts{Result: r, IDs: []string{"a", "b", "c", "d", "e", "f"}})
 	for _, says := range []string{
-		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data speak against",
-		"--enforce never", "1 constraints cannot hold because", "remove the wrong ones: they cannot all hold", "ask for more clusters",
+		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data contradict",
+		"--enforce never", "1 constraints cannot hold because", "Remove the wrong ones of the constraints", "ask for more clusters",
 	} {
 		if !strings.Contains(text, says) {
 			t.Errorf("%q is missing: %s", says, text)

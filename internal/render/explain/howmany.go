@@ -9,7 +9,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// howMany says why there are so many clusters, if that was not given.
+// howMany says why this number of clusters was proposed, if it was not given.
 func (e *explainer) howMany() (all []string) {
 	h := e.r.GetKSelection()
 	if h == nil {
@@ -20,15 +20,15 @@ func (e *explainer) howMany() (all []string) {
 		lead = fmt.Sprintf("Of %d to %d clusters, %d were proposed", r.GetMin(), r.GetMax(), h.GetProposed())
 	}
 	lead += map[cleavev1.Confidence]string{
-		cleavev1.Confidence_CONFIDENCE_CLEAR: ", which is clear", cleavev1.Confidence_CONFIDENCE_LIKELY: ", which is likely", cleavev1.Confidence_CONFIDENCE_UNSURE: ", which is unsure",
+		cleavev1.Confidence_CONFIDENCE_CLEAR: ", which is clear", cleavev1.Confidence_CONFIDENCE_LIKELY: ", which is likely", cleavev1.Confidence_CONFIDENCE_UNSURE: ", which is uncertain",
 	}[h.GetConfidence()]
 	if others := e.plausible(); len(others) > 0 {
 		e.suspect(otherNumbers)
 	}
-	return append(all, sentence(lead+": "+h.GetReason()))
+	return append(all, Sentence(lead+": "+h.GetReason()))
 }
 
-// plausible are other numbers of clusters that the scores allow.
+// plausible returns the other numbers of clusters that the scores allow.
 func (e *explainer) plausible() (others []uint32) {
 	h := e.r.GetKSelection()
 	for _, k := range h.GetPlausible() {
@@ -39,7 +39,7 @@ func (e *explainer) plausible() (others []uint32) {
 	return others
 }
 
-// otherLabels are the files with the labels of those.
+// otherLabels names the files with the labels for those numbers.
 func (e *explainer) otherLabels() string {
 	var files []string
 	for _, k := range e.plausible() {

@@ -11,7 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// SuspectKind is what a suspect is: must, cannot or seed.
+// SuspectKind returns the kind of a suspect: must, cannot or seed.
 func SuspectKind(s *cleavev1.Suspect) string {
 	switch {
 	case s.Other == nil:
@@ -22,7 +22,7 @@ func SuspectKind(s *cleavev1.Suspect) string {
 	return "cannot"
 }
 
-// SuspectNoun is what suspects are, together.
+// SuspectNoun returns what suspects are called together: seeds, constraints, or both.
 func SuspectNoun(all []*cleavev1.Suspect) string {
 	isSeed := func(s *cleavev1.Suspect) bool { return s.Other == nil }
 	isPair := func(s *cleavev1.Suspect) bool { return s.Other != nil }
@@ -35,7 +35,7 @@ func SuspectNoun(all []*cleavev1.Suspect) string {
 	return "seeds and constraints"
 }
 
-// SuspectCount is how many suspects a result has: "12 of 400 constraints". How many seeds there were is not known.
+// SuspectCount counts the suspects of a result: "12 of 400 constraints". The result does not tell how many seeds there were.
 func SuspectCount(r *cleavev1.Result) string {
 	all := r.GetSuspects()
 	what := SuspectNoun(all)
@@ -48,7 +48,7 @@ func SuspectCount(r *cleavev1.Result) string {
 	return fmt.Sprintf("%d %s", len(all), what)
 }
 
-// SuspectText is one suspect: "17-204 (must, 0.98)". Points and classes go by their names, or by their numbers where names are nil.
+// SuspectText describes a suspect: "17-204 (must, 0.98)". Points and classes without a name are known by their numbers.
 func SuspectText(s *cleavev1.Suspect, names, classes []string) string {
 	if s.Other == nil {
 		return fmt.Sprintf("%s (%s, %.2f)", NameIn(names, s.GetRow()), NameIn(classes, s.GetLabel()), s.GetStrength())
@@ -60,7 +60,7 @@ func SuspectText(s *cleavev1.Suspect, names, classes []string) string {
 	return fmt.Sprintf("%s%s%s (%s, %.2f)", NameIn(names, s.GetRow()), between, NameIn(names, s.GetOther()), SuspectKind(s), s.GetStrength())
 }
 
-// NameIn is the name of a number, which is the number itself where it has none.
+// NameIn returns the name of a number, or the number if it has none.
 func NameIn(names []string, number uint32) string {
 	if int(number) < len(names) && names[number] != "" {
 		return names[number]
@@ -68,7 +68,7 @@ func NameIn(names []string, number uint32) string {
 	return strconv.FormatUint(uint64(number), 10)
 }
 
-// suspects says which seeds and constraints the data speak against.
+// suspects says which seeds and constraints the data contradict.
 func (e *explainer) suspects() []string {
 	all := e.r.GetSuspects()
 	if len(all) == 0 {
@@ -87,7 +87,7 @@ func (e *explainer) suspects() []string {
 		lead = "It is"
 	}
 	return []string{
-		fmt.Sprintf("The answers that agree best with what was given have %s wrong when they are not shown them: either these are wrong, or they are between clusters that touch.", SuspectCount(e.r)),
-		fmt.Sprintf("%s %s; the last number is how clearly the data speak against it, 1 at most.", lead, strings.Join(named, ", ")),
+		fmt.Sprintf("When they are held out, the best methods get %s wrong: either these are wrong, or they lie between clusters that touch.", SuspectCount(e.r)),
+		fmt.Sprintf("%s %s; the last number is how clearly the data contradict it, 1 at most.", lead, strings.Join(named, ", ")),
 	}
 }

@@ -5,41 +5,16 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
-
-// number is a coordinate of a drawing, written with one decimal.
-type number float64
-
-func (n number) String() string {
-	text := strconv.FormatFloat(float64(n), 'f', 1, 64)
-	text = strings.TrimSuffix(text, ".0")
-	if text == "-0" {
-		return "0"
-	}
-	return text
-}
 
 // Count writes a whole number with separators of thousands.
 func Count(n int) string {
-	text := grouped(strconv.Itoa(max(n, -n)))
-	if n < 0 {
-		return minus + text
-	}
-	return text
+	return strings.Replace(text.Grouped(n), "-", minus, 1)
 }
 
 const minus = "\u2212"
-
-func grouped(digits string) string {
-	var b strings.Builder
-	for at, digit := range digits {
-		if at > 0 && (len(digits)-at)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(digit)
-	}
-	return b.String()
-}
 
 // Number writes a number with four digits, or more if it has more before the point.
 func Number(v float64) string {
@@ -70,8 +45,8 @@ func Number(v float64) string {
 	if rest != "" {
 		rest = "." + rest
 	}
-	if len(whole) > 4 {
-		whole = grouped(whole)
+	if n, err := strconv.Atoi(whole); err == nil && len(whole) > 4 {
+		whole = text.Grouped(n)
 	}
 	return sign + whole + rest
 }

@@ -1,6 +1,5 @@
-// Package page writes report.html: what a job was asked, what it found and how to repeat it, on one page that needs nothing
-// else. It lays out and draws what it is given; what that means is up to the caller. Everything that is drawn is there without
-// scripts, which add only zoom, highlighting and what lies under the pointer.
+// Package page writes report.html: what a job was asked, what it found and how to repeat it, on one page that loads nothing
+// else. Callers supply the content. The page is complete without scripts, which add zoom, highlighting and tooltips.
 package page
 
 import (
@@ -10,9 +9,11 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+
+	"github.com/cleave-project/cleave/internal/render/picture"
 )
 
-// Page is what is shown, from the top to the bottom. What is nil or empty is left out.
+// Page has the content from the top to the bottom. What is nil or empty is left out.
 type Page struct {
 	Title   string
 	Answer  string // in a sentence
@@ -21,38 +22,45 @@ type Page struct {
 	Asked   []Fact
 	Reading []string // how the table of the data was read
 
-	Map        *Map
+	Map        *Chart // needs a Figure
 	Sizes      *Table
 	Profiles   *Profiles
 	Typical    *Table
 	Borderline *Table
 	RowsTitle  string // of the section with the two before
 	RowsNote   string // about them
-	Silhouette *Silhouette
+	Silhouette *Chart
 	Confidence *Confidence
 
 	HowMany     *Section
 	Suspects    *Section
 	Constraints *Section
 	Truth       *Section
-	Ways        *Section
-	Course      *Course
+	Methods     *Section
+	Course      *Chart
 	Plan        *Section
 	Times       *Table
 	Repeat      *Repeat
 }
 
-// Fact is a name and what it is.
+// Chart is a figure with a text above it, a note below it, and the same as a table for those who cannot see it.
+type Chart struct {
+	Text, Note string
+	Figure     *picture.Figure // nil leaves out the drawing
+	Table      *Table
+}
+
+// Fact is a name and its value.
 type Fact struct{ Name, Value string }
 
-// Section is some sentences, and a table.
+// Section has some sentences, facts and a table.
 type Section struct {
 	Text  []string
 	Facts []Fact
 	Table *Table
 }
 
-// Profiles say what sets clusters apart.
+// Profiles describe what sets clusters apart.
 type Profiles struct {
 	Text     string
 	Overview *Table // columns by clusters
@@ -60,23 +68,23 @@ type Profiles struct {
 	Note     string // what was left out
 }
 
-// Profile is that of one cluster.
+// Profile describes one cluster.
 type Profile struct {
 	Cluster int
-	Class   string // "": it has none
+	Class   string // "" for none
 	Size    string
 	Summary string // in a sentence
 	Table   *Table
 }
 
-// Confidence says how sure the labels of rows are.
+// Confidence describes how confident the labels of rows are.
 type Confidence struct {
 	Text     string
-	Clusters *Table // how many rows of each are how sure
-	Least    *Table // the rows that are least sure
+	Clusters *Table // the rows of each cluster by their confidence
+	Least    *Table // the rows of the least confidence
 }
 
-// Repeat is what it takes to get the same answer again.
+// Repeat has what it takes to get the same answer again.
 type Repeat struct {
 	Facts   []Fact
 	Command string
@@ -86,35 +94,22 @@ type Repeat struct {
 //go:embed page.html page.css page.js
 var files embed.FS
 
-// asset is a file that becomes a part of the page, and the name by which the page allows it.
-type asset struct{ text, hash string }
-
-func newAsset(name string) (asset, error) {
-	text, err := files.ReadFile(name)
-	sum := sha256.Sum256(text)
-	return asset{string(text), "sha256-" + base64.StdEncoding.EncodeToString(sum[:])}, err
-}
-
 // document is what the template sees.
 type document struct {
 	*Page
-	Style           template.CSS
-	Script          template.JS
-	StyleHash       string
-	ScriptHash      string
-	Shapes          []Shape
-	MapDrawing      *drawing
-	CourseDrawing   *drawing
-	SilhouetteDrawn *drawing
+	Style                 template.CSS
+	Script                template.JS
+	StyleHash, ScriptHash string
+	Shapes                template.HTML
 }
 
-// Write writes the page.
+// Write writes the page. It writes nothing if the template fails.
 func Write(w io.Writer, p *Page) error {
-	style, err := newAsset("page.css")
+	style, err := files.ReadFile("page.css")
 	if err != nil {
 		return err
 	}
-	script, err := newAsset("page.js")
+	script, err := files.ReadFile("page.js")
 	if err != nil {
 		return err
 	}
@@ -122,18 +117,8 @@ func Write(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	d := document{
-		Page: p, Style: template.CSS(style.text), StyleHash: style.hash, Script: template.JS(script.text), ScriptHash: script.hash, Shapes: shapes[:],
-	}
-	if p.Map != nil {
-		d.MapDrawing = p.Map.draw()
-	}
-	if p.Course != nil {
-		d.CourseDrawing = p.Course.draw()
-	}
-	if p.Silhouette != nil {
-		d.SilhouetteDrawn = p.Silhouette.draw()
-	}
+	d := document{Page: p, Style: template.CSS(picture.Style + string(style)), Script: template.JS(script), Shapes: picture.Shapes(1)}
+	d.StyleHash, d.ScriptHash = hash(string(d.Style)), hash(string(d.Script))
 	var text bytes.Buffer
 	if err := parsed.Execute(&text, d); err != nil {
 		return err
@@ -142,4 +127,10 @@ func Write(w io.Writer, p *Page) error {
 	return err
 }
 
-var functions = template.FuncMap{"color": colorClass, "shape": shapeOf}
+// hash names a style sheet or a script in the Content-Security-Policy that allows it.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": Count}

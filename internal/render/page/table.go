@@ -12,7 +12,7 @@ type Table struct {
 	Tall    bool // has many rows, and scrolls
 }
 
-// Column is the heading of a column.
+// Column describes a column.
 type Column struct {
 	Name    string
 	Numbers bool   // aligned to the right
@@ -35,10 +35,10 @@ type Cell struct {
 	Missing bool
 }
 
-// Text is a cell.
+// Text returns a cell with a text of ours.
 func Text(text string) Cell { return Cell{Text: text} }
 
-// Named is a cell with a text of the data's.
+// Named returns a cell with a text from the data, such as an id.
 func Named(text string) Cell {
 	if text == "" {
 		return Cell{Missing: true}
@@ -46,17 +46,17 @@ func Named(text string) Cell {
 	return Cell{Text: text, Name: true}
 }
 
-// OfCluster is a cell with the number of a cluster, and its class if it has one.
+// OfCluster returns a cell with the number of a cluster, and its class if it has one.
 func OfCluster(cluster int, class string) Cell {
 	return Cell{Text: Count(cluster), Mark: &cluster, Class: class}
 }
 
-// ShareBar is a cell with a bar of a share of the whole width.
+// ShareBar returns a cell with a bar that fills a share of its width.
 func ShareBar(text string, share float64) Cell {
 	return Cell{Text: text, Bar: &share, Whole: true}
 }
 
-// DifferenceBar is a cell with a bar to either side.
+// DifferenceBar returns a cell with a bar from the middle to either side.
 func DifferenceBar(text string, difference float64) Cell { return Cell{Text: text, Bar: &difference} }
 
 // Shaded gives a cell a background by a share from 0 to 1.
@@ -86,11 +86,11 @@ func (c Cell) BarX() string {
 	if c.Whole {
 		return "0"
 	}
-	return number(barWidth/2 + min(0, c.length())).String()
+	return Fixed(barWidth/2+min(0, c.length()), 1)
 }
 
 // BarWidth is how long it is.
-func (c Cell) BarWidth() string { return number(math.Abs(c.length())).String() }
+func (c Cell) BarWidth() string { return Fixed(math.Abs(c.length()), 1) }
 
 // BarClass tells the two sides apart.
 func (c Cell) BarClass() string {

@@ -4,9 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // maxDrawn is the largest coordinate that is drawn, so that the difference of two stays finite.
@@ -14,12 +11,12 @@ const maxDrawn = 1e300
 
 func clampDrawn(v float64) float64 { return math.Max(-maxDrawn, math.Min(maxDrawn, v)) }
 
-// axis maps values from lo..hi to 0..1. An axis without ticks is not drawn: its values mean nothing, as
-// in the layout of a graph.
+// axis maps values from lo..hi to 0..1. An axis without ticks is not drawn: its values have no meaning, as in the
+// layout of a graph.
 type axis struct {
 	name   string
 	lo, hi float64
-	warp   func(float64) float64 // nil: linear
+	warp   func(float64) float64 // nil means linear
 	ticks  []tick
 }
 
@@ -36,8 +33,7 @@ func (a axis) share(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// rangeOf is the range of values. If they are all the same, but for rounding, it is wider, so that
-// constant data lies in the middle of its axis.
+// rangeOf returns the range of the values. If they are equal, up to rounding, it returns a wider range with them in the middle.
 func rangeOf(values ...float64) (lo, hi float64) {
 	if len(values) == 0 {
 		return 0, 1
@@ -59,13 +55,21 @@ func rangeOf(values ...float64) (lo, hi float64) {
 	return center - half, center + half
 }
 
-// widened widens a range by a share of itself on both sides.
+// widened extends a range on both sides by a share of its length.
 func widened(lo, hi, share float64) (float64, float64) {
 	by := share * (hi - lo)
 	return lo - by, hi + by
 }
 
-// niceStep is the smallest of 1, 2, 5 times a power of ten that is at least raw.
+// axisOf returns an axis for the values, with some room on both sides.
+func axisOf(name string, room float64, values []float64) axis {
+	a := axis{name: name}
+	a.lo, a.hi = rangeOf(values...)
+	a.lo, a.hi = widened(a.lo, a.hi, room)
+	return a
+}
+
+// niceStep returns the smallest of 1, 2, 5 times a power of ten that is at least raw.
 func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, times := range []float64{1, 2, 5} {
@@ -76,8 +80,7 @@ func niceStep(raw float64) float64 {
 	return 10 * power
 }
 
-// linearTicks are round values within lo..hi, about want of them at most, at distances of at least
-// smallest.
+// linearTicks returns about want round values within lo..hi, at least smallest apart. page.js has the same rule.
 func linearTicks(lo, hi float64, want int, smallest float64) []tick {
 	step := math.Max(niceStep((hi-lo)/float64(want)), smallest)
 	first := math.Ceil(lo/step - 1e-9)
@@ -93,17 +96,8 @@ func linearTicks(lo, hi float64, want int, smallest float64) []tick {
 	return ticks
 }
 
-// decadeTicks are 1, 10, 100 and so on up to hi, for the axis that maps v to log(1 + v).
-func decadeTicks(hi float64) []tick {
-	var ticks []tick
-	for v := 1.0; v <= hi; v *= 10 {
-		ticks = append(ticks, tick{at: v, label: formatCount(int(v))})
-	}
-	return ticks
-}
-
-// formatTick writes v with as many digits as a step of the axis needs. If the largest value of the axis
-// is a million or more, or less than 0.001, the number has an exponent.
+// formatTick writes v with as many digits as a step of the axis needs, and with an exponent if the largest value of the
+// axis is a million or more, or less than 0.001.
 func formatTick(v, step, largest float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"
@@ -133,86 +127,71 @@ func shortExponent(s string) string {
 	return mantissa + "e" + sign + exponent
 }
 
-// formatValue writes a number with six digits, or more if it has more before the decimal point.
+// formatValue writes a number with six digits, or all digits before the point of a number below 1e9.
 func formatValue(v float64) string {
-	size := math.Abs(v)
-	if size >= 1e9 || (size < 1e-4 && v != 0) || !isFinite(v) {
-		return shortExponent(strconv.FormatFloat(v, 'g', 6, 64))
+	if size := math.Abs(v); size >= 1e6 && size < 1e9 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	decimals := 5
-	for limit := 10.0; size >= limit && decimals > 0; limit *= 10 {
-		decimals--
-	}
-	digits := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Contains(digits, ".") {
-		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
-	}
-	return digits
+	return shortExponent(strconv.FormatFloat(v, 'g', 6, 64))
 }
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // frame is the area that data is drawn into.
 type frame struct {
-	vg.Rectangle
-	x, y axis
+	left, top, right, bottom float64
+	x, y                     axis
 }
 
-func (f frame) at(x, y float64) vg.Point {
-	size := f.Size()
-	return vg.Point{
-		X: f.Min.X + size.X*vg.Length(f.x.share(x)),
-		Y: f.Min.Y + size.Y*vg.Length(f.y.share(y)),
-	}
+func (f frame) width() float64  { return f.right - f.left }
+func (f frame) height() float64 { return f.bottom - f.top }
+
+// at returns the place of a value in the figure.
+func (f frame) at(x, y float64) point {
+	return point{f.left + f.width()*f.x.share(x), f.bottom - f.height()*f.y.share(y)}
 }
 
-// room is the width that the y axis needs left of the frame.
-func (s *sheet) room(y axis) vg.Length {
-	var widest vg.Length
+// roomLeft returns the width that the labels and the name of a y axis need.
+func roomLeft(y axis) float64 {
+	widest := 0.0
 	for _, t := range y.ticks {
-		widest = max(widest, s.textWidth(tickText, t.label))
-	}
-	if widest > 0 {
-		widest += 7
+		widest = max(widest, textWidth(t.label, fontSize)+12)
 	}
 	if y.name != "" {
-		widest += 20
+		widest += 40 // the text of a page is larger on a phone
 	}
 	return widest
 }
 
-// roomBelow is the height that the x axis needs below the frame.
-func roomBelow(x axis) vg.Length {
-	below := vg.Length(0)
+// roomBelow returns the height that the labels and the name of an x axis need.
+func roomBelow(x axis) float64 {
+	below := 0.0
 	if len(x.ticks) > 0 {
-		below += 17
+		below += 24
 	}
 	if x.name != "" {
-		below += 18
+		below += 20
 	}
 	return below
 }
 
-// drawFrame draws the light grid, the tick labels and the axis names: no box, no tick marks.
-func (s *sheet) drawFrame(f frame) {
-	grid := draw.LineStyle{Color: gridGray, Width: 0.7}
-	base := draw.LineStyle{Color: axisGray, Width: 0.9}
+// drawFrame draws the grid, the tick labels and the names of the axes.
+func (g *Figure) drawFrame(f frame) {
+	minus := strings.NewReplacer("-", "\u2212")
 	for _, t := range f.x.ticks {
-		at := f.at(t.at, f.y.lo)
-		s.StrokeLine2(grid, at.X, f.Min.Y, at.X, f.Max.Y)
-		s.write(tickText, alignCenter, at.X, f.Min.Y-13, t.label)
+		x := f.at(t.at, f.y.lo).x
+		g.grid.line("grid", point{x, f.top}, point{x, f.bottom})
+		g.ticks.text("tick middle", point{x, f.bottom + 18}, minus.Replace(t.label))
 	}
 	for _, t := range f.y.ticks {
-		at := f.at(f.x.lo, t.at)
-		s.StrokeLine2(grid, f.Min.X, at.Y, f.Max.X, at.Y)
-		s.write(tickText, alignRight, f.Min.X-6, at.Y-3.3, t.label)
+		y := f.at(f.x.lo, t.at).y
+		g.grid.line("grid", point{f.left, y}, point{f.right, y})
+		g.ticks.text("tick end", point{f.left - 8, y + 4}, minus.Replace(t.label))
 	}
-	if len(f.x.ticks) > 0 {
-		s.StrokeLine2(base, f.Min.X, f.Min.Y, f.Max.X, f.Min.Y)
-	}
-	size := f.Size()
-	name := s.fit(labelText, f.x.name, size.X)
-	s.write(labelText, alignCenter, f.Min.X+size.X/2, f.Min.Y-roomBelow(f.x)+3, name)
+	g.names.text("axis middle", point{f.left + f.width()/2, f.bottom + roomBelow(f.x) - 4}, fit(f.x.name, fontSize, f.width()))
 	if f.y.name != "" {
-		name := s.fit(labelText, f.y.name, size.Y)
-		s.writeVertical(labelText, margin+10, f.Min.Y+size.Y/2, name)
+		name := fit(f.y.name, fontSize, f.height())
+		at := point{max(14, f.left-roomLeft(f.y)+14), f.top + f.height()/2}
+		g.names.printf(`<text class="axis middle" x="%v" y="%v" transform="rotate(-90 %v %v)">%s</text>`, number(at.x), number(at.y), number(at.x), number(at.y), escape(name))
 	}
 }

@@ -2,10 +2,7 @@ package picture
 
 import (
 	"fmt"
-	"image/color"
 	"io"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // BarsPlot compares shares, each a horizontal bar with its name.
@@ -15,52 +12,36 @@ type BarsPlot struct {
 	Bars            []Bar  // from the top
 }
 
-// Bar is a share, 0 to 1. Some stand out from the others.
+// Bar is a share from 0 to 1. A bold one stands out from the others.
 type Bar struct {
 	Name  string
 	Share float64
 	Bold  bool
 }
 
-const (
-	barStep   = vg.Length(22)
-	barHeight = vg.Length(14)
-)
+const barStep, barHeight = 24.0, 15.0
 
-// Bars draws shares as horizontal bars, one below the other.
+// Bars writes shares as horizontal bars, one below the other, as an SVG file.
 func Bars(w io.Writer, b BarsPlot) error {
-	x := axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
-	s := newSheet(sheetWidth, 130+vg.Length(len(b.Bars))*barStep)
-	top := s.heading(b.Title, b.Subtitle) - 14
-	left := margin
+	g := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
+	f := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
+	f.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
 	for _, bar := range b.Bars {
 		if !(bar.Share >= 0 && bar.Share <= 1) {
 			return fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
 		}
-		// Names begin at the margin, with room for a font that is wider than the one they were measured with.
-		left = max(left, margin+8+1.2*s.textWidth(barText(bar), bar.Name))
+		f.left = min(figureWidth/2, max(f.left, inset+8+textWidth(bar.Name, fontSize)))
 	}
-	left = min(left, s.Max.X/2)
-	f := frame{x: x, y: axis{hi: 1}}
-	f.Min = vg.Point{X: left, Y: margin + roomBelow(x)}
-	f.Max = vg.Point{X: s.Max.X - margin - 30, Y: top}
-	s.drawFrame(f)
+	g.height = f.bottom + roomBelow(f.x)
+	g.drawFrame(f)
 	for at, bar := range b.Bars {
-		text, y := barText(bar), top-barStep*(vg.Length(at)+0.5)
-		end := f.at(bar.Share, 0).X
-		s.SetColor(barColor(bar))
-		s.Fill(vg.Rectangle{Min: vg.Point{X: left, Y: y - barHeight/2}, Max: vg.Point{X: end, Y: y + barHeight/2}}.Path())
-		s.write(text, alignLeft, margin, y-3.3, s.fit(text, bar.Name, left-margin-8))
-		s.write(text, alignLeft, end+5, y-3.3, fmt.Sprintf("%.2f", bar.Share))
+		y, end, class := barStep*(float64(at)+0.5), f.at(bar.Share, 0).x, "quiet"
+		if bar.Bold {
+			class = "strong"
+		}
+		g.data.rect("bar "+class, f.left, y-barHeight/2, end, y+barHeight/2)
+		g.names.text(class, point{inset, y + 4}, fit(bar.Name, fontSize, f.left-inset-8))
+		g.names.text(class, point{end + 6, y + 4}, fmt.Sprintf("%.2f", bar.Share))
 	}
-	return s.writeTo(w)
-}
-
-func barText(b Bar) textStyle { return textStyle{size: legendText.size, bold: b.Bold, color: ink} }
-
-func barColor(b Bar) color.Color {
-	if b.Bold {
-		return palette[0]
-	}
-	return axisGray
+	return g.Write(w)
 }

@@ -14,7 +14,7 @@ func TestBars(t *testing.T) {
 	}
 	elements, _ := render(t, func(w io.Writer) error { return Bars(w, plot) })
 	wantTexts(t, elements, "iris", "because", "share right", "neighbors, hard", "0.93", "rows, soft", "1.00", "0.00", "0.5")
-	if chosen, others := countPaths(elements, "fill:#0072B2"), countPaths(elements, "fill:#B4B9BF"); chosen != 1 || others != 2 {
+	if chosen, others := count(elements, "bar strong"), count(elements, "bar quiet"); chosen != 1 || others != 2 {
 		t.Errorf("%d bars stand out, %d do not", chosen, others)
 	}
 	for _, share := range []float64{-0.1, 1.1, math.NaN()} {

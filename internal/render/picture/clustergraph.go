@@ -3,17 +3,13 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 	"slices"
-	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ClusterGraphPlot shows a clustering of a graph that is too large to draw its vertices.
@@ -22,88 +18,90 @@ type ClusterGraphPlot struct {
 	Labels []int32 // 0..K-1
 	K      int
 	Pairs  []constraint.Pair
-	// Classes are what the clusters are called besides their numbers, "" for none; nil: none has a class.
+	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
 	Classes []string
 
 	Title, Subtitle string
+	Label           string // describes the figure to those who cannot see it
 }
 
 const (
-	maxDiscs    = 60
-	maxLinks    = 400
-	explanation = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
+	maxDiscs = 60
+	maxLinks = 400
 )
 
-// ClusterGraph draws the clusters as discs on a circle. The area of a disc is proportional to the size of
-// its cluster, the width of a line between discs to the weight between the clusters. Of very many
-// clusters it draws the largest, of very many lines the heaviest, and says so.
-func ClusterGraph(w io.Writer, c ClusterGraphPlot) error {
+// ClusterGraph writes the figure of a large graph as an SVG file.
+func ClusterGraph(w io.Writer, c ClusterGraphPlot) error { return write(w, c.Figure) }
+
+// Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the width
+// of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of very many
+// lines the heaviest, and Note says so.
+func (c ClusterGraphPlot) Figure() (*Figure, error) {
 	if c.Graph == nil {
-		return fmt.Errorf("draw the cluster graph: no graph")
+		return nil, fmt.Errorf("draw the cluster graph: no graph")
 	}
 	if c.Graph.N != len(c.Labels) {
-		return fmt.Errorf("draw the cluster graph: %d vertices but %d labels", c.Graph.N, len(c.Labels))
+		return nil, fmt.Errorf("draw the cluster graph: %d vertices but %d labels", c.Graph.N, len(c.Labels))
 	}
-	if err := checkLabels(c.Graph.N, c.K, c.Labels, c.Pairs); err != nil {
-		return fmt.Errorf("draw the cluster graph: %w", err)
+	if err := checkLabels(c.Graph.N, c.K, c.Labels, c.Pairs, nil); err != nil {
+		return nil, fmt.Errorf("draw the cluster graph: %w", err)
 	}
-	sizes := clusterSizes(c.Labels, c.K)
-	discs := largestClusters(sizes)
+	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	g.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
+	g.Clusters = clusterEntries(c.Labels, c.K, c.Classes, nil)
+	f := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1}, y: axis{hi: 1}}
+	g.zoom = &f
+	discs := largestClusters(g.Clusters)
 	links := c.links()
 	between := links.between(discs)
-	drawn := between[:min(len(between), maxLinks)]
+	shown := between[:min(len(between), maxLinks)]
+	places := placeDiscs(g.Clusters, discs, f)
+	widest := math.Min(10, 50/float64(len(discs))) // many wide lines would cover each other
+	for _, l := range slices.Backward(shown) {     // the heaviest on top
+		width := int(math.Ceil(widest * l.weight / shown[0].weight))
+		g.data.line(fmt.Sprintf("link edge w%d", width), places[l.a].center, places[l.b].center)
+	}
+	names := namer{frame: f, members: make([][]point, c.K)}
+	for _, cluster := range discs {
+		title := fmt.Sprintf("cluster %d: %s", cluster, text.Count(g.Clusters[cluster].Size, "vertex", "vertices"))
+		g.data.mark(cluster, "", places[cluster].center, places[cluster].radius, title)
+	}
+	for _, cluster := range discs {
+		names.add(g, g.Clusters[cluster], places[cluster].center)
+	}
 
-	s := newSheet(sheetWidth, sheetHeight)
-	top := s.heading(c.Title, c.Subtitle, explanation, leftOut(sizes, discs, len(drawn), len(between))) - 14
-	places := placeDiscs(sizes, discs, vg.Rectangle{
-		Min: vg.Point{X: margin, Y: margin},
-		Max: vg.Point{X: s.Max.X - margin - legendWidth - 22, Y: top},
-	})
-	drawLinks(s, drawn, places)
-	drawDiscs(s, discs, places)
-
-	_, _, t := splitBySatisfaction(c.Pairs, c.Labels)
-	l := s.newLegend(s.Max.X-margin, top)
-	l.clusters(sizes, c.Classes, discMarker)
-	l.counts(t)
+	_, violated := splitPairs(c.Pairs, c.Labels)
+	must, cannot := countKinds(c.Pairs)
+	mustViolated, cannotViolated := countKinds(violated)
+	satisfied := func(name string, all, violated int) {
+		if all > 0 {
+			g.Kinds = append(g.Kinds, KindEntry{Name: name + "s satisfied", Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})
+		}
+	}
+	satisfied("must-link", must, mustViolated)
+	satisfied("cannot-link", cannot, cannotViolated)
 	if links.total > 0 {
-		l.heading("Edge weight")
-		l.text("within clusters", fmt.Sprintf("%.1f%%", 100*links.inside/links.total))
-		l.text("between clusters", fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total))
+		g.Kinds = append(g.Kinds,
+			KindEntry{Name: "edge weight within clusters", Count: fmt.Sprintf("%.1f%%", 100*links.inside/links.total)},
+			KindEntry{Name: "between clusters", Count: fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total)})
 	}
-	return s.writeTo(w)
-}
-
-// leftOut says what is not drawn.
-func leftOut(sizes, discs []int, drawn, between int) string {
 	nonEmpty := 0
-	for _, size := range sizes {
-		if size > 0 {
-			nonEmpty++
-		}
+	for _, e := range g.Clusters {
+		nonEmpty += min(1, e.Size)
 	}
-	var parts []string
-	if len(discs) < nonEmpty {
-		parts = append(parts, fmt.Sprintf("the %d largest of %s clusters", len(discs), formatCount(nonEmpty)))
-	}
-	if drawn < between {
-		parts = append(parts, fmt.Sprintf("the %s heaviest of %s lines between them", formatCount(drawn), formatCount(between)))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "Drawn: " + strings.Join(parts, ", ") + "."
+	g.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
+	return g, nil
 }
 
-// largestClusters are the clusters to draw, in the order of their numbers; empty ones have no disc.
-func largestClusters(sizes []int) []int {
+// largestClusters returns the clusters to draw, in the order of their numbers; empty ones have no disc.
+func largestClusters(all []ClusterEntry) []int {
 	var discs []int
-	for cluster, size := range sizes {
-		if size > 0 {
-			discs = append(discs, cluster)
+	for _, e := range all {
+		if e.Size > 0 {
+			discs = append(discs, e.Cluster)
 		}
 	}
-	slices.SortStableFunc(discs, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	slices.SortStableFunc(discs, func(a, b int) int { return cmp.Compare(all[b].Size, all[a].Size) })
 	discs = discs[:min(len(discs), maxDiscs)]
 	slices.Sort(discs)
 	return discs
@@ -169,88 +167,37 @@ func (b clusterLinks) between(clusters []int) []clusterLink {
 
 // disc is where a cluster is drawn.
 type disc struct {
-	center vg.Point
-	radius vg.Length
+	center point
+	radius float64
 }
 
 // placeDiscs puts the clusters on a circle, large ones on longer arcs, so that they do not touch.
-func placeDiscs(sizes, discs []int, area vg.Rectangle) map[int]disc {
+func placeDiscs(all []ClusterEntry, discs []int, area frame) map[int]disc {
 	places := make(map[int]disc, len(discs))
-	if len(discs) == 0 {
-		return places
-	}
-	size := area.Size()
-	middle := vg.Point{X: area.Min.X + size.X/2, Y: area.Min.Y + size.Y/2}
-	half := min(size.X, size.Y) / 2
-	sum, largest := 0.0, 0.0
-	for _, cluster := range discs {
-		root := math.Sqrt(float64(sizes[cluster]))
-		sum += root
-		largest = math.Max(largest, root)
-	}
+	middle, half := area.at(0.5, 0.5), min(area.width(), area.height())/2
 	if len(discs) == 1 {
 		places[discs[0]] = disc{center: middle, radius: half * 0.5}
 		return places
 	}
+	root := func(cluster int) float64 { return math.Sqrt(float64(all[cluster].Size)) }
+	sum, largest := 0.0, 0.0
+	for _, cluster := range discs {
+		sum += root(cluster)
+		largest = math.Max(largest, root(cluster))
+	}
 	// Discs fill at most 60% of the circle they stand on, and none is wider than a third of it.
-	perRoot := math.Min(0.6*math.Pi/(sum+0.6*math.Pi*largest), 1/(3*largest)) * float64(half)
-	ring := half - vg.Length(perRoot*largest)
+	perRoot := math.Min(0.6*math.Pi/(sum+0.6*math.Pi*largest), 1/(3*largest)) * half
+	ring := half - perRoot*largest
 	turned := 0.0
 	for at, cluster := range discs {
-		root := math.Sqrt(float64(sizes[cluster]))
 		// Half of each arc is the same for all, half is proportional to the radius.
-		arc := math.Pi * (root/sum + 1/float64(len(discs)))
+		arc := math.Pi * (root(cluster)/sum + 1/float64(len(discs)))
 		if at == 0 {
 			turned = -arc / 2 // the first is at the top
 		}
 		sin, cos := math.Sincos(math.Pi/2 - (turned + arc/2))
 		turned += arc
-		places[cluster] = disc{
-			center: vg.Point{X: middle.X + ring*vg.Length(cos), Y: middle.Y + ring*vg.Length(sin)},
-			radius: max(vg.Length(perRoot*root), 2.5),
-		}
+		places[cluster] = disc{center: point{middle.x + ring*cos, middle.y - ring*sin}, radius: max(perRoot*root(cluster), 2.5)}
 	}
 	return places
-}
-
-func drawLinks(s *sheet, links []clusterLink, places map[int]disc) {
-	if len(links) == 0 {
-		return
-	}
-	heaviest := links[0].weight
-	widest := math.Min(13, 60/float64(len(places))) // many wide lines would cover each other
-	for at := len(links) - 1; at >= 0; at-- {       // the heaviest on top
-		b := links[at]
-		share := b.weight / heaviest
-		style := draw.LineStyle{
-			Color: color.NRGBA{R: 0x5A, G: 0x63, B: 0x6E, A: uint8(50 + 100*share)},
-			Width: vg.Length(0.4 + widest*share),
-		}
-		from, to := places[b.a].center, places[b.b].center
-		s.StrokeLine2(style, from.X, from.Y, to.X, to.Y)
-	}
-}
-
-// discMarker is round for every cluster; those of the same color differ by the number inside.
-func discMarker(cluster int) marker { return marker{color: markerOf(cluster).color} }
-
-func drawDiscs(s *sheet, discs []int, places map[int]disc) {
-	for _, cluster := range discs {
-		d := places[cluster]
-		outline := draw.LineStyle{Color: white, Width: 1.5}
-		s.drawMarker(discMarker(cluster), d.center, d.radius, &outline)
-		if d.radius < 7 {
-			continue
-		}
-		text := textStyle{size: min(14, max(8, d.radius*0.7)), bold: true, color: readableOn(discMarker(cluster).color)}
-		s.write(text, alignCenter, d.center.X, d.center.Y-text.size*0.35, formatCount(cluster))
-	}
-}
-
-// readableOn is white on dark colors and ink on light ones, by relative luminance.
-func readableOn(c color.NRGBA) color.NRGBA {
-	if 0.2126*float64(c.R)+0.7152*float64(c.G)+0.0722*float64(c.B) > 140 {
-		return ink
-	}
-	return white
 }

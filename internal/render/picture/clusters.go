@@ -4,58 +4,151 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/render/profile"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ClustersPlot shows a clustering in two dimensions.
 type ClustersPlot struct {
-	XY     [][2]float64 // one for each point, from Project, ProjectKernel or LayoutGraph
+	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph
 	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
 	Labels []int32      // 0..K-1
 	K      int
-	// Classes are what the clusters are called besides their numbers, "" for none; nil: none has a class.
+	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
 	Classes []string
 	Pairs   []constraint.Pair
 	Graph   *dataset.Graph // nil for points
 	Truth   []int32        // optional: the true classes, any numbers
-	// Centers are those of the K clusters, or empty for methods without centers.
+	// Centers has the centers of the K clusters; it is empty for methods without centers.
 	Centers [][2]float64
 
 	Title, Subtitle string
+
+	// What only report.html sets.
+
+	Label    string                // describes the figure to those who cannot see it
+	Noun     string                // plural of what a point is; "" means points
+	Sizes    []int                 // of the clusters, where the points are a sample; nil: they are counted
+	Describe func(i int) string    // the text that a browser shows for a point; nil for none
+	Fade     func(i int) int       // how faint a point is drawn: 0 as usual, up to 3; nil: all are as usual
+	FadeName func(fade int) string // explains a fade in the legend
 }
 
-// The styles of lines.
-var (
-	mustStyle           = draw.LineStyle{Color: faint, Width: 0.9}
-	cannotStyle         = draw.LineStyle{Color: faint, Width: 0.9, Dashes: []vg.Length{3, 2.5}}
-	mustViolatedStyle   = draw.LineStyle{Color: violation, Width: 2.2}
-	cannotViolatedStyle = draw.LineStyle{Color: violation, Width: 2.2, Dashes: []vg.Length{5, 3}}
-	mismatchStyle       = draw.LineStyle{Color: ink, Width: 0.9}
+// The largest numbers of things that are drawn, to keep the file below 2 MB and the picture readable.
+const (
+	maxPoints      = 5000
+	maxConstraints = 300 // satisfied ones, and the same number of violated ones
+	maxEdges       = 12000
+	manyEdges      = 1000 // more of them are drawn fainter
+	maxCenters     = 300
+	maxFade        = 3
 )
 
-// Clusters draws the points in the colors of their clusters, satisfied constraints as faint lines, and
-// violated ones as bold lines on top. Of a large data set it draws a sample, and says so.
-func Clusters(w io.Writer, c ClustersPlot) error {
-	if err := c.check(); err != nil {
-		return fmt.Errorf("draw the clusters: %w", err)
+// Clusters writes the figure of a clustering as an SVG file.
+func Clusters(w io.Writer, c ClustersPlot) error { return write(w, c.Figure) }
+
+// write writes a figure as a file.
+func write(w io.Writer, figure func() (*Figure, error)) error {
+	g, err := figure()
+	if err != nil {
+		return err
 	}
-	d := c.choose()
-	s := newSheet(sheetWidth, sheetHeight)
-	top := s.heading(c.Title, c.Subtitle, d.notes) - 14
-	f := c.frame(s, top)
-	s.drawFrame(f)
-	c.drawEdges(s, f, d)
-	c.drawPairs(s, f, d.satisfied)
-	c.drawPoints(s, f, d)
-	c.drawCenters(s, f, d.centers)
-	c.drawLegend(s, top, d)
-	return s.writeTo(w)
+	return g.Write(w)
+}
+
+// Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as bold
+// lines on top. Of a large data set it draws a sample, and Note says so.
+func (c ClustersPlot) Figure() (*Figure, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("draw the clusters: %w", err)
+	}
+	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	f := c.frame()
+	g.zoom = &f
+	g.drawFrame(f)
+	satisfied, violated := splitPairs(c.Pairs, c.Labels)
+	drawnSatisfied, drawnViolated := pick(satisfied, evenSample(len(satisfied), maxConstraints)), pick(violated, evenSample(len(violated), maxConstraints))
+	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
+	g.class = crowding(len(points))
+	edges, allEdges := c.edges(points)
+	centers := evenSample(len(c.Centers), maxCenters)
+
+	place := func(i int32) point { return f.at(c.XY[i][0], c.XY[i][1]) }
+	edgeClass := "edge"
+	if len(edges) > manyEdges {
+		edgeClass = "edge many"
+	}
+	if len(edges) > 0 { // one element is smaller, and its color does not add up where edges cross
+		var d strings.Builder
+		for _, e := range edges {
+			d.WriteString(pathThrough([]point{place(e[0]), place(e[1])}))
+		}
+		g.data.path("link "+edgeClass, d.String(), "")
+	}
+	for _, p := range drawnSatisfied {
+		g.data.line("link "+pairClass(p, false), place(p.I), place(p.J))
+	}
+	c.drawPoints(g, points, drawnViolated, place)
+	for _, cluster := range centers {
+		g.data.use("center", cluster, "mark "+ColorClass(cluster)+" center", f.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
+	}
+	c.addClusters(g, f, points)
+
+	kind := func(class, name string, count int) {
+		if count > 0 {
+			g.Kinds = append(g.Kinds, KindEntry{class, name, text.Grouped(count)})
+		}
+	}
+	kind("center", "centroid", len(c.Centers))
+	for _, of := range []struct {
+		pairs    []constraint.Pair
+		violated bool
+		name     string
+	}{{satisfied, false, ", satisfied"}, {violated, true, ", violated"}} {
+		must, cannot := countKinds(of.pairs)
+		kind(pairClass(constraint.Pair{Kind: constraint.MustLink}, of.violated), "must-link"+of.name, must)
+		kind(pairClass(constraint.Pair{Kind: constraint.CannotLink}, of.violated), "cannot-link"+of.name, cannot)
+	}
+	kind("edge", "edge", allEdges)
+	kind("ring", "true class differs", len(c.mismatches()))
+	c.addFades(points, kind)
+
+	noun := cmp.Or(c.Noun, "points")
+	all := 0
+	for _, entry := range g.Clusters {
+		all += entry.Size
+	}
+	g.Note = drawnNote(
+		drawn{len(points), all, noun}, drawn{len(drawnSatisfied) + len(drawnViolated), len(c.Pairs), "constraints"},
+		drawn{len(edges), allEdges, "edges"}, drawn{len(centers), len(c.Centers), "centroids"})
+	return g, nil
+}
+
+// drawn is how many of all things are drawn.
+type drawn struct {
+	shown, all int
+	noun       string
+}
+
+// drawnNote says of what only a part is drawn; "" if everything is.
+func drawnNote(parts ...drawn) string {
+	var partial []string
+	for _, p := range parts {
+		if p.shown < p.all {
+			partial = append(partial, fmt.Sprintf("%s of %s %s", text.Grouped(p.shown), text.Grouped(p.all), p.noun))
+		}
+	}
+	if len(partial) == 0 {
+		return ""
+	}
+	return "Drawn: " + strings.Join(partial, ", ") + "."
 }
 
 func (c ClustersPlot) check() error {
@@ -75,12 +168,15 @@ func (c ClustersPlot) check() error {
 			return fmt.Errorf("point %d is at (%v, %v)", i, xy[0], xy[1])
 		}
 	}
-	return checkLabels(n, c.K, c.Labels, c.Pairs)
+	return checkLabels(n, c.K, c.Labels, c.Pairs, c.Sizes)
 }
 
-func checkLabels(n, k int, labels []int32, pairs []constraint.Pair) error {
-	if k > n {
+func checkLabels(n, k int, labels []int32, pairs []constraint.Pair, sizes []int) error {
+	if k > n && sizes == nil {
 		return fmt.Errorf("%d clusters of %d points", k, n)
+	}
+	if sizes != nil && len(sizes) != k {
+		return fmt.Errorf("%d clusters but %d sizes", k, len(sizes))
 	}
 	for i, label := range labels {
 		if label < 0 || int(label) >= k {
@@ -98,42 +194,38 @@ func checkLabels(n, k int, labels []int32, pairs []constraint.Pair) error {
 // maxScaleRatio is the ratio of the two scales up to which both axes get the same scale.
 const maxScaleRatio = 4
 
-// frame fits the data into the space left of the legend. Both axes get the same scale (a circle
-// is round) unless they measure different things or the picture would become a thin strip.
-func (c ClustersPlot) frame(s *sheet, top vg.Length) frame {
+// buttonRoom is left on the right of a map, where a page has its buttons.
+const buttonRoom = 54
+
+// frame fits the data into the figure. Both axes get the same scale (a circle is round) unless they measure different
+// things or the picture would become a thin strip.
+func (c ClustersPlot) frame() frame {
 	var xs, ys []float64
 	for _, xy := range slices.Concat(c.XY, c.Centers) {
 		xs, ys = append(xs, xy[0]), append(ys, xy[1])
 	}
-	x, y := axis{name: c.Axes[0]}, axis{name: c.Axes[1]}
-	x.lo, x.hi = rangeOf(xs...)
-	y.lo, y.hi = rangeOf(ys...)
-	x.lo, x.hi = widened(x.lo, x.hi, 0.04)
-	y.lo, y.hi = widened(y.lo, y.hi, 0.04)
-
-	f := frame{x: x, y: y, Rectangle: vg.Rectangle{
-		Min: vg.Point{X: margin, Y: margin + roomBelow(axis{name: x.name, ticks: ticksOf(x)})},
-		Max: vg.Point{X: s.Max.X - margin - legendWidth - 22, Y: top},
-	}}
-	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and
-	// its labels: the second round knows how much room they take.
+	x, y := axisOf(c.Axes[0], 0.04, xs), axisOf(c.Axes[1], 0.04, ys)
+	f := frame{left: 12, top: 12, right: figureWidth - buttonRoom, x: x, y: y}
+	f.bottom = figureHeight - 8 - roomBelow(axis{name: x.name, ticks: ticksOf(x)})
+	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and its labels: the
+	// second round knows how much room they take.
 	for range 2 {
 		f.x, f.y = x, y
-		if size := f.Size(); (x.name == "") == (y.name == "") {
-			equalScale(&f.x, &f.y, float64(size.X), float64(size.Y))
+		if (x.name == "") == (y.name == "") {
+			equalScale(&f.x, &f.y, f.width(), f.height())
 		}
 		f.x.ticks, f.y.ticks = ticksOf(f.x), ticksOf(f.y)
-		f.Min.X = max(f.Min.X, margin+s.room(f.y))
+		f.left = max(f.left, roomLeft(f.y))
 	}
 	return f
 }
 
-// ticksOf are the ticks of an axis; one without a meaning has none.
+// ticksOf returns the ticks of an axis; one without a meaning has none.
 func ticksOf(a axis) []tick {
 	if a.name == "" {
 		return nil
 	}
-	return linearTicks(a.lo, a.hi, 10, 0)
+	return linearTicks(a.lo, a.hi, 8, 0)
 }
 
 // equalScale widens the axis that has the finer scale.
@@ -153,144 +245,292 @@ func equalScale(x, y *axis, width, height float64) {
 	}
 }
 
-func (c ClustersPlot) drawEdges(s *sheet, f frame, d drawing) {
-	segments := make([][2]vg.Point, len(d.edges))
-	for at, e := range d.edges {
-		segments[at] = [2]vg.Point{f.at(c.XY[e[0]][0], c.XY[e[0]][1]), f.at(c.XY[e[1]][0], c.XY[e[1]][1])}
-	}
-	s.strokePath(edgeStyle(len(d.edges)), segments)
-}
-
-// edgeStyle is lighter for more edges.
-func edgeStyle(edges int) draw.LineStyle {
-	if edges <= 1000 {
-		return draw.LineStyle{Color: fewEdgesColor, Width: 0.7}
-	}
-	return draw.LineStyle{Color: manyEdgesColor, Width: 0.5}
-}
-
-func styleOf(p constraint.Pair, violated bool) draw.LineStyle {
-	switch {
-	case p.Kind == constraint.MustLink && violated:
-		return mustViolatedStyle
-	case p.Kind == constraint.MustLink:
-		return mustStyle
-	case violated:
-		return cannotViolatedStyle
-	}
-	return cannotStyle
-}
-
-func (c ClustersPlot) drawPairs(s *sheet, f frame, pairs []constraint.Pair) {
+// choose returns the points to draw: the ends of the pairs and an even sample of each cluster, in an order in which no
+// cluster covers the others.
+func (c ClustersPlot) choose(pairs []constraint.Pair) []int32 {
+	var chosen []int32
 	for _, p := range pairs {
-		c.drawPair(s, f, p, styleOf(p, false))
+		chosen = append(chosen, p.I, p.J)
 	}
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	chosen = append(chosen, profile.Sample(c.Labels, c.K, max(0, maxPoints-len(chosen)))...)
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	slices.SortFunc(chosen, func(i, j int32) int { return cmp.Compare(shuffleKey(i), shuffleKey(j)) })
+	return chosen
 }
 
-func (c ClustersPlot) drawPair(s *sheet, f frame, p constraint.Pair, style draw.LineStyle) {
-	a, b := f.at(c.XY[p.I][0], c.XY[p.I][1]), f.at(c.XY[p.J][0], c.XY[p.J][1])
-	s.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+// shuffleKey is the finalizer of splitmix64, which is a bijection: no two points have the same key.
+func shuffleKey(i int32) uint64 {
+	z := uint64(i) + 0x9E3779B97F4A7C15
+	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
+	z = (z ^ (z >> 27)) * 0x94D049BB133111EB
+	return z ^ (z >> 31)
 }
 
-// drawPoints draws the points, then the violated constraints, then again the points at their ends.
-func (c ClustersPlot) drawPoints(s *sheet, f frame, d drawing) {
-	radius, outline := pointStyle(len(d.points))
-	ends := make(map[int]bool, 2*len(d.violated))
-	for _, p := range d.violated {
-		ends[int(p.I)], ends[int(p.J)] = true, true
-	}
-	order := slices.Clone(d.points)
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(shuffleKey(a), shuffleKey(b)) })
-	put := func(i int, outline *draw.LineStyle) {
-		at := f.at(c.XY[i][0], c.XY[i][1])
-		s.drawMarker(markerOf(int(c.Labels[i])), at, radius, outline)
-		if d.mismatch != nil && d.mismatch[i] {
-			s.SetLineStyle(mismatchStyle)
-			s.Stroke(shape{}.path(at, radius+2))
-		}
-	}
-	for _, i := range order {
-		if !ends[i] {
-			put(i, outline)
-		}
-	}
-	for _, p := range d.violated {
-		style := styleOf(p, true)
-		casing := draw.LineStyle{Color: white, Width: style.Width + 1.6}
-		c.drawPair(s, f, p, casing)
-		c.drawPair(s, f, p, style)
-	}
-	rim := draw.LineStyle{Color: violation, Width: 1.2}
-	for _, i := range order {
-		if ends[i] {
-			put(i, &rim)
-		}
-	}
-}
-
-// A center is a large marker of its cluster with a dark rim and a white cross in it.
-var (
-	centerRim   = draw.LineStyle{Color: ink, Width: 1.5}
-	centerCross = draw.LineStyle{Color: white, Width: 1.8}
-)
-
-const centerRadius = vg.Length(7)
-
-// drawCenters marks the centers of the clusters on top of everything.
-func (c ClustersPlot) drawCenters(s *sheet, f frame, clusters []int) {
-	for _, cluster := range clusters {
-		xy := c.Centers[cluster]
-		s.drawCenter(markerOf(cluster), f.at(xy[0], xy[1]), centerRadius)
-	}
-}
-
-func (s *sheet) drawCenter(m marker, at vg.Point, radius vg.Length) {
-	s.drawMarker(m, at, radius, &centerRim)
-	arm := radius / 2
-	s.StrokeLine2(centerCross, at.X-arm, at.Y, at.X+arm, at.Y)
-	s.StrokeLine2(centerCross, at.X, at.Y-arm, at.X, at.Y+arm)
-}
-
-// pointStyle is smaller for more points. Many points have no outline, which would double the size of the
-// file.
-func pointStyle(points int) (radius vg.Length, outline *draw.LineStyle) {
-	outline = &draw.LineStyle{Color: white, Width: 0.6}
+// crowding is the class of a figure with many points, whose markers are smaller.
+func crowding(points int) string {
 	switch {
-	case points <= 150:
-		return 4.2, outline
-	case points <= 500:
-		return 3.4, outline
-	case points <= 1500:
-		return 2.7, outline
+	case points > 1500:
+		return "crowd"
+	case points > 500:
+		return "many"
+	case points > 150:
+		return "some"
 	}
-	return 2.1, nil
+	return ""
 }
 
-func (c ClustersPlot) drawLegend(s *sheet, top vg.Length, d drawing) {
-	l := s.newLegend(s.Max.X-margin, top)
-	l.clusters(clusterSizes(c.Labels, c.K), c.Classes, markerOf)
-	if len(c.Centers) > 0 {
-		l.centroid(markerOf(0), formatCount(len(c.Centers)))
+// edges returns an even sample of the edges between the given points, and how many edges the graph has; loops do not count.
+func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
+	if c.Graph == nil {
+		return nil, 0
 	}
-	l.constraints(d.counts)
-	if d.totalEdges > 0 {
-		l.line(edgeStyle(len(d.edges)), "edge", formatCount(d.totalEdges))
+	shown := make([]bool, c.Graph.N)
+	for _, i := range points {
+		shown[i] = true
 	}
-	if d.mismatch != nil {
-		mismatches := 0
-		for _, differs := range d.mismatch {
-			if differs {
-				mismatches++
+	for i := range c.Graph.N {
+		neighbors, _ := c.Graph.Row(i)
+		for _, j := range neighbors {
+			if int(j) <= i {
+				continue
+			}
+			total++
+			if shown[i] && shown[j] {
+				edges = append(edges, [2]int32{int32(i), j})
 			}
 		}
-		l.ring(mismatchStyle, "truth disagrees", formatCount(mismatches))
+	}
+	return pick(edges, evenSample(len(edges), maxEdges)), total
+}
+
+// drawPoints draws the points, then the violated constraints, then the points at their ends.
+func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constraint.Pair, place func(int32) point) {
+	mismatch, ends := c.mismatches(), map[int32]bool{}
+	for _, p := range violated {
+		ends[p.I], ends[p.J] = true, true
+	}
+	put := func(i int32) {
+		class, title := "", ""
+		if mismatch[i] {
+			class = "ring"
+		}
+		if ends[i] {
+			class += " broken"
+		}
+		if fade := c.fade(i); fade > 0 {
+			class += " fade" + strconv.Itoa(fade)
+		}
+		if c.Describe != nil {
+			title = c.Describe(int(i))
+		}
+		g.data.mark(int(c.Labels[i]), class, place(i), 0, title)
+	}
+	for _, i := range points {
+		if !ends[i] {
+			put(i)
+		}
+	}
+	for _, p := range violated {
+		g.data.line("casing", place(p.I), place(p.J))
+		g.data.line("link "+pairClass(p, true), place(p.I), place(p.J))
+	}
+	for _, i := range points {
+		if ends[i] {
+			put(i)
+		}
 	}
 }
 
-func clusterSizes(labels []int32, k int) []int {
-	sizes := make([]int, max(k, 0))
-	for _, label := range labels {
-		sizes[label]++
+func (c ClustersPlot) fade(i int32) int {
+	if c.Fade == nil {
+		return 0
 	}
-	return sizes
+	return min(maxFade, c.Fade(int(i)))
+}
+
+// addFades explains the fades of the points that are drawn.
+func (c ClustersPlot) addFades(points []int32, kind func(class, name string, count int)) {
+	var counts [maxFade + 1]int
+	for _, i := range points {
+		counts[c.fade(i)]++
+	}
+	for fade := 1; fade <= maxFade && c.FadeName != nil; fade++ {
+		kind("fade"+strconv.Itoa(fade), c.FadeName(fade), counts[fade])
+	}
+}
+
+// addClusters lists the clusters. The name of each is written at the member that is nearest to the mean of its drawn
+// points, or above its center.
+func (c ClustersPlot) addClusters(g *Figure, f frame, points []int32) {
+	g.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
+	counts, least := make([]float64, c.K), slices.Repeat([]float64{math.Inf(1)}, c.K)
+	for _, i := range points {
+		counts[c.Labels[i]]++
+	}
+	for _, i := range points {
+		e := &g.Clusters[c.Labels[i]]
+		e.X, e.Y, e.Drawn = e.X+c.XY[i][0]/counts[c.Labels[i]], e.Y+c.XY[i][1]/counts[c.Labels[i]], true
+	}
+	middle := make([]int32, c.K)
+	for _, i := range points {
+		e := g.Clusters[c.Labels[i]]
+		if d := math.Hypot(c.XY[i][0]-e.X, c.XY[i][1]-e.Y); d < least[c.Labels[i]] {
+			middle[c.Labels[i]], least[c.Labels[i]] = i, d
+		}
+	}
+	n := namer{frame: f, members: make([][]point, c.K), beside: len(c.Centers) > 0}
+	for _, i := range points {
+		n.members[c.Labels[i]] = append(n.members[c.Labels[i]], f.at(c.XY[i][0], c.XY[i][1]))
+	}
+	for _, e := range g.Clusters {
+		if !e.Drawn {
+			continue
+		}
+		at := c.XY[middle[e.Cluster]]
+		if n.beside {
+			at = c.Centers[e.Cluster]
+		}
+		n.add(g, e, f.at(at[0], at[1]))
+	}
+}
+
+func clusterEntries(labels []int32, k int, classes []string, sizes []int) []ClusterEntry {
+	entries := make([]ClusterEntry, max(k, 0))
+	for _, label := range labels {
+		entries[label].Size++
+	}
+	for cluster := range entries {
+		entries[cluster].Cluster = cluster
+		if cluster < len(classes) {
+			entries[cluster].Class = classes[cluster]
+		}
+		if sizes != nil {
+			entries[cluster].Size = sizes[cluster]
+		}
+	}
+	return entries
+}
+
+// splitPairs separates satisfied from violated constraints.
+func splitPairs(pairs []constraint.Pair, labels []int32) (satisfied, violated []constraint.Pair) {
+	for _, p := range pairs {
+		if p.Violates(labels) {
+			violated = append(violated, p)
+		} else {
+			satisfied = append(satisfied, p)
+		}
+	}
+	return satisfied, violated
+}
+
+func countKinds(pairs []constraint.Pair) (must, cannot int) {
+	for _, p := range pairs {
+		if p.Kind == constraint.MustLink {
+			must++
+		}
+	}
+	return must, len(pairs) - must
+}
+
+// pairClass is the CSS class of a constraint.
+func pairClass(p constraint.Pair, violated bool) string {
+	class := "cannot"
+	if p.Kind == constraint.MustLink {
+		class = "must"
+	}
+	if violated {
+		class += " violated"
+	}
+	return class
+}
+
+// mismatches returns the points whose true class is not the most frequent one of their cluster, the errors that purity
+// counts; of equally frequent classes the smaller number counts. If that is more than half of the points it returns none,
+// because rings around most points say nothing about any of them.
+func (c ClustersPlot) mismatches() map[int32]bool {
+	type cell struct{ label, class int32 }
+	counts := make(map[cell]int)
+	for i, class := range c.Truth {
+		counts[cell{c.Labels[i], class}]++
+	}
+	most, common := make([]int, max(0, c.K)), make([]int32, max(0, c.K))
+	for at, number := range counts {
+		if k := at.label; number > most[k] || (number == most[k] && at.class < common[k]) {
+			most[k], common[k] = number, at.class
+		}
+	}
+	differs := make(map[int32]bool)
+	for i, class := range c.Truth {
+		if class != common[c.Labels[i]] {
+			differs[int32(i)] = true
+		}
+	}
+	if 2*len(differs) > len(c.Truth) {
+		return nil
+	}
+	return differs
+}
+
+// namer writes the names of clusters into a map.
+type namer struct {
+	frame   frame
+	members [][]point // the markers of each cluster; discs have room for a name and are not among them
+	beside  bool      // names stand above or below a center
+	taken   []name
+}
+
+type name struct {
+	at   point
+	half float64 // of its width
+}
+
+const (
+	nameHeight   = 17.0
+	nameSize     = 15.0
+	maxNameWidth = 150.0 // of a class
+	fewMembers   = 10    // so few that each of them must be seen
+)
+
+// add writes the name of a cluster at a place within the frame, or above or below what is in its way.
+func (n *namer) add(g *Figure, e ClusterEntry, at point) {
+	label := strconv.Itoa(e.Cluster)
+	if e.Class != "" {
+		label += " \u2068" + fit(e.Class, nameSize, maxNameWidth) + "\u2069" // isolated, as it may be written from right to left
+	}
+	half := textWidth(label, nameSize) / 2
+	at.x = max(n.frame.left+half, min(n.frame.right-half, at.x))
+	steps := []float64{0, -1, 1, -2, 2, -3, 3}
+	if n.beside || n.covers(e.Cluster, at, half) {
+		steps = steps[1:]
+	}
+	at.y += 5 // to the foot of the letters
+	for _, by := range steps {
+		y := at.y + by*nameHeight
+		free := y > n.frame.top+nameHeight && y < n.frame.bottom
+		for _, other := range n.taken {
+			if math.Abs(other.at.y-y) < nameHeight && math.Abs(other.at.x-at.x) < half+other.half {
+				free = false
+			}
+		}
+		if free {
+			at.y = y
+			break
+		}
+	}
+	n.taken = append(n.taken, name{at, half})
+	g.data.printf("<text class=\"name middle\" x=\"%v\" y=\"%v\" data-k=\"%d\">%s</text>\n", number(at.x), number(at.y), e.Cluster, escape(label))
+}
+
+// covers reports whether a name would hide its cluster: one of few points, or most of many.
+func (n *namer) covers(cluster int, at point, half float64) bool {
+	all, hidden := len(n.members[cluster]), 0
+	for _, p := range n.members[cluster] {
+		if math.Abs(p.x-at.x) < half && math.Abs(p.y-at.y) < nameHeight/2 {
+			hidden++
+		}
+	}
+	return hidden > 0 && (all <= fewMembers || 4*hidden > 3*all)
 }

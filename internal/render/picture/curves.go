@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // CurvesPlot shows scores against an amount (of constraints, for example): a panel for each data set, a
@@ -33,49 +30,44 @@ type Curve struct {
 }
 
 const (
-	panelGap       = vg.Length(26)
-	panelTitleRoom = vg.Length(18)
+	panelGap       = 26.0
+	panelTitleRoom = 20.0
 	maxColumns     = 3
-	bandAlpha      = 34
 )
 
-// Curves draws means as lines and their ranges as bands.
+// Curves writes means as lines and their ranges as bands, as an SVG file.
 func Curves(w io.Writer, c CurvesPlot) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("draw the curves: %w", err)
 	}
 	columns := min(len(c.Panels), maxColumns)
 	rows := (len(c.Panels) + columns - 1) / columns
-	panelHeight := vg.Length(190)
+	height := 190.0
 	if columns == 1 {
-		panelHeight = 330
+		height = 330
 	}
-	s := newSheet(sheetWidth, 110+vg.Length(rows)*(panelHeight+panelGap+panelTitleRoom))
+	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, width: figureWidth}
 	names := c.names()
-	top := s.curveLegend(names, s.heading(c.Title, c.Subtitle)-14) - 10
+	top := g.curveLegend(names) + 8
 	x, y := c.axes(columns)
-	left := margin + s.room(axis{name: c.Y, ticks: y.ticks})
-	width := (s.Max.X - margin - left - vg.Length(columns-1)*panelGap) / vg.Length(columns)
-	below := margin + roomBelow(axis{name: c.X, ticks: x.ticks})
-	height := (top - below - vg.Length(rows-1)*panelGap) / vg.Length(rows)
+	left := max(margin, roomLeft(axis{name: c.Y, ticks: y.ticks}))
+	width := (g.width - left - float64(columns-1)*panelGap) / float64(columns)
+	below := roomBelow(axis{ticks: x.ticks})
 	for at, panel := range c.Panels {
 		row, column := at/columns, at%columns
-		f := frame{x: x, y: y}
-		f.Min.X = left + vg.Length(column)*(width+panelGap)
-		f.Max = vg.Point{X: f.Min.X + width, Y: top - vg.Length(row)*(height+panelGap) - panelTitleRoom}
-		f.Min.Y = f.Max.Y + panelTitleRoom - height
+		f := frame{left: left + float64(column)*(width+panelGap), x: x, y: y}
+		f.top = top + float64(row)*(height+panelTitleRoom+panelGap+below) + panelTitleRoom
+		f.right, f.bottom = f.left+width, f.top+height
 		if column == 0 { // each row of panels has one name, and values at its first panel only
 			f.y.name = c.Y
 		}
 		if at+columns >= len(c.Panels) {
 			f.x.name = c.X
 		}
-		s.drawPanel(f, panel, column == 0, names)
-		if c.WholeX {
-			s.drawDots(f, panel, names)
-		}
+		g.drawPanel(f, panel, column == 0, names, c.WholeX)
 	}
-	return s.writeTo(w)
+	g.height = top + float64(rows)*(height+panelTitleRoom+panelGap+below)
+	return g.Write(w)
 }
 
 func (c CurvesPlot) check() error {
@@ -111,7 +103,7 @@ func (c CurvesPlot) names() []string {
 	return names
 }
 
-// axes are wide enough for the curves of all panels.
+// axes returns axes that are wide enough for the curves of all panels.
 func (c CurvesPlot) axes(columns int) (x, y axis) {
 	var xs, ys []float64
 	for _, panel := range c.Panels {
@@ -119,10 +111,7 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 			xs, ys = append(xs, curve.X...), slices.Concat(ys, curve.Low, curve.Mean, curve.High)
 		}
 	}
-	x.lo, x.hi = rangeOf(xs...)
-	y.lo, y.hi = rangeOf(ys...)
-	x.lo, x.hi = widened(x.lo, x.hi, 0.02)
-	y.lo, y.hi = widened(y.lo, y.hi, 0.02)
+	x, y = axisOf("", 0.02, xs), axisOf("", 0.02, ys)
 	smallest := 0.0
 	if c.WholeX {
 		smallest = 1
@@ -131,28 +120,23 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 	return x, y
 }
 
-// curveLegend lists the curves from left to right, on as many lines as they need, and returns the
-// baseline of the last line.
-func (s *sheet) curveLegend(names []string, y vg.Length) vg.Length {
-	x := margin
-	for at, name := range names {
-		width := legendSymbol + 6 + s.textWidth(legendText, name) + 18
-		if x > margin && x+width > s.Max.X-margin {
-			x, y = margin, y-legendLine
+// curveLegend lists the curves from left to right, on as many lines as they need, and returns where the last line ends.
+func (g *Figure) curveLegend(names []string) (bottom float64) {
+	at := point{inset, fontSize}
+	for look, name := range names {
+		width := 34 + textWidth(name, fontSize) + 18
+		if at.x > inset && at.x+width > g.width-margin {
+			at = point{inset, at.y + legendLine}
 		}
-		s.StrokeLine2(curveStyle(at), x, y+3.4, x+legendSymbol, y+3.4)
-		s.write(legendText, alignLeft, x+legendSymbol+6, y, s.fit(legendText, name, s.Max.X-2*margin-legendSymbol))
-		x += width
+		g.names.line("curve "+ColorClass(look), point{at.x, at.y - 4}, point{at.x + 28, at.y - 4})
+		g.names.text("", point{at.x + 34, at.y}, fit(name, fontSize, g.width-2*margin-34))
+		at.x += width
 	}
-	return y
-}
-
-func curveStyle(at int) draw.LineStyle {
-	return draw.LineStyle{Color: palette[at%len(palette)], Width: 2}
+	return at.y
 }
 
 // drawPanel draws all bands before all lines, so that no line is covered.
-func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []string) {
+func (g *Figure) drawPanel(f frame, panel CurvesPanel, values bool, names []string, dots bool) {
 	shown := f
 	if !values {
 		shown.y.ticks = slices.Clone(f.y.ticks)
@@ -160,54 +144,33 @@ func (s *sheet) drawPanel(f frame, panel CurvesPanel, values bool, names []strin
 			shown.y.ticks[at].label = ""
 		}
 	}
-	s.drawFrame(shown)
-	title := textStyle{size: 11, bold: true, color: ink}
-	s.write(title, alignLeft, f.Min.X, f.Max.Y+5, s.fit(title, panel.Title, f.Size().X))
+	g.drawFrame(shown)
+	g.names.text("strong", point{f.left, f.top - 7}, fit(panel.Title, 1.1*fontSize, f.width()))
 	if panel.Mark != 0 {
-		s.StrokeLines(draw.LineStyle{Color: shiftLine, Width: 1.2, Dashes: []vg.Length{4, 3}}, []vg.Point{f.at(panel.Mark, f.y.lo), f.at(panel.Mark, f.y.hi)})
+		g.data.line("shift", f.at(panel.Mark, f.y.lo), f.at(panel.Mark, f.y.hi))
 	}
-	for _, curve := range panel.Curves {
-		s.drawBand(f, curve, slices.Index(names, curve.Name))
-	}
-	for _, curve := range panel.Curves {
-		var line []vg.Point
-		for at, x := range curve.X {
-			line = append(line, f.at(x, curve.Mean[at]))
+	through := func(xs, ys []float64) (points []point) {
+		for at, x := range xs {
+			points = append(points, f.at(x, ys[at]))
 		}
+		return points
+	}
+	for _, curve := range panel.Curves {
+		if len(curve.Low) > 1 {
+			low := through(curve.X, curve.Low)
+			slices.Reverse(low)
+			g.data.path("band "+ColorClass(slices.Index(names, curve.Name)), pathThrough(append(through(curve.X, curve.High), low...))+"Z", "")
+		}
+	}
+	for _, curve := range panel.Curves {
+		look, line := slices.Index(names, curve.Name), through(curve.X, curve.Mean)
 		if len(line) > 1 {
-			s.StrokeLines(curveStyle(slices.Index(names, curve.Name)), line)
+			g.data.lines("curve "+ColorClass(look), line)
+		}
+		for _, p := range line {
+			if dots {
+				g.data.mark(look, "", p, 0, "")
+			}
 		}
 	}
-}
-
-// drawDots marks each amount of each curve.
-func (s *sheet) drawDots(f frame, panel CurvesPanel, names []string) {
-	outline := draw.LineStyle{Color: white, Width: 0.9}
-	for _, curve := range panel.Curves {
-		for at, x := range curve.X {
-			s.drawMarker(markerOf(slices.Index(names, curve.Name)), f.at(x, curve.Mean[at]), 3.4, &outline)
-		}
-	}
-}
-
-func (s *sheet) drawBand(f frame, curve Curve, look int) {
-	if len(curve.Low) < 2 {
-		return
-	}
-	var path vg.Path
-	for at, x := range curve.X {
-		if p := f.at(x, curve.High[at]); at == 0 {
-			path.Move(p)
-		} else {
-			path.Line(p)
-		}
-	}
-	for at := len(curve.X) - 1; at >= 0; at-- {
-		path.Line(f.at(curve.X[at], curve.Low[at]))
-	}
-	path.Close()
-	band := palette[look%len(palette)]
-	band.A = bandAlpha
-	s.SetColor(band)
-	s.Fill(path)
 }

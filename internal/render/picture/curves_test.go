@@ -25,12 +25,12 @@ func someCurves() CurvesPlot {
 // Every curve is a line of its name's color, besides its sample in the legend, and every range a band.
 func TestCurves(t *testing.T) {
 	elements, _ := render(t, paintCurves(someCurves()))
-	for look, code := range []string{"#0072B2", "#E69F00"} {
-		if got := countPaths(elements, "stroke:"+code); got != 1+2 {
+	for look := range 2 {
+		if got := count(elements, "curve "+ColorClass(look)); got != 1+2 {
 			t.Errorf("%d lines of look %d, want 3", got, look)
 		}
 	}
-	if got := countPaths(elements, "fill:", "fill-opacity:0.13"); got != 2 {
+	if got := count(elements, "band"); got != 2 {
 		t.Errorf("%d bands, want 2: of the curves with a range", got)
 	}
 	wantTexts(t, elements, "Scores", "first", "second", "third", "fourth", "rising", "flat", "constraints", "score", "200", "400")

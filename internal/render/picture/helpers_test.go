@@ -17,8 +17,8 @@ import (
 
 // element is one element of a picture.
 type element struct {
-	name  string // path or text
-	style string
+	name  string
+	class string
 	data  string // the path's data or the text
 }
 
@@ -54,8 +54,8 @@ func render(t *testing.T, paint func(w io.Writer) error) (elements []element, si
 					}
 				}
 				switch attribute.Name.Local {
-				case "style":
-					e.style = attribute.Value
+				case "class":
+					e.class = attribute.Value
 				case "d":
 					e.data = attribute.Value
 				}
@@ -79,23 +79,25 @@ func texts(elements []element) []string {
 	return all
 }
 
-// countPaths counts the paths whose style has every one of the parts.
-func countPaths(elements []element, parts ...string) int {
+// count counts the elements that have all of the classes.
+func count(elements []element, classes string) int {
 	number := 0
 	for _, e := range elements {
-		if e.name == "path" && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(e.style, p) }) {
+		if e.has(classes) {
 			number++
 		}
 	}
 	return number
 }
 
-// countMarkers counts the markers in a cluster's color.
+func (e element) has(classes string) bool {
+	have := strings.Fields(e.class)
+	return !slices.ContainsFunc(strings.Fields(classes), func(c string) bool { return !slices.Contains(have, c) })
+}
+
+// countMarkers counts the markers of a cluster, with the one in the legend.
 func countMarkers(elements []element, cluster int) int {
-	c := palette[cluster]
-	const hex = "0123456789ABCDEF"
-	code := []byte{'#', hex[c.R>>4], hex[c.R&15], hex[c.G>>4], hex[c.G&15], hex[c.B>>4], hex[c.B&15]}
-	return countPaths(elements, "fill:"+string(code))
+	return count(elements, "mark "+ColorClass(cluster)) - count(elements, "mark center "+ColorClass(cluster))
 }
 
 func wantTexts(t *testing.T, elements []element, want ...string) {

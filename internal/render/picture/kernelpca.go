@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxLandmarks     = 1000 // rows of a kernel matrix whose components are computed
-	kernelIterations = 100
+	maxLandmarks   = 1000 // rows of a kernel matrix whose components are computed
+	kernelProducts = 400
 )
 
 // ProjectKernel gives every point its first two kernel principal components. They are those of at most
@@ -39,7 +39,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 		}
 		trace += row[a]
 	}
-	values, vectors := leadingEigenpairs(m, 2, kernelIterations, func(dst, src [][]float64) {
+	values, vectors := leadingEigenpairs(m, kernelProducts, func(dst, src [][]float64) {
 		for a, row := range landmarks {
 			for c, in := range src {
 				dst[c][a] = dot(row, in)

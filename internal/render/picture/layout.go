@@ -13,8 +13,8 @@ import (
 const MaxLayoutVertices = 2000
 
 const (
-	spectralIterations = 300
-	forceIterations    = 120
+	spectralProducts = 1200
+	forceIterations  = 120
 	// The time of an iteration grows with the square of the vertices, so large graphs get fewer.
 	manyVertices          = 600
 	forceIterationsOfMany = 50
@@ -125,12 +125,15 @@ func (c *component) spectralStart() {
 	for i, d := range c.degree {
 		first[i] = math.Sqrt(d)
 	}
-	orthonormalize([][]float64{first})
+	length := norm(first)
+	for i := range first {
+		first[i] /= length
+	}
 	normalized := make([]float64, len(c.edges))
 	for at, e := range c.edges {
 		normalized[at] = e.weight / math.Sqrt(c.degree[e.a]*c.degree[e.b])
 	}
-	_, vectors := leadingEigenpairs(n, 2, spectralIterations, func(dst, src [][]float64) {
+	_, vectors := leadingEigenpairs(n, spectralProducts, func(dst, src [][]float64) {
 		for v, in := range src {
 			out := dst[v]
 			copy(out, in)

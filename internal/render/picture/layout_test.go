@@ -126,11 +126,11 @@ func TestClusterGraph(t *testing.T) {
 			t.Errorf("%d elements of cluster %d, want %d", got, cluster, want)
 		}
 	}
-	// 0-1 with weight 1, 1-2 with weight 2; none between 0 and 2. Widths 0.4 + 13 share.
-	if countPaths(elements, "stroke-width:13.4") != 1 || countPaths(elements, "stroke-width:6.9") != 1 {
+	// 0-1 with weight 1, 1-2 with weight 2; none between 0 and 2.
+	if count(elements, "edge w10") != 1 || count(elements, "edge w5") != 1 {
 		t.Error("the lines between discs do not have the widths of their weights")
 	}
-	wantTexts(t, elements, "blocks", "cluster 3", "62.5%", "37.5%", "must-link", "cannot-link", "Constraints satisfied")
+	wantTexts(t, elements, "blocks", "cluster 3", "62.5%", "37.5%", "must-links satisfied", "cannot-links satisfied")
 }
 
 func TestClusterGraphOfManyAndFew(t *testing.T) {
@@ -140,11 +140,10 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 	if size > 500_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if got := countPaths(elements, "stroke-opacity:"); got != maxLinks {
+	if got := count(elements, "link edge"); got != maxLinks {
 		t.Errorf("%d lines", got)
 	}
-	wantTexts(t, elements, "… 66 more", explanation,
-		"Drawn: the 60 largest of 100 clusters, the 400 heaviest of 1,769 lines between them.")
+	wantTexts(t, elements, "… 66 more", "Drawn: 60 of 100 clusters, the largest, 400 of 1,769 lines between them, the heaviest.")
 	const huge = math.MaxFloat64
 	for _, g := range []*dataset.Graph{
 		graph(t, 5), graph(t, 5, edge(0, 1, -3), edge(2, 3, 0)), graph(t, 5, edge(0, 1, huge), edge(1, 2, huge), edge(3, 4, -huge)),
@@ -156,12 +155,16 @@ func TestClusterGraphOfManyAndFew(t *testing.T) {
 
 func TestDiscsDoNotTouch(t *testing.T) {
 	for _, sizes := range [][]int{{5, 5}, {1000, 1, 1, 1}, {1, 2, 3, 4, 5, 6, 7}, {100000, 100000, 1}} {
-		discs := largestClusters(sizes)
-		places := placeDiscs(sizes, discs, newSheet(500, 500).Rectangle)
+		all := make([]ClusterEntry, len(sizes))
+		for cluster, size := range sizes {
+			all[cluster] = ClusterEntry{Cluster: cluster, Size: size}
+		}
+		discs := largestClusters(all)
+		places := placeDiscs(all, discs, frame{right: 500, bottom: 500, x: axis{hi: 1}, y: axis{hi: 1}})
 		for _, a := range discs {
 			for _, b := range discs {
 				p, q := places[a], places[b]
-				if apart := math.Hypot(float64(p.center.X-q.center.X), float64(p.center.Y-q.center.Y)); a != b && apart < float64(p.radius+q.radius) {
+				if apart := math.Hypot(p.center.x-q.center.x, p.center.y-q.center.y); a != b && apart < p.radius+q.radius {
 					t.Errorf("sizes %v: discs %d and %d overlap", sizes, a, b)
 				}
 			}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ObjectivePlot shows the objective during a run: one entry for each recorded iteration, in order.
@@ -19,42 +19,51 @@ type ObjectivePlot struct {
 	Moved      []int // points that changed cluster; nil: not drawn
 	Shifts     []int // iterations at which the diagonal was shifted
 	Title      string
+	Label      string // describes the figure to those who cannot see it
 }
 
 const (
 	maxCurvePoints = 2000 // of a line; of longer runs an even sample is drawn
 	maxDots        = 80   // lines of more points have no dots
-	maxLinearMoved = 50   // larger numbers of moved points get a logarithmic axis
+	maxShiftNames  = 6
+	maxLinearMoved = 50 // larger numbers of moved points get a logarithmic axis
 )
 
-// Objective draws the objective value over the iterations, above a small panel of moved points.
-// Values that are not finite leave a gap.
-func Objective(w io.Writer, o ObjectivePlot) error {
+// Objective writes the figure of the objective as an SVG file.
+func Objective(w io.Writer, o ObjectivePlot) error { return write(w, o.Figure) }
+
+// Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not finite
+// leave a gap.
+func (o ObjectivePlot) Figure() (*Figure, error) {
 	if len(o.Iterations) != len(o.Values) {
-		return fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
+		return nil, fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
 	}
 	if len(o.Moved) != 0 && len(o.Moved) != len(o.Iterations) {
-		return fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
+		return nil, fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
 	}
-	s := newSheet(sheetWidth, 480)
-	title := o.Title
-	if title == "" {
-		title = o.Name
-	}
-	top := s.heading(title, o.summary())
+	g := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
 	if len(o.Values) == 0 {
-		s.write(subtitleText, alignCenter, s.Max.X/2, s.Max.Y/2, "No iteration was recorded.")
-		return s.writeTo(w)
+		g.names.text("subtitle middle", point{g.width / 2, g.height / 2}, "No iteration was recorded.")
+		return g, nil
 	}
-	course, moves := o.frames(s, top)
-	s.drawFrame(course)
-	o.drawShifts(s, course)
-	o.drawCurve(s, course)
 	if len(o.Moved) > 0 {
-		s.drawFrame(moves)
-		o.drawMoves(s, moves)
+		g.height += movedHeight + 44
 	}
-	return s.writeTo(w)
+	course, moves := o.frames(g.height)
+	g.drawFrame(course)
+	for _, iteration := range o.Shifts {
+		x := course.at(float64(iteration), course.y.lo).x
+		g.grid.line("shift", point{x, course.top}, point{x, course.bottom})
+		if len(o.Shifts) <= maxShiftNames {
+			g.names.text("tick middle", point{x, course.top - 3}, "shift")
+		}
+	}
+	o.drawCurve(g, course)
+	if len(o.Moved) > 0 {
+		g.drawFrame(moves)
+		o.drawMoves(g, moves)
+	}
+	return g, nil
 }
 
 // summary is the line below the title.
@@ -63,9 +72,9 @@ func (o ObjectivePlot) summary() string {
 	if last < 0 {
 		return ""
 	}
-	line := fmt.Sprintf("%s at %s %s", formatValue(o.Values[last]), o.step(), formatCount(o.Iterations[last]))
+	line := fmt.Sprintf("%s at %s %s", formatValue(o.Values[last]), o.step(), text.Grouped(o.Iterations[last]))
 	if last > 0 {
-		line += fmt.Sprintf(", from %s at %s %s", formatValue(o.Values[0]), o.step(), formatCount(o.Iterations[0]))
+		line += fmt.Sprintf(", from %s at %s %s", formatValue(o.Values[0]), o.step(), text.Grouped(o.Iterations[0]))
 	}
 	switch len(o.Shifts) {
 	case 0:
@@ -80,8 +89,10 @@ func (o ObjectivePlot) summary() string {
 // step is what iterations are called.
 func (o ObjectivePlot) step() string { return cmp.Or(o.Step, "iteration") }
 
+const movedHeight = 72
+
 // frames places the two panels one above the other, with the same axis of iterations.
-func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
+func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	var shown, iterations []float64
 	for at, v := range o.Values {
 		iterations = append(iterations, float64(o.Iterations[at]))
@@ -92,142 +103,100 @@ func (o ObjectivePlot) frames(s *sheet, top vg.Length) (course, moves frame) {
 	for _, at := range o.Shifts {
 		iterations = append(iterations, float64(at))
 	}
-	first, last := rangeOf(iterations...)
-	if spread := last - first; len(o.Values) == 1 || spread < 1 {
-		center := float64(o.Iterations[0])
-		first, last = math.Min(first, center-1), math.Max(last, center+1)
-	}
 	x := axis{}
-	x.lo, x.hi = widened(first, last, 0.02)
+	x.lo, x.hi = rangeOf(iterations...)
+	if len(o.Values) == 1 || x.hi-x.lo < 1 {
+		center := float64(o.Iterations[0])
+		x.lo, x.hi = math.Min(x.lo, center-1), math.Max(x.hi, center+1)
+	}
+	x.lo, x.hi = widened(x.lo, x.hi, 0.02)
 	x.ticks = linearTicks(x.lo, x.hi, 12, 1)
 	if len(o.Values) == 1 && len(o.Shifts) == 0 {
-		x.ticks = []tick{{at: float64(o.Iterations[0]), label: formatCount(o.Iterations[0])}}
+		x.ticks = []tick{{at: float64(o.Iterations[0]), label: text.Grouped(o.Iterations[0])}}
 	}
-
-	y := axis{name: o.Name}
-	y.lo, y.hi = rangeOf(shown...)
-	y.lo, y.hi = widened(y.lo, y.hi, 0.08)
-	y.ticks = linearTicks(y.lo, y.hi, 7, 0)
+	y := axisOf(o.Name, 0.08, shown)
+	y.ticks = linearTicks(y.lo, y.hi, 6, 0)
 
 	m := axis{name: "moved"}
-	most := 1
-	for _, moved := range o.Moved {
-		most = max(most, moved)
-	}
-	m.hi = float64(most) * 1.1
+	most := float64(max(1, slices.Max(append(o.Moved, 1))))
+	m.hi = most * 1.1
 	if most > maxLinearMoved {
-		m.warp, m.hi = math.Log1p, float64(most)*1.5
-		m.ticks = everySecond(decadeTicks(m.hi), 5)
+		m.warp, m.hi = math.Log1p, most*1.5
+		step := 1 + (math.Floor(math.Log10(m.hi)))/4
+		for v := 1.0; v <= m.hi; v *= math.Pow(10, math.Floor(step)) {
+			m.ticks = append(m.ticks, tick{at: v, label: text.Grouped(int(v))})
+		}
 	} else {
-		m.ticks = linearTicks(0, m.hi, 4, 1)
+		m.ticks = linearTicks(0, m.hi, 3, 1)
 	}
 
-	left := margin + max(s.room(y), s.room(m))
-	right := s.Max.X - margin
+	left := max(roomLeft(y), roomLeft(m))
 	x.name = o.step()
-	bottom := margin + roomBelow(x)
-	moves = frame{x: x, y: m, Rectangle: vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: bottom + 72}}}
+	moves = frame{left: left, right: figureWidth - 14, bottom: height - 8 - roomBelow(x), x: x, y: m}
+	moves.top = moves.bottom - movedHeight
+	course = moves
+	course.y, course.top = y, 14
 	if len(o.Moved) > 0 {
-		x.name = ""
-		bottom = moves.Max.Y + 16 + roomBelow(x)
+		course.x.name = ""
+		course.bottom = moves.top - 16 - roomBelow(course.x)
 	}
-	course = frame{x: x, y: y, Rectangle: vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top - 20}}}
 	return course, moves
 }
 
-// everySecond drops every second tick until at most want are left.
-func everySecond(ticks []tick, want int) []tick {
-	for len(ticks) > want {
-		kept := ticks[:0]
-		for at, t := range ticks {
-			if at%2 == 0 {
-				kept = append(kept, t)
-			}
-		}
-		ticks = kept
-	}
-	return ticks
-}
-
-func (o ObjectivePlot) drawShifts(s *sheet, f frame) {
-	style := draw.LineStyle{Color: shiftLine, Width: 1.1, Dashes: []vg.Length{4, 3}}
-	text := textStyle{size: 9.5, color: shiftLine}
-	for _, iteration := range o.Shifts {
-		at := f.at(float64(iteration), f.y.lo)
-		s.StrokeLine2(style, at.X, f.Min.Y, at.X, f.Max.Y)
-		if len(o.Shifts) <= 6 {
-			s.write(text, alignCenter, at.X, f.Max.Y+3, "shift")
-		}
-	}
-}
-
-func (o ObjectivePlot) drawCurve(s *sheet, f frame) {
-	style := draw.LineStyle{Color: palette[0], Width: 1.8}
-	var line []vg.Point
-	var dots []vg.Point
+func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
+	var line, dots []point
 	flush := func() {
 		if len(line) > 1 {
-			s.StrokeLines(style, line)
+			g.data.lines("curve", line)
 		}
 		line = nil
 	}
+	var titles []string
 	for _, at := range evenSample(len(o.Values), maxCurvePoints) {
 		if !isFinite(o.Values[at]) {
 			flush()
 			continue
 		}
-		point := f.at(float64(o.Iterations[at]), o.Values[at])
-		line, dots = append(line, point), append(dots, point)
+		p := f.at(float64(o.Iterations[at]), o.Values[at])
+		line, dots = append(line, p), append(dots, p)
+		titles = append(titles, fmt.Sprintf("%s %s: %s", o.step(), text.Grouped(o.Iterations[at]), formatValue(o.Values[at])))
 	}
 	flush()
-	outline := draw.LineStyle{Color: white, Width: 0.9}
-	for at, dot := range dots {
-		if len(dots) <= maxDots || at == len(dots)-1 {
-			s.drawMarker(markerOf(0), dot, 3.4, &outline)
+	last := len(dots) - 1
+	for at, p := range dots {
+		if len(dots) <= maxDots || at == last {
+			g.data.printf("<circle class=\"dot\" cx=\"%v\" cy=\"%v\" r=\"3.5\"%s\n", number(p.x), number(p.y), ending("circle", titles[at]))
 		}
 	}
-	if len(dots) > 0 && isFinite(o.Values[len(o.Values)-1]) {
-		o.annotateLast(s, f, dots[len(dots)-1])
+	if last >= 0 && isFinite(o.Values[len(o.Values)-1]) {
+		o.annotateLast(g, f, dots[last])
 	}
 }
 
-// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the
-// line comes from the other side.
-func (o ObjectivePlot) annotateLast(s *sheet, f frame, dot vg.Point) {
-	text := textStyle{size: 11, bold: true, color: palette[0]}
-	label := formatValue(o.Values[len(o.Values)-1])
-	half := s.textWidth(text, label) / 2
-	x := min(dot.X, f.Max.X-half)
-	y := dot.Y + 9
-	if dot.Y > f.Min.Y+f.Size().Y*0.6 {
-		y = dot.Y - 17
+// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the line comes from
+// the other side.
+func (o ObjectivePlot) annotateLast(g *Figure, f frame, dot point) {
+	y := dot.y - 11
+	if dot.y < f.top+f.height()*0.4 {
+		y = dot.y + 22
 	}
-	s.SetColor(white)
-	s.Fill(vg.Rectangle{Min: vg.Point{X: x - half - 2, Y: y - 2}, Max: vg.Point{X: x + half + 2, Y: y + 9}}.Path())
-	s.write(text, alignCenter, x, y, label)
+	g.names.text("final end", point{min(dot.x+20, f.right), y}, formatValue(o.Values[len(o.Values)-1]))
 }
 
 // drawMoves draws a bar for each iteration, or a line if bars would be too thin.
-func (o ObjectivePlot) drawMoves(s *sheet, f frame) {
+func (o ObjectivePlot) drawMoves(g *Figure, f frame) {
 	chosen := evenSample(len(o.Moved), maxCurvePoints)
-	perIteration := f.Size().X / vg.Length(f.x.hi-f.x.lo)
-	if perIteration < 3 {
-		var line []vg.Point
-		for _, at := range chosen {
-			line = append(line, f.at(float64(o.Iterations[at]), float64(o.Moved[at])))
-		}
-		s.StrokeLines(draw.LineStyle{Color: palette[0], Width: 1.2}, line)
-		return
-	}
+	perIteration := f.width() / (f.x.hi - f.x.lo)
 	half := min(perIteration*0.35, 9)
+	var line []point
 	for _, at := range chosen {
-		end := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
-		if o.Moved[at] <= 0 {
-			continue
+		p := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
+		line = append(line, p)
+		if perIteration >= 3 && o.Moved[at] > 0 {
+			g.data.rect("moved", p.x-half, p.y, p.x+half, f.bottom)
 		}
-		s.SetColor(palette[4])
-		s.Fill(vg.Rectangle{Min: vg.Point{X: end.X - half, Y: f.Min.Y}, Max: vg.Point{X: end.X + half, Y: end.Y}}.Path())
+	}
+	if perIteration < 3 {
+		g.data.lines("curve", line)
 	}
 }
-
-func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -27,10 +27,10 @@ func TestObjective(t *testing.T) {
 	o := fallingObjective(25)
 	o.Title, o.Shifts = "Two circles", []int{4, 11}
 	elements, _ := render(t, paintObjective(o))
-	if got := countMarkers(elements, 0); got != 25 {
+	if got := count(elements, "dot"); got != 25 {
 		t.Errorf("%d dots, want 25", got)
 	}
-	if got := countPaths(elements, "stroke:#C76A00", "dasharray:4,3"); got != 2 {
+	if got := count(elements, "shift"); got != 2 {
 		t.Errorf("%d shifts, want 2", got)
 	}
 	bars := 0
@@ -39,7 +39,7 @@ func TestObjective(t *testing.T) {
 			bars++
 		}
 	}
-	if got := countMarkers(elements, 4); got != bars {
+	if got := count(elements, "moved"); got != bars {
 		t.Errorf("%d bars, want %d", got, bars)
 	}
 	final := formatValue(o.Values[24])
@@ -85,7 +85,7 @@ func TestObjectiveOfDegenerateRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			elements, _ := render(t, paintObjective(c.o))
-			if got := countMarkers(elements, 0); got != c.dots {
+			if got := count(elements, "dot"); got != c.dots {
 				t.Errorf("%d dots, want %d", got, c.dots)
 			}
 		})
@@ -94,9 +94,8 @@ func TestObjectiveOfDegenerateRuns(t *testing.T) {
 
 func TestConstantObjectiveLiesInTheMiddle(t *testing.T) {
 	o := ObjectivePlot{Name: "J", Iterations: []int{0, 1}, Values: []float64{1234.5, 1234.5}}
-	course, _ := o.frames(newSheet(sheetWidth, 480), 400)
-	at, size := course.at(0, 1234.5), course.Size()
-	if share := float64((at.Y - course.Min.Y) / size.Y); math.Abs(share-0.5) > 1e-9 {
+	course, _ := o.frames(320)
+	if share := (course.bottom - course.at(0, 1234.5).y) / course.height(); math.Abs(share-0.5) > 1e-9 {
 		t.Errorf("the line lies at %v of the height", share)
 	}
 }
@@ -106,11 +105,11 @@ func TestPictureOfALongRunIsSmall(t *testing.T) {
 	if size > 200_000 {
 		t.Errorf("%d bytes", size)
 	}
-	if got := countMarkers(elements, 0); got != 1 {
+	if got := count(elements, "dot"); got != 1 {
 		t.Errorf("%d dots, want the last one only", got)
 	}
 	for _, e := range elements {
-		if strings.Contains(e.style, "stroke-width:1.8") && strings.Count(e.data, "L") != maxCurvePoints-1 {
+		if e.has("curve") && strings.Contains(e.data, "M") && strings.Count(e.data, "L") != maxCurvePoints-1 {
 			t.Errorf("the line has %d segments", strings.Count(e.data, "L"))
 		}
 	}

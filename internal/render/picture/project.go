@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 const (
@@ -14,7 +13,7 @@ const (
 	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: it has at most this many values,
 	minPCARows       = 1000      // but at least this many rows
 	maxDenseColumns  = 500       // with more columns the covariance matrix is not formed
-	pcaIterations    = 60
+	pcaProducts      = 360
 	minVarianceShare = 1e-20 // a smaller share of the total variance counts as none
 )
 
@@ -122,9 +121,9 @@ func principalComponents(points *dataset.Points) *components {
 	var values []float64
 	var vectors [][]float64
 	if d <= maxDenseColumns {
-		values, vectors = leadingEigenpairsDense(centered, d)
+		values, vectors = eigen.LeadingEigenpairs(d, scatterMatrix(centered, d), func([]float64) int { return 2 })
 	} else {
-		values, vectors = leadingEigenpairs(d, 2, pcaIterations, scatter(centered))
+		values, vectors = leadingEigenpairs(d, pcaProducts, scatter(centered))
 	}
 	for c := range p.loadings {
 		p.loadings[c] = make([]float64, d)
@@ -137,20 +136,15 @@ func principalComponents(points *dataset.Points) *components {
 	return p
 }
 
-// leadingEigenpairsDense forms the d x d scatter matrix X'X and decomposes it.
-func leadingEigenpairsDense(centered [][]float64, d int) (values []float64, vectors [][]float64) {
+// scatterMatrix returns the upper triangle of X'X.
+func scatterMatrix(centered [][]float64, d int) []float64 {
 	sums := make([]float64, d*d)
 	for _, row := range centered {
 		for a, v := range row {
-			addScaled(sums[a*d+a:(a+1)*d], v, row[a:]) // upper triangle
+			addScaled(sums[a*d+a:(a+1)*d], v, row[a:])
 		}
 	}
-	values, all := eigenDescending(mat.NewSymDense(d, sums))
-	vectors = zeroVectors(2, d)
-	for c := range vectors {
-		mat.Col(vectors[c], c, all)
-	}
-	return values, vectors
+	return sums
 }
 
 // scatter multiplies by X'X without forming it, one pass over the rows for all vectors.

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // naivePrincipal finds the two largest eigenpairs of the covariance matrix, formed by definition,
@@ -103,17 +102,17 @@ func TestMeansAreProjectedToMeans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sizes := clusterSizes(labels, 3)
+		sizes := clusterEntries(labels, 3, nil, nil)
 		for i, c := range labels {
 			for j, v := range points.Row(i) {
-				means.Row(int(c))[j] += v / float64(sizes[c])
+				means.Row(int(c))[j] += v / float64(sizes[c].Size)
 			}
 		}
 		xy, centers, _ := ProjectWith(points, means)
 		want := make([][2]float64, 3)
 		for i, c := range labels {
 			for axis := range 2 {
-				want[c][axis] += xy[i][axis] / float64(sizes[c])
+				want[c][axis] += xy[i][axis] / float64(sizes[c].Size)
 			}
 		}
 		for c := range want {
@@ -135,19 +134,19 @@ func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 		iterated.center(centered[i], points.Row(i))
 	}
 	// X'X has the eigenvalues of XX', which is small here, and the eigenvectors X'u.
-	gram := mat.NewSymDense(points.N, nil)
+	gram := make([]float64, points.N*points.N)
 	total := 0.0
 	for a := range points.N {
 		for b := range a + 1 {
-			gram.SetSym(a, b, dot(centered[a], centered[b]))
+			gram[b*points.N+a] = dot(centered[a], centered[b])
 		}
-		total += gram.At(a, a)
+		total += gram[a*points.N+a]
 	}
-	values, vectors := eigenDescending(gram)
+	values, vectors := eigen.DenseEigenpairs(points.N, gram)
 	for c, loading := range iterated.loadings {
 		exact := make([]float64, points.D)
 		for i, row := range centered {
-			addScaled(exact, vectors.At(i, c)/math.Sqrt(values[c]), row)
+			addScaled(exact, vectors[c][i]/math.Sqrt(values[c]), row)
 		}
 		if agreement := math.Abs(dot(exact, loading)); agreement < 1-1e-6 {
 			t.Errorf("component %d: agreement %v", c, agreement)
@@ -306,7 +305,7 @@ func TestProjectKernelDegenerate(t *testing.T) {
 // The largest eigenvalues are wanted, even if a negative one has a larger absolute value.
 func TestLeadingEigenpairsAreAlgebraicallyLargest(t *testing.T) {
 	diagonal := []float64{3, -50, 0.5, 7, 1, -2, 0.1, 0.2, 0.3, -0.5}
-	values, vectors := leadingEigenpairs(len(diagonal), 2, 500, func(dst, src [][]float64) {
+	values, vectors := leadingEigenpairs(len(diagonal), 500, func(dst, src [][]float64) {
 		for v, in := range src {
 			for i, x := range in {
 				dst[v][i] = diagonal[i] * x

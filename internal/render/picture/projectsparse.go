@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	maxSparseValues  = 1_000_000 // principal components are those of an even sample with about as many values
-	minSparseRows    = 500
-	sparseIterations = 40
+	maxSparseValues = 1_000_000 // principal components are those of an even sample with about as many values
+	minSparseRows   = 500
+	sparseProducts  = 240
 )
 
 // ProjectSparse gives every row its first two principal components, those of an even sample of the rows where there are many.
@@ -21,7 +21,7 @@ func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]strin
 	p := &sparseRows{points: points, rows: evenSample(points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
 	p.center()
 	// The eigenvectors u of the rows' products with each other have an entry for each row, and there may be far more columns.
-	values, vectors := leadingEigenpairs(len(p.rows), 2, sparseIterations, p.multiply)
+	values, vectors := leadingEigenpairs(len(p.rows), sparseProducts, p.multiply)
 	xy = make([][2]float64, points.N)
 	for c := range axes {
 		share := 0.0

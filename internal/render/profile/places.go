@@ -8,16 +8,16 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Place is where a row lies among the clusters. What a distance is depends on the data.
+// Place tells where a row lies among the clusters. The meaning of a distance depends on the data.
 type Place struct {
 	Row      int32
 	Own      float64 // distance to the cluster that it is in
-	Next     int32   // the nearest other cluster, -1: there is none
+	Next     int32   // the nearest other cluster; -1 if there is none
 	Distance float64 // to that
 }
 
-// Margin says how clearly a row belongs to its cluster: 1 is in its middle, 0 halfway between it and the next, less than
-// 0 nearer to the next.
+// Margin tells how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if nearer to
+// the next.
 func (p Place) Margin() float64 {
 	if p.Next < 0 {
 		return 1
@@ -28,7 +28,7 @@ func (p Place) Margin() float64 {
 	return 0
 }
 
-// Places are those of some rows of points, by their distances to the means of all rows of the clusters.
+// Places returns the places of some rows, by their distances to the means of all rows of the clusters.
 func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
 	means := make([]float64, k*points.D)
 	sizes := make([]int, k)
@@ -51,7 +51,7 @@ func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place
 	})
 }
 
-// KernelPlaces are those by the distances to the means of clusters in the space of a kernel.
+// KernelPlaces returns the places of some rows, by distances to the means of clusters in the space of a kernel.
 func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) []Place {
 	sizes, within := make([]int, k), make([]float64, k) // within: the sum over all pairs of a cluster
 	for i, label := range labels {
@@ -75,7 +75,7 @@ func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) [
 	})
 }
 
-// GraphPlaces are those of vertices: the distance to a cluster is the share of the weight of their edges that does not lead
+// GraphPlaces returns the places of some vertices: the distance to a cluster is the share of the weight of their edges that does not lead
 // there. A vertex without edges to others is at distance 1 from all.
 func GraphPlaces(graph *dataset.Graph, labels []int32, k int, rows []int32) []Place {
 	sizes := make([]int, k)
@@ -101,7 +101,7 @@ func GraphPlaces(graph *dataset.Graph, labels []int32, k int, rows []int32) []Pl
 	})
 }
 
-// nearest makes places of the distances of each row to all clusters; an empty cluster is nowhere.
+// nearest computes places from the distances of each row to all clusters; it skips empty clusters.
 func nearest(labels []int32, sizes []int, rows []int32, distances func(i int32, to []float64)) []Place {
 	places := make([]Place, len(rows))
 	to := make([]float64, len(sizes))
@@ -118,7 +118,7 @@ func nearest(labels []int32, sizes []int, rows []int32, distances func(i int32, 
 	return places
 }
 
-// Typical are the places of each cluster that are nearest to it, at most so many of each.
+// Typical returns at most limit rows of each cluster, the nearest to its middle first.
 func Typical(places []Place, labels []int32, k, limit int) [][]Place {
 	ordered := slices.Clone(places)
 	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Own, b.Own), cmp.Compare(a.Row, b.Row)) })
@@ -131,7 +131,7 @@ func Typical(places []Place, labels []int32, k, limit int) [][]Place {
 	return typical
 }
 
-// Borderline are the places of the smallest margins, at most so many.
+// Borderline returns at most limit places, the smallest margin first.
 func Borderline(places []Place, limit int) []Place {
 	ordered := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Next < 0 })
 	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row)) })

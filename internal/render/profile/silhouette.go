@@ -25,7 +25,7 @@ func Silhouette(own int, sums []float64, sizes []int) float64 {
 	return 0
 }
 
-// Silhouettes are those of some rows, among these rows.
+// Silhouettes returns the silhouettes of some rows among these rows.
 func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows []int32) []float64 {
 	sizes := make([]int, k)
 	for _, i := range rows {
@@ -46,12 +46,12 @@ func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows 
 	return silhouettes
 }
 
-// Euclidean is the distance of two rows.
+// Euclidean returns the distance function of rows.
 func Euclidean(points *dataset.Points) func(i, j int32) float64 {
 	return func(i, j int32) float64 { return math.Sqrt(squaredDistance(points.Row(int(i)), points.Row(int(j)))) }
 }
 
-// InKernel is the distance of two rows in the space of a kernel.
+// InKernel returns the distance function of rows in the space of a kernel.
 func InKernel(kernel *dataset.Kernel) func(i, j int32) float64 {
 	return func(i, j int32) float64 {
 		row := kernel.Row(int(i))
@@ -59,7 +59,7 @@ func InKernel(kernel *dataset.Kernel) func(i, j int32) float64 {
 	}
 }
 
-// Sample is at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows sorted by
+// Sample returns at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows sorted by
 // cluster, so that it has about the same shares of clusters, and one of every cluster while the limit allows.
 func Sample(labels []int32, k, limit int) []int32 {
 	n := len(labels)

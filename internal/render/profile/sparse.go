@@ -8,9 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// SparseTraits are the columns that are highest in each cluster compared with all other rows, the largest difference first,
-// at most so many of each. What is not there is 0, so that a column that is lower than elsewhere mostly says what other
-// clusters have; those are left out.
+// SparseTraits returns at most limit columns of each cluster that are higher than in all other rows, the largest difference
+// first. Absent values are 0, so a column that is lower than elsewhere mostly tells about other clusters and is left out.
 func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) [][]Trait {
 	byCluster := make([][]int32, k)
 	for i, label := range labels {
@@ -49,7 +48,7 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	return traits
 }
 
-// entries are the values of a column that are there.
+// entries sums up the values of a column that are present.
 type entries struct {
 	present      int
 	sum, squares float64
@@ -76,7 +75,7 @@ func (e entries) summary(rows int) Summary {
 	return Summary{Count: rows, Mean: e.sum / float64(max(1, rows)), Present: float64(e.present) / float64(max(1, rows))}
 }
 
-// Directions are sparse rows of length 1; one of zeros stays what it is.
+// Directions scales sparse rows to length 1; a row of zeros stays as it is.
 func Directions(points *dataset.SparsePoints) *dataset.SparsePoints {
 	scaled := *points
 	scaled.Value = slices.Clone(points.Value)
@@ -99,7 +98,7 @@ func sumOfSquares(values []float64) float64 {
 	return sum
 }
 
-// SparsePlaces are those of some rows of sparse points, by their distances to the means of all rows of the clusters.
+// SparsePlaces is Places for sparse points.
 func SparsePlaces(points *dataset.SparsePoints, labels []int32, k int, rows []int32) []Place {
 	means, sizes, squares := make([]float64, k*points.D), make([]int, k), make([]float64, k)
 	for i, label := range labels {
@@ -129,7 +128,7 @@ func SparsePlaces(points *dataset.SparsePoints, labels []int32, k int, rows []in
 	})
 }
 
-// SparseEuclidean is the distance of two rows.
+// SparseEuclidean is Euclidean for sparse points.
 func SparseEuclidean(points *dataset.SparsePoints) func(i, j int32) float64 {
 	return func(i, j int32) float64 {
 		columns, values := points.Row(int(i))

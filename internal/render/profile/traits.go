@@ -1,5 +1,5 @@
-// Package profile says what clusters are in the terms of their data: which columns set them apart, which rows are typical
-// of a cluster and which lie between two, and how well clusters are separated.
+// Package profile describes clusters in terms of their data: which columns set them apart, which rows are typical and which lie
+// between two clusters, and how well clusters are separated.
 package profile
 
 import (
@@ -9,14 +9,14 @@ import (
 	"sort"
 )
 
-// Column is a column of a table: numbers, of which NaN is missing, or texts, of which "" is.
+// Column is a column of a table: numbers, where NaN is missing, or texts, where "" is missing.
 type Column struct {
 	Name    string
-	Numbers []float64 // nil: a column of texts
+	Numbers []float64 // nil for a column of texts
 	Texts   []string
 }
 
-// Trait is what a column says about a cluster.
+// Trait tells how a column of a cluster differs from the same column elsewhere.
 type Trait struct {
 	Column   int    // its place in the list
 	Category string // the value that is more or less frequent than elsewhere; "" for numbers
@@ -27,7 +27,7 @@ type Trait struct {
 	Difference float64
 }
 
-// Summary is about the values of some rows that are there.
+// Summary describes the present values of some rows.
 type Summary struct {
 	Count        int
 	Mean, Median float64 // of a category: its share, and nothing
@@ -37,8 +37,8 @@ type Summary struct {
 // MaxDifference stands for the difference of columns that do not vary within the cluster nor outside.
 const MaxDifference = 100
 
-// Traits are what sets each cluster apart, one for each column where both sides have values, the largest difference
-// first; equal ones are in the order of the columns. Of a column of texts it is the category that differs most.
+// Traits returns the traits of each cluster, one for each column where both sides have values, the largest difference first;
+// equal ones are in the order of the columns. For a column of texts it is the category that differs most.
 func Traits(columns []Column, labels []int32, k int) [][]Trait {
 	all := make([][]Trait, k)
 	for at, column := range columns {
