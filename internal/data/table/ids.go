@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -207,3 +208,95 @@ func (c *Classes) Check(k int) error {
 	}
 	return nil
 }
+
+// Number is the table with texts that name points replaced by their numbers: by their ids, or, where points have none, by the
+// numbers that the texts are. Integers are numbers of points already.
+func (t *Table) Number(ids *IDs) (*Table, error) {
+	numbered := *t
+	numbered.Columns = slices.Clone(t.Columns)
+	for at := range numbered.Columns {
+		c := &numbered.Columns[at]
+		if !pointColumns[c.Name] || c.Type != Text {
+			continue
+		}
+		resolve := numbered.parsePoints
+		if ids != nil {
+			resolve = func(c *Column) error { return numbered.resolvePoints(c, ids) }
+		}
+		if err := resolve(c); err != nil {
+			return nil, err
+		}
+	}
+	return &numbered, nil
+}
+
+// parsePoints reads numbers of points that are texts.
+func (t *Table) parsePoints(c *Column) error {
+	numbers := make([]int64, t.rows)
+	for row, name := range c.Texts {
+		if c.IsEmpty(row) {
+			continue // whoever reads the table decides about that
+		}
+		var err error
+		if numbers[row], err = strconv.ParseInt(name, 10, 64); err != nil {
+			return t.Fault(c, row, "UNKNOWN_ID", "%.40q is no number, and the data have no column of ids: rows are numbered from 0", name).With("id", name)
+		}
+	}
+	c.Type, c.Integers, c.Texts = Integer, numbers, nil
+	return nil
+}
+
+// OpenIDs are for a table about points that are not at hand: it is checked as far as that goes, with its points numbered as they
+// come, and Named calls them by their names again, for whoever knows the points.
+func OpenIDs() *IDs { return &IDs{open: true} }
+
+// Points is how many points a table may be about: so many, or those that it named if ids are open.
+func (ids *IDs) Points(count int) int {
+	if ids == nil || !ids.open {
+		return count
+	}
+	return len(ids.list)
+}
+
+// Named is a table about points that OpenIDs numbered, with their names. With other ids it stays what it is.
+func (t *Table) Named(ids *IDs) *Table {
+	if ids == nil || !ids.open {
+		return t
+	}
+	named := *t
+	named.Columns = slices.Clone(t.Columns)
+	for at := range named.Columns {
+		c := &named.Columns[at]
+		if !pointColumns[c.Name] || c.Type != Integer {
+			continue
+		}
+		c.Texts = make([]string, t.rows)
+		for row, number := range c.Integers {
+			if c.Empty == nil || !c.Empty[row] {
+				c.Texts[row] = ids.list[number]
+			}
+		}
+		c.Type, c.Integers = Text, nil
+	}
+	return &named
+}
+
+var numberedPoints = regexp.MustCompile(`\b(?:point|pair) \d+(?:, \d+)?`)
+
+// Say is an error about points that OpenIDs numbered, with their names.
+func (ids *IDs) Say(err error) error {
+	bad, ok := err.(*fault.Error)
+	if ids == nil || !ids.open || !ok {
+		return err
+	}
+	named := *bad
+	named.Message = numberedPoints.ReplaceAllStringFunc(bad.Message, func(found string) string {
+		return digits.ReplaceAllStringFunc(found, func(number string) string {
+			at, _ := strconv.Atoi(number)
+			return ids.Of(at)
+		})
+	})
+	return &named
+}
+
+var digits = regexp.MustCompile(`\d+`)
