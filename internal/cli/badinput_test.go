@@ -62,7 +62,7 @@ func TestBadInput(t *testing.T) {
 		{"--data p.csv --k 5", "k is 5 but there are only 4 rows"},
 		{"--data p.csv --k 2 --constraints far.csv", "far.csv, line 2, column \"j\": point 4 is outside 0..3"},
 		{"--data p.csv --k 2 --constraints minus.csv", "point -1"},
-		{"--data p.csv --k 2 --constraints self.csv", "point 2 cannot be apart from itself"},
+		{"--data p.csv --k 2 --constraints self.csv", "point 2 has a cannot-link to itself"},
 		{"--data p.csv --k 2 --constraints kind.csv", `the kind is "maybe"; use must or cannot`},
 		{"--data p.csv --k 2 --constraints light.csv", "weights must be positive and finite"},
 		{"--data p.csv --k 2 --constraints headless.csv", "the first line must be the header"},

@@ -288,7 +288,7 @@ func LoadVertices(path string) ([]string, error) {
 				return l.Invalid("EMPTY_CELL", "the vertex has no name")
 			}
 			if before := first[vertex]; before > 0 {
-				return l.Invalid("DUPLICATE_ID", "the vertex %s stands here again; it was on line %d", scan.Quote(cells[0]), before)
+				return l.Invalid("DUPLICATE_ID", "the vertex %s is listed a second time; the first is on line %d", scan.Quote(cells[0]), before)
 			}
 			first[vertex] = l.LineNumber
 			names = append(names, vertex)

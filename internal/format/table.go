@@ -33,7 +33,7 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 		return nil, nil, err
 	}
 	list, err := kind.Read(t, naming.IDs.Points(points))
-	return t, list, naming.IDs.Say(err)
+	return t, list, naming.IDs.NamePoints(err)
 }
 
 // LoadNamed is ReadNamed of a path.

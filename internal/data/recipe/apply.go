@@ -297,7 +297,7 @@ func (r *Recipe) ids(t *table.Table) ([]string, error) {
 		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
 	}
 	if first, second, repeats := repetition(c); repeats {
-		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q stands here again; it was %s", c.CellText(second), t.Place(first))
+		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q is used a second time; the first is %s", c.CellText(second), t.Place(first))
 	}
 	return texts(c), nil
 }

@@ -231,7 +231,7 @@ func TestFaults(t *testing.T) {
 		{[]table.Column{integers("height", 1), words("color", "red")}, "UNKNOWN_COLUMN", `"petals"`},
 		{[]table.Column{words("height", "tall"), words("color", "red"), integers("petals", 1)}, "NOT_A_NUMBER", `row 0, column "height": "tall" is no number`},
 		{[]table.Column{integers("height", 1, 2), words("color", "red", "red"), integers("petals", 1, 1), words("id", "a", "a")}, "DUPLICATE_ID",
-			`row 1, column "id": the id "a" stands here again; it was in row 0`},
+			`row 1, column "id": the id "a" is used a second time; the first is in row 0`},
 		{[]table.Column{integers("height", 1), words("color", "red"), integers("petals", 1), words("id", "")}, "EMPTY_CELL", `row 0, column "id"`},
 	} {
 		if _, err := r.Apply(made(t, c.columns...)); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {

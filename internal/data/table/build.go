@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// FromBeliefs is the table of beliefs.
+// FromBeliefs makes a table of beliefs.
 func FromBeliefs(list []constraint.Belief) *Table {
 	i, j, belief := make([]int64, len(list)), make([]int64, len(list)), make([]float64, len(list))
 	for at, b := range list {
@@ -22,8 +22,8 @@ func FromBeliefs(list []constraint.Belief) *Table {
 	}}
 }
 
-// Keep is the rows about points that are kept, with the points numbered anew: place is the new number of
-// each point, negative when it is not kept. A table that names no points has a row for each, in order.
+// Keep returns the rows about points that are kept, with new numbers: place is the new number of each point, negative if it
+// is dropped. In a table that names no points, row i is about point i.
 func (t *Table) Keep(place []int32) (*Table, error) {
 	var about []*Column
 	for at := range t.Columns {
@@ -32,7 +32,7 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 		}
 	}
 	if len(about) == 0 && t.rows != len(place) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; each needs one", t.rows, len(place))
+		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; it needs one row per point", t.rows, len(place))
 	}
 	var rows []int
 	r := &reading{Table: t, columns: about, points: len(place), at: -1}
@@ -60,7 +60,7 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 	return kept, nil
 }
 
-// pickRows are some of the cells; no cells stay none.
+// pickRows returns the cells of the given rows; nil stays nil.
 func pickRows[T any](cells []T, rows []int) []T {
 	if cells == nil {
 		return nil
@@ -72,7 +72,7 @@ func pickRows[T any](cells []T, rows []int) []T {
 	return few
 }
 
-// FromConstraints is the table of constraints.
+// FromConstraints makes a table of constraints.
 func FromConstraints(list []constraint.Constraint) *Table {
 	i, j := Column{Name: "i", Type: Integer}, Column{Name: "j", Type: Integer}
 	kind, weight := Column{Name: "kind", Type: Text}, Column{Name: "weight", Type: Number, Empty: make([]bool, len(list))}
@@ -89,8 +89,7 @@ func FromConstraints(list []constraint.Constraint) *Table {
 	return t
 }
 
-// Sample is so many of the rows, evenly spaced: of n rows, the rows i * n / count, rounded down. A table without so many stays as
-// it is.
+// Sample returns a table of the rows that SampleRows picks.
 func (t *Table) Sample(count int) *Table {
 	if count >= t.rows {
 		return t
@@ -98,7 +97,7 @@ func (t *Table) Sample(count int) *Table {
 	return t.Take(SampleRows(t.rows, count))
 }
 
-// SampleRows are the rows that Sample takes of so many.
+// SampleRows returns count evenly spaced rows, i * rows / count for i < count, or all rows if there are fewer.
 func SampleRows(rows, count int) []int {
 	sampled := make([]int, min(count, rows))
 	for at := range sampled {
@@ -107,7 +106,7 @@ func SampleRows(rows, count int) []int {
 	return sampled
 }
 
-// Take is some of the rows, in the order given.
+// Take returns the given rows in the given order.
 func (t *Table) Take(rows []int) *Table {
 	taken := &Table{Columns: make([]Column, len(t.Columns)), rows: len(rows)}
 	for at := range t.Columns {
@@ -120,7 +119,7 @@ func (t *Table) Take(rows []int) *Table {
 	return taken
 }
 
-// First is a table of its first rows. Cells are shared.
+// First returns a table of the first rows, which shares memory with t.
 func (t *Table) First(rows int) *Table {
 	first := *t
 	first.Columns, first.rows = make([]Column, len(t.Columns)), rows
@@ -134,7 +133,7 @@ func (t *Table) First(rows int) *Table {
 	return &first
 }
 
-// upTo are the first cells; those of a list that is not used are none.
+// upTo returns the first cells; nil stays nil.
 func upTo[T any](cells []T, rows int) []T {
 	if cells == nil {
 		return nil
@@ -142,15 +141,14 @@ func upTo[T any](cells []T, rows int) []T {
 	return cells[:rows:rows]
 }
 
-// Jump says that a row is on a line of its file, from 1, and that those after it have one line each.
+// Jump is the line of a row in its file, from 1. The rows after it, up to the next Jump, are on one line each.
 type Jump struct{ Row, Line int }
 
-// Locate says where a table was read: in which file, and on which lines of it.
+// Locate sets the file and the lines that a table was read from, for errors.
 func (t *Table) Locate(file string, jumps []Jump) {
 	t.file, t.jumps = file, jumps
 }
 
-// lineOf is the line of a row.
 func (t *Table) lineOf(row int) int {
 	after := sort.Search(len(t.jumps), func(at int) bool { return t.jumps[at].Row > row })
 	if after == 0 {
@@ -160,10 +158,10 @@ func (t *Table) lineOf(row int) int {
 	return last.Line + row - last.Row
 }
 
-// Join is a table of the rows of several, which have the same columns.
+// Join concatenates the rows of several tables, which must have the same columns.
 func Join(parts []*Table) (*Table, error) {
 	if len(parts) == 0 {
-		return nil, fault.Invalid("BAD_COLUMNS", "there are no rows, and nothing says which columns they would have")
+		return nil, fault.Invalid("BAD_COLUMNS", "the table has no rows and no columns")
 	}
 	first := parts[0]
 	if len(parts) == 1 {
@@ -206,10 +204,10 @@ func Join(parts []*Table) (*Table, error) {
 	return joined, nil
 }
 
-// join appends the cells of a part to those of a column that will have so many rows.
+// join appends the cells of a part. rows is the final number of rows.
 func (c *Column) join(part *Column, rows int) error {
 	if part.Name != c.Name || part.Type != c.Type {
-		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has %.60q with %v for a column, others have %.60q with %v", part.Name, part.Type, c.Name, c.Type)
+		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type, c.Name, c.Type)
 	}
 	before := c.Len()
 	c.Integers = append(c.Integers, part.Integers...)

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Unnamed is what a column is called that its file gives no name, by its place from 0.
+// Unnamed returns the name of a column that has none in its file, by its position from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 
-// Distinct makes names distinct: a.1 of a second a. The notices say which columns have other names for it.
+// Distinct makes names distinct in place: a second "a" becomes "a.1". It returns a notice for each change.
 func Distinct(names []string) (notices []string) {
 	used := make(map[string]int, len(names))
 	for at, name := range names {
@@ -19,7 +19,7 @@ func Distinct(names []string) (notices []string) {
 			again := name + "." + strconv.Itoa(used[name])
 			used[name]++
 			if used[again] == 0 {
-				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
+				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is renamed to %q", name, at+1, again))
 				name = again
 			}
 		}
@@ -29,7 +29,7 @@ func Distinct(names []string) (notices []string) {
 	return notices
 }
 
-// IsIDName tells whether a column is called as people call one that names its rows.
+// IsIDName reports whether a name is typical of a column that identifies the rows.
 func IsIDName(name string) bool {
 	switch lower := strings.ToLower(name); lower {
 	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "#", "unnamed: 0", "unnamed: 0.1", "__index_level_0__":
@@ -49,7 +49,7 @@ func IsIDName(name string) bool {
 	return false
 }
 
-// LastWord is the last word of a name, in small letters: code of zip_code, zipCode and "zip code".
+// LastWord returns the last word of a name in lower case: code for zip_code, zipCode and "zip code".
 func LastWord(name string) string {
 	start := 0
 	for at, r := range name {
@@ -65,7 +65,7 @@ func LastWord(name string) string {
 	return strings.ToLower(strings.Trim(name[start:], " ._-"))
 }
 
-// IsCodeName tells whether a column is called as one of codes, whose numbers are not sizes.
+// IsCodeName reports whether a name is typical of a column of codes, whose numbers are not quantities.
 func IsCodeName(name string) bool {
 	switch LastWord(name) {
 	case "zip", "zipcode", "postcode", "postalcode", "plz", "postleitzahl", "code", "codes", "type", "category":

@@ -34,7 +34,7 @@ func (g *listedGraph) addVertex(name string, line int) error {
 		return g.at(line, "MISSING_ID", "a vertex has no id")
 	}
 	if _, known := g.numbers[name]; known {
-		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q stands here again", name)
+		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q is listed a second time", name)
 	}
 	if len(g.names) == dataset.MaxRows {
 		return g.at(line, "TOO_MANY_ROWS", "more than %d vertices are not supported", dataset.MaxRows)
