@@ -29,7 +29,7 @@ func TestStumbles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := names(t, ".")
 	for _, c := range []struct{ args, want string }{
-		{"--data mixed.csv", `mixed.csv, line 4, column "x": "about 8" is no number, as most cells of the column are; correct it, or use --categorical x`},
+		{"--data mixed.csv", `mixed.csv, line 4, column "x": "about 8" is not a number, as most cells of the column are; correct it, or use --categorical x`},
 		{"--data ragged.csv", `ragged.csv, line 6: the line has 3 cells where others have 4, the last in column "team"`},
 		{"--data empty.csv", "empty.csv: the file is empty"},
 		{"--data header.csv", "header.csv: the file has a header, but no rows of data"},
@@ -66,11 +66,11 @@ func TestStumbles(t *testing.T) {
 		{"--data ok.csv --constraints together.csv", `together.csv, line 2, column "kind": the kind is "together"; use must or cannot`},
 		{"--data ok.csv --constraints nohead.csv", `nohead.csv, line 1: the table has an unknown column "p1"; the columns are i,j,kind[,weight]; the first line names them`},
 		{"--data ok.csv --constraints book.xlsx", "book.xlsx: this is an Excel workbook"},
-		{"--data ok.csv --seeds seeds.csv", `seeds.csv, line 2, column "id": the data have no row "p9"`},
-		{"--graph edges.csv", `edges.csv, line 3: the weight is "heavy", which is no number`},
+		{"--data ok.csv --seeds seeds.csv", `seeds.csv, line 2, column "id": the data have no row with the id "p9"`},
+		{"--graph edges.csv", `edges.csv, line 3: the weight is "heavy", which is not a number`},
 		{"--graph edge.csv", "edge.csv, line 3: the line has 1 cell; an edge needs src, dst and at most a weight"},
 		{"--graph page.csv", "page.csv: this is a web page"},
-		{"--kernel-matrix ok.csv", `ok.csv, line 2: row 0, column "name" is "p0", which is no number`},
+		{"--kernel-matrix ok.csv", `ok.csv, line 2: row 0, column "name" is "p0", which is not a number`},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {

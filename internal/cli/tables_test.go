@@ -187,7 +187,7 @@ func TestBadTables(t *testing.T) {
 		{"--data twice.csv --id-column id", `twice.csv, line 4, column "id": the id "a" is used a second time; the first is on line 2`},
 		{"--data people.csv --ignore team --constraints far.csv", `far.csv, line 2, column "j": the data have no row with the id "dam"; did you mean "dan"?`},
 		{"--data people.csv --ignore team --seeds many.csv", `many.csv: there are 3 classes ("a" and others), but only 2 clusters; --k 3 makes one for each`},
-		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is no number, as most cells of the column are; correct it, or use --categorical x`},
+		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is not a number, as most cells of the column are; correct it, or use --categorical x`},
 		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" names the rows, column "remark" is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},
 		{"--data people.csv --columns X", `people.csv: the table has no column "X"; did you mean "x"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},

@@ -20,7 +20,7 @@ func ExampleReadPoints() {
 	fmt.Println(why)
 	// Output:
 	// 2 2 [x y] [3 4] <nil>
-	// points.csv, line 2: row 1, column 1 is "oops", which is no number
+	// points.csv, line 2: row 1, column 1 is "oops", which is not a number
 	// points.xyz: the suffix ".xyz" names no format known here
 }
 

@@ -27,7 +27,7 @@ type NamedGraph struct {
 	Notices []string // what there is to say about how it was read
 }
 
-// LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is no number.
+// LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is not a number.
 func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	again, err := in.repeatable()
 	if err != nil {
@@ -169,7 +169,7 @@ func (g *namedEdges) read() error {
 		return g.EachRow(g.append)
 	}
 	if len(first) > 2 && !isNumberCell(first[2]) {
-		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is no number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
+		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is not a number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
 	}
 	mayBeHeader := len(first) == 2 && !g.fixed
 	if err := g.append(first); err != nil {
@@ -260,7 +260,7 @@ func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	}
 	weight, ok := scan.ParseFloat(cells[g.columns.Weight])
 	if !ok || !scan.IsFinite(weight) {
-		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote(cells[g.columns.Weight]))
+		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[g.columns.Weight]))
 	}
 	edge.Weight = weight
 	return edge, nil

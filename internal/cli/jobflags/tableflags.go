@@ -29,7 +29,7 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 // add declares the flags.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	f.missing = NewChoice(string(recipe.Auto), recipe.Ways()...)
+	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` of a table that names its rows, by name or number from 1 (default: one that is called so)")
 	set.StringVar(&f.label, "label-column", "", "the `COLUMN` of known classes, empty where unknown; it is no feature")
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")

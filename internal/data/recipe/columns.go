@@ -156,7 +156,7 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
-// mixedAt is the first text that is no number in a column where most are, or one that is written otherwise than those before; -1
+// mixedAt is the first text that is not a number in a column where most are, or one that is written otherwise than those before; -1
 // in all others.
 func mixedAt(c *table.Column) int {
 	const enough = 1000
@@ -254,7 +254,7 @@ func likeID(c *table.Column) string {
 	case sameDigits && digits >= longNumber:
 		return fmt.Sprintf("has another number of %d digits in each row", digits)
 	}
-	return "is called as an id and ascends from row to row"
+	return "has the name of an id and ascends from row to row"
 }
 
 func repeats(c *table.Column) bool {

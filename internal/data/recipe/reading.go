@@ -94,7 +94,7 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
 		return true, nil
 	}
-	problem := "is no number, as most cells of the column are"
+	problem := "is not a number, as most cells of the column are"
 	if isNumber(c.Texts[row]) {
 		problem = "mixes decimal points and commas with the cells before"
 	}

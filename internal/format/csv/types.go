@@ -14,7 +14,7 @@ import (
 // evidence is what has been seen in the cells of a column, as bits. The type of the column follows from it.
 type evidence uint32
 
-// The lowest bits are the readings by which some cell is no number, and then come the marks of numbers.
+// The lowest bits are the readings by which some cell is not a number, and then come the marks of numbers.
 const (
 	isText             = evidence(allReadings)
 	firstMark evidence = 1 << 8
@@ -99,7 +99,7 @@ func (d dialect) classify(cell []byte) evidence {
 	return seen | sawBare
 }
 
-// isWord tells whether a cell is no number.
+// isWord tells whether a cell is not a number.
 func (e evidence) isWord() bool { return e&isText == isText }
 
 // integerCell reads an integer. -0 is none: the zero of a number has a sign, which integers do not keep.

@@ -81,7 +81,7 @@ func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 	}
 	weight, err := strconv.ParseFloat(text, 64)
 	if err != nil || !scan.IsFinite(weight) {
-		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote([]byte(text)))
+		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote([]byte(text)))
 	}
 	return weight, nil
 }
