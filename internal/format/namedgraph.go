@@ -68,7 +68,7 @@ func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error
 	return graph, err
 }
 
-// mostlyNumbers tells whether the others among the names are likely mistakes.
+// mostlyNumbers reports whether the others among the names are likely mistakes.
 func (g *NamedGraph) mostlyNumbers() bool {
 	numbers := 0
 	for _, name := range g.Names {
@@ -217,7 +217,7 @@ func (g *namedEdges) append(cells [][]byte) error {
 	return err
 }
 
-// isEdgeHeader tells whether a row has a usual name of a column of edges.
+// isEdgeHeader reports whether a row has a usual name of a column of edges.
 func isEdgeHeader(cells [][]byte) bool {
 	for _, cell := range cells {
 		switch strings.ToLower(string(cell)) {

@@ -116,7 +116,7 @@ type Satisfaction struct {
 // Satisfied is the number of constraints that hold.
 func (s Satisfaction) Satisfied() int { return s.Total - s.MustLinkViolated - s.CannotLinkViolated }
 
-// Violates tells whether labels violate the constraint.
+// Violates reports whether labels violate the constraint.
 func (p Pair) Violates(labels []int32) bool {
 	return (labels[p.I] == labels[p.J]) == (p.Kind == CannotLink)
 }

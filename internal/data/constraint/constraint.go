@@ -162,7 +162,7 @@ func (s *Set) Len() int { return len(s.pairs) }
 // component of its own.
 func (s *Set) Components() *Components { return s.components }
 
-// Apart tells whether there is a cannot-link between two components, so that every point of one must
+// Apart reports whether there is a cannot-link between two components, so that every point of one must
 // be apart from every point of the other.
 func (s *Set) Apart(a, b int32) bool {
 	if a > b {

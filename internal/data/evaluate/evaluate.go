@@ -213,7 +213,7 @@ func addAt(counts []int64, at int32, count int64) []int64 {
 	return counts
 }
 
-// identical tells whether the two labelings are the same but for the numbers of their labels.
+// identical reports whether the two labelings are the same but for the numbers of their labels.
 func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
 }

@@ -55,7 +55,7 @@ func (s Shape) CheckLabels(labels []int32) error {
 // Lane returns the lane of a valid move. A move from None to None counts as one of the first lane.
 func (s Shape) Lane(m Move) int { return int(max(m.From, m.To, 0)) / s.Clusters }
 
-// Valid tells whether a move is of one of the points, and between clusters of one lane.
+// Valid reports whether a move is of one of the points, and between clusters of one lane.
 func (s Shape) Valid(m Move) bool {
 	k, all := int32(s.Clusters), int32(s.Clusters*s.Lanes)
 	return m.Point >= 0 && int(m.Point) < s.Points &&

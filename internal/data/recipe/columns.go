@@ -102,7 +102,7 @@ func named(column string) []string {
 	return []string{column}
 }
 
-// looksLikeID tells whether a column is called as people call one that names its rows.
+// looksLikeID reports whether a column is called as people call one that names its rows.
 func looksLikeID(t *table.Table, at int) bool {
 	name := t.Columns[at].Name
 	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
@@ -111,7 +111,7 @@ func looksLikeID(t *table.Table, at int) bool {
 	return table.IsIDName(name)
 }
 
-// looksLikeLabel tells whether a column is called as people call the answer that they know.
+// looksLikeLabel reports whether a column is called as people call the answer that they know.
 func looksLikeLabel(t *table.Table, at int) bool {
 	switch strings.ToLower(t.Columns[at].Name) {
 	case "class", "label", "target", "truth", "cluster", "species":
@@ -200,7 +200,7 @@ func otherDecimals(c *table.Column) int {
 	return -1
 }
 
-// isNumber tells whether a text is a number, if perhaps with a decimal comma.
+// isNumber reports whether a text is a number, if perhaps with a decimal comma.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	return err == nil
@@ -262,7 +262,7 @@ func repeats(c *table.Column) bool {
 	return found
 }
 
-// isNumberName tells whether a column is called as one that numbers the rows.
+// isNumberName reports whether a column is called as one that numbers the rows.
 func isNumberName(name string) bool {
 	switch table.LastWord(name) {
 	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer", "zeile", "id", "index", "key":
@@ -271,7 +271,7 @@ func isNumberName(name string) bool {
 	return strings.HasSuffix(strings.ToLower(name), "nummer")
 }
 
-// even tells whether numbers are all so far apart.
+// even reports whether numbers are all so far apart.
 func even(numbers []int64, step int64) bool {
 	for at := 1; at < len(numbers); at++ {
 		if numbers[at]-numbers[at-1] != step {

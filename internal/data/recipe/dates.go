@@ -15,7 +15,7 @@ var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{
 // withUnit is a number with something after it, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// hasUnits tells whether all texts of a column are numbers with the same after them.
+// hasUnits reports whether all texts of a column are numbers with the same after them.
 func hasUnits(c *table.Column) bool {
 	unit := ""
 	for _, text := range c.Texts {
@@ -31,7 +31,7 @@ func hasUnits(c *table.Column) bool {
 	return true
 }
 
-// isProse tells whether texts are sentences rather than names: of more than four words on average.
+// isProse reports whether texts are sentences rather than names: of more than four words on average.
 func isProse(c *table.Column) bool {
 	words := 0
 	for _, text := range c.Texts {
@@ -51,7 +51,7 @@ func whyNoFeature(c *table.Column) string {
 	return "its texts are all different, so that no two rows are alike by it; --id-column names rows by it"
 }
 
-// holdsDates tells whether all texts of a column are dates.
+// holdsDates reports whether all texts of a column are dates.
 func holdsDates(c *table.Column) bool {
 	found := false
 	for row, text := range c.Texts {

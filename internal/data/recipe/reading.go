@@ -165,7 +165,7 @@ func lowest(counts map[string]int, of []string) int {
 // otherValues is the category of values that hardly repeat.
 const otherValues = "other"
 
-// isConstant tells whether all values of a column are the same.
+// isConstant reports whether all values of a column are the same.
 func isConstant(c *table.Column) bool {
 	first := -1
 	for row := range c.Len() {

@@ -112,7 +112,7 @@ func transpose(values []float64, rows, columns int) []float64 {
 	return byRow
 }
 
-// isAddressable tells whether rows x columns values of a size in bytes fit into an address space, so
+// isAddressable reports whether rows x columns values of a size in bytes fit into an address space, so
 // that computing with these sizes does not overflow.
 func isAddressable(rows, columns, size int64) bool {
 	const maxBytes = 1 << 62

@@ -131,7 +131,7 @@ func nextQuote(text []byte, at int) int {
 	return len(text)
 }
 
-// isBlank tells whether a line has nothing in it.
+// isBlank reports whether a line has nothing in it.
 func isBlank(line []byte) bool {
 	for _, c := range line {
 		if c != ' ' && c != '\r' && c != '\n' {
