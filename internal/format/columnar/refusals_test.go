@@ -33,7 +33,11 @@ func sevenRows(t *testing.T, means schema.LogicalType, options ...parquet.Writer
 	var b bytes.Buffer
 	options = append(options, parquet.WithDictionaryDefault(false), parquet.WithStats(false))
 	w := file.NewParquetWriter(&b, root, file.WithWriterProps(parquet.NewWriterProperties(options...)))
-	out, err := w.AppendRowGroup().NextColumn()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := group.NextColumn()
 	if err != nil {
 		t.Fatal(err)
 	}
