@@ -46,9 +46,9 @@ func TestBadInput(t *testing.T) {
 	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
 		{"--data nan.csv --k 2 --missing error", `nan.csv, line 3, column "y": there is no value`},
-		{"--data inf.csv --k 2", `inf.csv, line 2, column "column 1": "-Inf" is no finite number`},
+		{"--data inf.csv --k 2", `inf.csv, line 2, column "column 1": "-Inf" is not a finite number`},
 		{"--data ragged.csv --k 2", "ragged.csv, line 2"},
-		{"--data word.csv --k 2", `word.csv, line 2, column "column 2": "four" is no number`},
+		{"--data word.csv --k 2", `word.csv, line 2, column "column 2": "four" is not a number`},
 		{"--data empty.csv --k 2", "empty.csv"},
 		{"--data header.csv --k 2", "no rows"},
 		{"--data gone.csv --k 2", "gone.csv: the file cannot be read: no such file"},
@@ -62,7 +62,7 @@ func TestBadInput(t *testing.T) {
 		{"--data p.csv --k 5", "k is 5 but there are only 4 rows"},
 		{"--data p.csv --k 2 --constraints far.csv", "far.csv, line 2, column \"j\": point 4 is outside 0..3"},
 		{"--data p.csv --k 2 --constraints minus.csv", "point -1"},
-		{"--data p.csv --k 2 --constraints self.csv", "point 2 cannot be apart from itself"},
+		{"--data p.csv --k 2 --constraints self.csv", "point 2 has a cannot-link to itself"},
 		{"--data p.csv --k 2 --constraints kind.csv", `the kind is "maybe"; use must or cannot`},
 		{"--data p.csv --k 2 --constraints light.csv", "weights must be positive and finite"},
 		{"--data p.csv --k 2 --constraints headless.csv", "the first line must be the header"},

@@ -32,7 +32,7 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{"--graph negative.csv --k 2 --algorithm constrained-spectral --constraints links.csv", "edge 1-2 has weight -2; normalized-cut needs weights of at least 0"},
 		{"--kernel-matrix matrix.csv --k 2 --algorithm spectral-learning --constraints links.csv", "the affinity of 1 and 0 is -0.5"},
 		{"--kernel-matrix skew.csv --k 2 --algorithm spectral", "not symmetric: entry (1,0) is 0.125 but entry (0,1) is 0.5"},
-		{constrained + "--beliefs both.csv", `both.csv, line 3, column "j": the pair 1, 0 stands here again; it was on line 2`},
+		{constrained + "--beliefs both.csv", `both.csv, line 3, column "j": the pair 1, 0 is listed a second time; the first is on line 2`},
 		{constrained + "--beliefs outside.csv", `outside.csv, line 3, column "j": point 6 is outside 0..5`},
 		{constrained + "--beliefs nan.csv", "nan.csv, line 2"},
 		{constrained + "--beliefs none.csv", "none.csv: the file has no beliefs"},

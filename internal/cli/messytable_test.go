@@ -65,7 +65,7 @@ func TestTableAsItComes(t *testing.T) {
 		}
 	}
 	r = invoke(t, "run --quiet --k 2 --seed 1 --algorithm kmeans --scale zscore --data messy.csv --keep nr,fahrenheit,currency --dates numbers --ignore weight,zip,income --keep-last-row --missing drop")
-	if r.code == 0 || !strings.Contains(r.stderr, `line 62, column "nr": "Total" is no number`) {
+	if r.code == 0 || !strings.Contains(r.stderr, `line 62, column "nr": "Total" is not a number`) {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 }

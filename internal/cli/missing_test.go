@@ -203,9 +203,9 @@ func TestMissingRowsAreRefused(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
 		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
-		{"--data none.csv --missing drop", "none.csv: no row is left; all 2 have missing values"},
+		{"--data none.csv --missing drop", "none.csv: no row is left: all 2 rows have missing values"},
 		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left; left out of 2 rows: 1 row with missing values, 1 row of zeros"},
-		{"--data inf.csv --missing drop", `inf.csv, line 3, column "column 1": "Inf" is no finite number`},
+		{"--data inf.csv --missing drop", `inf.csv, line 3, column "column 1": "Inf" is not a finite number`},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},

@@ -104,7 +104,7 @@ func TestNewRowsThatAreWrong(t *testing.T) {
 	clitest.Folder(t, map[string]string{"old.csv": "a,b\n1,2\n2,1\n50,51\n52,50\n", "word.csv": "a,b\n1,2\nmany,1\n", "others.csv": "x,y\n1,2\n"})
 	succeed(t, "run --quiet --k 2 --algorithm kmeans --data old.csv --out found")
 	for data, want := range map[string]string{
-		"word.csv":   `word.csv, line 3, column "a": "many" is no number`,
+		"word.csv":   `word.csv, line 3, column "a": "many" is not a number`,
 		"others.csv": `others.csv: the table has no column "a"; it has "x", "y"`,
 	} {
 		if r := invoke(t, "predict --model found --data "+data); r.code != 2 || !strings.Contains(r.stderr, want) {

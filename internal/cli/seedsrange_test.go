@@ -23,7 +23,7 @@ func TestRangesBeginAtTheClasses(t *testing.T) {
 		}
 	}
 	r := invoke(t, "run --quiet --algorithm seeded-kmeans --k 2 --data data.csv --seeds seeds.csv")
-	if r.code != 2 || !strings.Contains(r.stderr, "there are 3 classes, \"a\" and others, for 2 clusters; --k 3 makes one for each") {
+	if r.code != 2 || !strings.Contains(r.stderr, "there are 3 classes (\"a\" and others), but only 2 clusters; --k 3 makes one for each") {
 		t.Errorf("got %s", r.stderr)
 	}
 }

@@ -39,7 +39,7 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 				return nil, fault.Invalid("NOT_FINITE", "%s: the belief in %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
 			}
 			if value != mirrored {
-				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief in %d and %d is %v, and in %d and %d it is %v; one belief is for both orders",
+				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief in %d and %d is %v, but in %d and %d it is %v; a belief applies to both orders",
 					name, i, j, value, j, i, mirrored)
 			}
 			if value != 0 {

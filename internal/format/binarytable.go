@@ -112,7 +112,7 @@ func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 	return r, nil
 }
 
-// ignores tells whether nobody needs a column.
+// ignores reports whether nobody needs a column.
 func ignores(o *csv.Options) func(column string, at int) bool {
 	return func(column string, at int) bool {
 		in := func(list []string) bool {

@@ -21,7 +21,7 @@ func TestColumnsOfOneName(t *testing.T) {
 	}
 	for name, text := range map[string]string{"t.parquet": strings.ReplaceAll(file.String(), "again", "first"), "t.csv": "first,first\n1,3\n2,4\n"} {
 		got, says, err := readText(t, name, text, csv.Options{})
-		if err != nil || show(got) != "first:i=1|2 first.1:i=3|4" || !strings.HasSuffix(says, `t.`+name[2:]+`: there are several columns "first"; column 2 is called "first.1" here`) {
+		if err != nil || show(got) != "first:i=1|2 first.1:i=3|4" || !strings.HasSuffix(says, `t.`+name[2:]+`: there are several columns "first"; column 2 is renamed to "first.1"`) {
 			t.Errorf("%s: got %v, %q, %v", name, got, says, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestCompletePoints(t *testing.T) {
 
 func TestCompletePointsRefuseOtherFaults(t *testing.T) {
 	for _, c := range []struct{ name, text, reason, says string }{
-		{"p.csv", "?,1\n2,NA\n", "EMPTY_DATA", "p.csv: no row is left; all 2 have missing values"},
+		{"p.csv", "?,1\n2,NA\n", "EMPTY_DATA", "p.csv: no row is left: all 2 rows have missing values"},
 		{"p.csv", "1,2\n?,four\n", "NOT_A_NUMBER", "row 1, column 1"},
 		{"p.csv", "1,?\n2,Inf\n", "NOT_FINITE", "row 1, column 1"},
 		{"p.csv", "1,?\n2\n", "RAGGED_ROWS", "line 2"},

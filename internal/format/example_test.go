@@ -20,8 +20,8 @@ func ExampleReadPoints() {
 	fmt.Println(why)
 	// Output:
 	// 2 2 [x y] [3 4] <nil>
-	// points.csv, line 2: row 1, column 1 is "oops", which is no number
-	// points.xyz: the suffix ".xyz" names no format known here
+	// points.csv, line 2: row 1, column 1 is "oops", which is not a number
+	// points.xyz: the suffix ".xyz" is not that of a supported format
 }
 
 func ExampleReadTable() {

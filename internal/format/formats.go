@@ -1,7 +1,16 @@
+// Package format reads and writes files: ordinary tables (CSV, Parquet, Arrow), points and kernel matrices (CSV, NPY,
+// NPZ, Matrix Market), sparse points (svmlight), graphs (edge lists, Matrix Market, METIS, GraphML, GML), pictures (PNG,
+// JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
+//
+// ReadX reads from an io.Reader and takes the name of the file for errors; LoadX opens a path. The first bytes determine the
+// compression, and the format if they can (package scan); otherwise the suffix of the name does. Readers allocate memory for
+// the values they have read, never for what a header claims. An error in a file is a *fault.Error that names the file and, in
+// a text, the line.
 package format
 
 import (
 	"io"
+	"os"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format/array"
@@ -9,8 +18,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// The tables in this file are the only place that knows which suffix belongs to which reader. To add a
-// format, write its reader in a file of its own, add a line to a table, and write its test.
+// The tables below are the only place that knows which suffix belongs to which reader. To add a format, write its reader in
+// a file of its own, add a line to a table, and write its test.
 
 // denseFormats are those of dense points and of kernel matrices.
 var denseFormats = formats[array.Dense]{
@@ -41,25 +50,22 @@ var graphFormats = formats[graph.Reader]{
 	{".npz", array.ReadSparseNPZGraph},
 }
 
-// PointSuffixes are those of files that ReadPoints takes, also compressed.
-func PointSuffixes() []string { return denseFormats.suffixes() }
-
-// SparseSuffixes are those of files that ReadSparsePoints takes, also compressed.
+// SparseSuffixes lists the suffixes of files that ReadSparsePoints takes, compressed or not.
 func SparseSuffixes() []string { return sparseFormats.suffixes() }
 
-// GraphSuffixes are those of files that ReadGraph takes, also compressed.
+// GraphSuffixes lists the suffixes of files that ReadGraph takes, compressed or not.
 func GraphSuffixes() []string { return graphFormats.suffixes() }
 
-// KernelSuffixes are those of files that ReadKernel takes, also compressed.
+// KernelSuffixes lists the suffixes of files that ReadKernel and ReadPoints take, compressed or not.
 func KernelSuffixes() []string { return denseFormats.suffixes() }
 
-// IsSparse tells whether a name is that of a file of sparse points. Only its content tells what an NPZ file holds.
+// IsSparse reports whether a file name is one of sparse points. It returns false for NPZ files, which may hold anything.
 func IsSparse(name string) bool {
 	suffix := scan.SuffixOf(name)
 	return suffix != scan.NPZSuffix && sparseFormats.has(suffix)
 }
 
-// formats are the formats of one kind of data, in the order in which messages list them.
+// formats lists the formats of one kind of data, in the order in which messages show them.
 type formats[R any] []struct {
 	suffix string
 	read   R
@@ -82,7 +88,7 @@ func (f formats[R]) has(suffix string) bool {
 	return false
 }
 
-// open undoes the compression and finds the reader.
+// open decompresses the input and finds the reader of its format.
 func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err error) {
 	if s, err = scan.New(r, name); err != nil {
 		return nil, read, err
@@ -93,14 +99,25 @@ func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err 
 		}
 	}
 	if found := scan.SuffixOf(name); found != s.Suffix && f.has(found) {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "by its first bytes this is a file of the format %s, which is not read here", s.Suffix[1:])
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of a %s file, which cannot be read here", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
 	if s.Suffix == "" {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither a name nor the first bytes tell the format; --format says it: %s or %s",
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes tell the format; give --format: %s or %s",
 			strings.Join(suffixes[:last], ", "), suffixes[last])
 	}
-	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; use %s or %s, each also with .gz or .zst",
+	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not that of a supported format; use %s or %s, each also with .gz or .zst",
 		s.Suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
+}
+
+// load opens a path and calls read with it.
+func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
+	var none T
+	file, err := os.Open(path)
+	if err != nil {
+		return none, (&scan.Source{Name: path}).ReadError(err)
+	}
+	defer file.Close()
+	return read(file, path)
 }

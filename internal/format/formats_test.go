@@ -12,7 +12,7 @@ func TestEverySuffixHasAReader(t *testing.T) {
 		promised string
 		read     func(name string) error
 	}{
-		"points": {PointSuffixes(), ".csv .tsv .npy .npz .mtx", func(name string) error {
+		"points": {denseFormats.suffixes(), ".csv .tsv .npy .npz .mtx", func(name string) error {
 			_, _, err := ReadPoints(strings.NewReader(""), name)
 			return err
 		}},
@@ -41,6 +41,6 @@ func TestEverySuffixHasAReader(t *testing.T) {
 		}
 		last := len(c.suffixes) - 1
 		list := strings.Join(c.suffixes[:last], ", ") + " or " + c.suffixes[last]
-		wantFault(t, what, c.read("f.xyz"), "UNKNOWN_FORMAT", `f.xyz: the suffix ".xyz" names no format known here; use `+list+", each also with .gz or .zst")
+		wantFault(t, what, c.read("f.xyz"), "UNKNOWN_FORMAT", `f.xyz: the suffix ".xyz" is not that of a supported format; use `+list+", each also with .gz or .zst")
 	}
 }

@@ -72,7 +72,7 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q names no format known here; say which by --format: %s", suffix, strings.Join(Formats(), ", "))
+	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q is not that of a supported format; give --format: %s", suffix, strings.Join(Formats(), ", "))
 }
 
 // kindOfNPZ is InputSparse for a sparse matrix, unless one of its arrays is asked for.

@@ -121,7 +121,7 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 		for row := range rows {
 			switch {
 			case c.IsEmpty(row) || c.Type == table.Text:
-				return 0, 0, nil, t.Fault(c, row, "NOT_A_NUMBER", "%.40q is no coordinate", c.CellText(row))
+				return 0, 0, nil, t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a coordinate", c.CellText(row))
 			case c.Type == table.Integer:
 				values[row*columns+at] = float64(c.Integers[row])
 			default:

@@ -27,7 +27,7 @@ type NamedGraph struct {
 	Notices []string // what there is to say about how it was read
 }
 
-// LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is no number.
+// LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is not a number.
 func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	again, err := in.repeatable()
 	if err != nil {
@@ -68,7 +68,7 @@ func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error
 	return graph, err
 }
 
-// mostlyNumbers tells whether the others among the names are likely mistakes.
+// mostlyNumbers reports whether the others among the names are likely mistakes.
 func (g *NamedGraph) mostlyNumbers() bool {
 	numbers := 0
 	for _, name := range g.Names {
@@ -169,7 +169,7 @@ func (g *namedEdges) read() error {
 		return g.EachRow(g.append)
 	}
 	if len(first) > 2 && !isNumberCell(first[2]) {
-		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is no number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
+		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is not a number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
 	}
 	mayBeHeader := len(first) == 2 && !g.fixed
 	if err := g.append(first); err != nil {
@@ -217,7 +217,7 @@ func (g *namedEdges) append(cells [][]byte) error {
 	return err
 }
 
-// isEdgeHeader tells whether a row has a usual name of a column of edges.
+// isEdgeHeader reports whether a row has a usual name of a column of edges.
 func isEdgeHeader(cells [][]byte) bool {
 	for _, cell := range cells {
 		switch strings.ToLower(string(cell)) {
@@ -260,7 +260,7 @@ func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	}
 	weight, ok := scan.ParseFloat(cells[g.columns.Weight])
 	if !ok || !scan.IsFinite(weight) {
-		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote(cells[g.columns.Weight]))
+		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[g.columns.Weight]))
 	}
 	edge.Weight = weight
 	return edge, nil
@@ -288,7 +288,7 @@ func LoadVertices(path string) ([]string, error) {
 				return l.Invalid("EMPTY_CELL", "the vertex has no name")
 			}
 			if before := first[vertex]; before > 0 {
-				return l.Invalid("DUPLICATE_ID", "the vertex %s stands here again; it was on line %d", scan.Quote(cells[0]), before)
+				return l.Invalid("DUPLICATE_ID", "the vertex %s is listed a second time; the first is on line %d", scan.Quote(cells[0]), before)
 			}
 			first[vertex] = l.LineNumber
 			names = append(names, vertex)

@@ -81,7 +81,7 @@ func TestLoadVertices(t *testing.T) {
 		if err := os.WriteFile(path, []byte("a\nb\na\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadVertices(path); !fault.Is(err, "DUPLICATE_ID") || !strings.Contains(err.Error(), "line 3: the vertex \"a\" stands here again; it was on line 1") {
+		if _, err := LoadVertices(path); !fault.Is(err, "DUPLICATE_ID") || !strings.Contains(err.Error(), "line 3: the vertex \"a\" is listed a second time; the first is on line 1") {
 			t.Error(err)
 		}
 	}

@@ -56,9 +56,6 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 	return kernel, nil
 }
 
-// LoadKernel is ReadKernel of a path.
-func LoadKernel(path string) (*dataset.Kernel, error) { return load(path, ReadKernel) }
-
 // readMatrix reads a matrix; set says what else is wanted, if it is not nil.
 func readMatrix(r io.Reader, name string, set func(s *scan.Source)) (*array.Matrix, error) {
 	s, read, err := denseFormats.open(r, name)
@@ -94,7 +91,7 @@ func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePo
 
 // LoadSparsePoints is ReadSparsePoints of a path.
 func LoadSparsePoints(path string, features int) (*dataset.SparsePoints, error) {
-	return loadSized(path, features, ReadSparsePoints)
+	return Input{Path: path}.LoadSparsePoints(features)
 }
 
 // The functions below leave out rows with a missing value: an empty cell, "?", "NA", "NaN" and the
@@ -119,11 +116,7 @@ func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, heade
 
 // LoadCompletePoints is ReadCompletePoints of a path.
 func LoadCompletePoints(path string) (points *dataset.Points, header []string, incomplete []int32, err error) {
-	points, err = load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
-		points, header, incomplete, err = ReadCompletePoints(r, name)
-		return points, err
-	})
-	return points, header, incomplete, err
+	return Input{Path: path}.LoadCompletePoints()
 }
 
 // ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
@@ -137,14 +130,5 @@ func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparseP
 		return nil, nil, err
 	}
 	points, err = m.Points(name)
-	return points, incomplete, err
-}
-
-// LoadCompleteSparsePoints is ReadCompleteSparsePoints of a path.
-func LoadCompleteSparsePoints(path string) (points *dataset.SparsePoints, incomplete []int32, err error) {
-	points, err = load(path, func(r io.Reader, name string) (points *dataset.SparsePoints, err error) {
-		points, incomplete, err = ReadCompleteSparsePoints(r, name)
-		return points, err
-	})
 	return points, incomplete, err
 }

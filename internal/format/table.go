@@ -33,7 +33,7 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 		return nil, nil, err
 	}
 	list, err := kind.Read(t, naming.IDs.Points(points))
-	return t, list, naming.IDs.Say(err)
+	return t, list, naming.IDs.NamePoints(err)
 }
 
 // LoadNamed is ReadNamed of a path.
@@ -125,7 +125,7 @@ func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is no integer; points go by their numbers from 0 unless the data have a column of ids", scan.Quote(cell), c.Name)
+		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points go by their numbers from 0 unless the data have a column of ids", scan.Quote(cell), c.Name)
 	}
-	return l.Invalid("NOT_A_NUMBER", "%s in column %q is no number", scan.Quote(cell), c.Name)
+	return l.Invalid("NOT_A_NUMBER", "%s in column %q is not a number", scan.Quote(cell), c.Name)
 }

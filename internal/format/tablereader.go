@@ -70,7 +70,7 @@ func openPart(path string, o csv.Options) (tableParts, error) {
 // textTables are the suffixes of tables that are texts.
 var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab": true, ".psv": true}
 
-// IsTable tells whether a name is that of a file that OpenTable takes.
+// IsTable reports whether a name is that of a file that OpenTable takes.
 func IsTable(name string) bool {
 	suffix := scan.SuffixOf(name)
 	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
@@ -152,7 +152,7 @@ func (r *reopened) Open() (s *scan.Source, again bool, err error) {
 	return s, true, err
 }
 
-// lost tells whether there is no way back to the beginning.
+// lost reports whether there is no way back to the beginning.
 func (r *reopened) Lost() bool {
 	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.Lost
 }

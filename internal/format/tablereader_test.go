@@ -173,7 +173,7 @@ func TestLateSurprises(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"after a restart": {lines + "1,2\n", "line 200003: the line has 2 cells where others have 5"},
-		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002, column "c": "Inf" is no finite number`},
+		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002, column "c": "Inf" is not a finite number`},
 		"blank":           {text.String() + "\n1,1,1,1,1\n", "line 200002: the line is blank"},
 		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002, column "id": a quoted cell does not end`},
 	} {
@@ -205,7 +205,7 @@ func TestTableFaults(t *testing.T) {
 		"blank":      {"\n \n", "EMPTY_DATA", "the file is empty"},
 		"header":     {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
 		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell where others have 2, the last in column "b"`},
-		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is no finite number`},
+		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is not a finite number`},
 		"blank line": {"a\n1\n\n2\n", "BLANK_LINE", "line 3"},
 		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell does not end`},
 		"after":      {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},

@@ -19,7 +19,7 @@ import (
 )
 
 func TestRecipesSurviveTheWire(t *testing.T) {
-	for _, missing := range recipe.Ways() {
+	for _, missing := range recipe.MissingMethods() {
 		want := &recipe.Recipe{ID: "id", Label: "class", Missing: recipe.Missing(missing), Decimals: ",", Features: []recipe.Feature{
 			{Column: "height", Fill: 2.5, Donors: []float64{1, 0}, DonorGaps: []uint32{1}, Unit: 3, Absent: []float64{-999}, AbsentTexts: true},
 			{Column: "color", Categories: []string{"blue", "other", "red"}, FillCategory: "red", Other: "other"}, {Column: "when", Dates: "dmy"},

@@ -274,7 +274,7 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	f.missing = NewChoice(string(recipe.Auto), recipe.Ways()...)
+	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
 	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty where unknown; it is not used as a feature")
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")

@@ -31,3 +31,51 @@ func OfClasses(points, classes []int32) []Constraint {
 	}
 	return pairs
 }
+
+// SeededPoint is a point and the labels that it may have, with their probabilities, which add up to 1.
+type SeededPoint struct {
+	Point   int32
+	Labels  []int32
+	Chances []float64
+}
+
+// GatherSeeds groups seeds by point, in ascending order, and scales the probabilities of each point to the sum 1.
+func GatherSeeds(given []Seed) []SeededPoint {
+	sorted := slices.Clone(given)
+	slices.SortStableFunc(sorted, func(a, b Seed) int {
+		if a.Index != b.Index {
+			return int(a.Index) - int(b.Index)
+		}
+		return int(a.Label) - int(b.Label)
+	})
+	var seeds []SeededPoint
+	for _, s := range sorted {
+		chance := s.Probability
+		if chance == 0 {
+			chance = 1
+		}
+		last := len(seeds) - 1
+		if last < 0 || seeds[last].Point != s.Index {
+			seeds = append(seeds, SeededPoint{Point: s.Index})
+			last++
+		}
+		of := &seeds[last]
+		if at := len(of.Labels) - 1; at >= 0 && of.Labels[at] == s.Label {
+			if s.Probability != 0 { // a certain seed that is given twice stays certain
+				of.Chances[at] += chance
+			}
+			continue
+		}
+		of.Labels, of.Chances = append(of.Labels, s.Label), append(of.Chances, chance)
+	}
+	for at := range seeds {
+		total := 0.0
+		for _, chance := range seeds[at].Chances {
+			total += chance
+		}
+		for i := range seeds[at].Chances {
+			seeds[at].Chances[i] /= total
+		}
+	}
+	return seeds
+}

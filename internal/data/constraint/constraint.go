@@ -162,7 +162,7 @@ func (s *Set) Len() int { return len(s.pairs) }
 // component of its own.
 func (s *Set) Components() *Components { return s.components }
 
-// Apart tells whether there is a cannot-link between two components, so that every point of one must
+// Apart reports whether there is a cannot-link between two components, so that every point of one must
 // be apart from every point of the other.
 func (s *Set) Apart(a, b int32) bool {
 	if a > b {
@@ -199,4 +199,87 @@ func (s *Set) computeClosure() {
 			s.apart[[2]int32{min(a, b), max(a, b)}] = struct{}{}
 		}
 	}
+}
+
+// Evened is the set with the weights of constraints that say the same several times evened out: all must-links within a
+// component together weigh as much for each of its points as one, and all cannot-links between two components as one
+// for each point of the smaller one. So it makes no difference how many of the implied pairs are listed.
+func (s *Set) Evened() *Set {
+	listed := map[[2]int32]int{} // pairs within a component, and between two of them
+	for _, p := range s.pairs {
+		if key, implied := s.impliedBy(p); implied {
+			listed[key]++
+		}
+	}
+	return s.Reweighted(func(p Pair) float64 {
+		key, implied := s.impliedBy(p)
+		if !implied {
+			return p.Weight
+		}
+		a, b, count := len(s.components.Members(key[0])), len(s.components.Members(key[1])), float64(listed[key])
+		if p.Kind == MustLink { // count pairs give the a points 2 count / a links each
+			return p.Weight * float64(a) / (2 * count)
+		}
+		return p.Weight * min(1, float64(min(a, b))/count)
+	})
+}
+
+// impliedBy is the two components that a pair is about; ok is false for a cannot-link within one, which contradicts it.
+func (s *Set) impliedBy(p Pair) (components [2]int32, ok bool) {
+	a, b := s.components.Of(p.I), s.components.Of(p.J)
+	return [2]int32{min(a, b), max(a, b)}, (a == b) == (p.Kind == MustLink)
+}
+
+// Reweighted is the set with other weights.
+func (s *Set) Reweighted(weight func(Pair) float64) *Set {
+	other := *s
+	other.pairs = make([]Pair, len(s.pairs))
+	for at, p := range s.pairs {
+		p.Weight = weight(p)
+		other.pairs[at] = p
+	}
+	return &other
+}
+
+// link is a constraint or a pair.
+type link[L any] interface {
+	ends() (i, j int32)
+	between(i, j int32) L
+}
+
+func (c Constraint) ends() (i, j int32) { return c.I, c.J }
+
+func (c Constraint) between(i, j int32) Constraint {
+	c.I, c.J = i, j
+	return c
+}
+
+func (p Pair) ends() (i, j int32) { return p.I, p.J }
+
+func (p Pair) between(i, j int32) Pair {
+	p.I, p.J = i, j
+	return p
+}
+
+// Among are the constraints between some of n points, which ascend, by their numbers among them.
+func Among[L link[L]](n int, kept []int32, all []L) []L {
+	if len(kept) == n {
+		return all
+	}
+	const none = -1
+	number := make([]int32, n)
+	for i := range number {
+		number[i] = none
+	}
+	for at, i := range kept {
+		number[i] = int32(at)
+	}
+	var some []L
+	for _, one := range all {
+		i, j := one.ends()
+		if number[i] != none && number[j] != none {
+			some = append(some, one.between(number[i], number[j]))
+		}
+	}
+	return some
 }

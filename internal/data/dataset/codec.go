@@ -22,19 +22,18 @@ import (
 //	graph:  a = n, b = non-zeros,   body = (n+1) int64 row starts, b int32 columns, b float64 weights
 //	sparse points: a = n, b = d,    body = (n+1) int64 row starts, m int32 columns, m float64 values
 //
-// The number m of entries of sparse points follows from the length of the bytes, and must equal the
-// last row start; no entry is 0.
-//
-// All rows of points and of kernels have the same size, so some of the rows are a range of bytes.
+// The length of the bytes determines the number m of entries of sparse points; it must equal the last
+// row start. No entry is 0. All rows of points and kernels have the same size, so a range of rows is a
+// range of bytes.
 const (
 	magic      = "CLV1"
 	headerSize = 24
 )
 
-// blockValues is how many numbers are converted at a time: a buffer of 64 KiB.
+// blockValues is the number of values converted at a time, a buffer of 64 KiB.
 const blockValues = 8192
 
-// EncodedSize is the number of canonical bytes of a data set.
+// EncodedSize returns the number of canonical bytes of a data set.
 func EncodedSize(d Dataset) int64 {
 	switch d := d.(type) {
 	case *Points:
@@ -49,16 +48,16 @@ func EncodedSize(d Dataset) int64 {
 	return 0
 }
 
-// GraphBytes is the number of canonical bytes of a graph of n vertices and so many entries.
+// GraphBytes returns the number of canonical bytes of a graph with n vertices and the given number of entries.
 func GraphBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
 
-// RowRange is where rows [from, to) lie in the canonical bytes of points or of a kernel matrix, whose
-// rows have `columns` values each.
+// RowRange returns where rows [from, to) are in the canonical bytes of points or of a kernel matrix with the
+// given number of columns.
 func RowRange(columns, from, to int) (offset, length int64) {
 	return headerSize + 8*int64(columns)*int64(from), 8 * int64(columns) * int64(to-from)
 }
 
-// ID identifies a data set by its content: the SHA-256 of its canonical bytes, in hexadecimal.
+// ID returns the SHA-256 of the canonical bytes in hexadecimal. Equal data sets have equal IDs.
 func ID(d Dataset) (string, error) {
 	if p, ok := d.(*Points); ok && p.known() != "" {
 		return p.known(), nil
@@ -70,56 +69,16 @@ func ID(d Dataset) (string, error) {
 
 // Encode writes the canonical bytes.
 func Encode(w io.Writer, d Dataset) error {
-	switch d := d.(type) {
-	case *Points:
-		return encode(w, KindPoints, d.N, d.D, d.Values)
-	case *Kernel:
-		return encode(w, KindKernel, d.N, d.N, d.Values)
-	case *Graph:
-		return encode(w, KindGraph, d.N, len(d.Column), d.RowStart, d.Column, d.Weight)
-	case *SparsePoints:
-		return encode(w, KindSparsePoints, d.N, d.D, d.RowStart, d.Column, d.Value)
+	parts := partsOf(d)
+	if parts == nil {
+		return fmt.Errorf("dataset: cannot encode %T", d)
 	}
-	return fmt.Errorf("dataset: cannot encode %T", d)
+	_, err := (&reader{parts: parts}).WriteTo(w)
+	return err
 }
 
-func encode(w io.Writer, kind Kind, a, b int, arrays ...any) error {
-	header := make([]byte, headerSize)
-	putHeader(header, kind, a, b)
-	if _, err := w.Write(header); err != nil {
-		return err
-	}
-	for _, array := range arrays {
-		var err error
-		switch array := array.(type) {
-		case []float64:
-			err = writeBlocks(w, array, 8, putFloats)
-		case []int64:
-			err = writeBlocks(w, array, 8, putLongs)
-		case []int32:
-			err = writeBlocks(w, array, 4, putInts)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeBlocks writes values in blocks, which put converts into bytes.
-func writeBlocks[T any](w io.Writer, values []T, size int, put func([]byte, []T)) error {
-	buffer := make([]byte, size*min(len(values), blockValues))
-	for block := range slices.Chunk(values, blockValues) {
-		put(buffer, block)
-		if _, err := w.Write(buffer[:len(block)*size]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Decode reads canonical bytes and trusts nothing in them. It allocates in proportion to size, the
-// number of bytes that are really there, whatever the header claims.
+// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the
+// actual number of bytes, whatever the header claims.
 func Decode(r io.Reader, size int64) (Dataset, error) {
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic {
@@ -159,7 +118,7 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 	return nil, corrupt("unknown kind")
 }
 
-// DecodeRows reads `count` float64 from a range of canonical bytes (see RowRange), which has no header.
+// DecodeRows reads count values from a range of canonical bytes without a header; see RowRange.
 func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
@@ -181,12 +140,12 @@ func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) 
 		return nil, err
 	}
 	if p.NonZeros() != nonZeros {
-		return nil, corrupt("an entry of sparse points is 0") // the same points have shorter bytes
+		return nil, corrupt("an entry of sparse points is 0") // canonical bytes leave it out
 	}
 	return p, nil
 }
 
-// readRows reads compressed rows: where each starts, and the columns and values of all of them.
+// readRows reads compressed rows: row starts, columns and values.
 func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
 	if starts, err = readBlocks(r, n+1, 8, getLongs); err != nil {
 		return nil, nil, nil, err
@@ -225,8 +184,8 @@ func (g *Graph) check() error {
 	return g.checkSymmetry()
 }
 
-// checkSymmetry visits the entries (i, j) row by row. As i grows, row j must list its columns in that
-// same order, so a pointer into each row says where the mirrored entry (j, i) must be.
+// checkSymmetry visits the entries (i, j) row by row. Row j lists its columns in the order in which i
+// grows, so one position per row tells where the mirrored entry (j, i) must be.
 func (g *Graph) checkSymmetry() error {
 	next := slices.Clone(g.RowStart[:g.N])
 	for i := range g.N {
@@ -244,7 +203,7 @@ func (g *Graph) checkSymmetry() error {
 
 func readFloats(r io.Reader, count int) ([]float64, error) { return readBlocks(r, count, 8, getFloats) }
 
-// readBlocks lets its result grow as bytes arrive, so that a false count costs no memory.
+// readBlocks grows its result as bytes arrive, so a false count costs no memory.
 func readBlocks[T any](r io.Reader, count, size int, get func([]T, []byte)) ([]T, error) {
 	values := make([]T, 0, min(count, blockValues))
 	buffer := make([]byte, size*min(count, blockValues))
@@ -267,10 +226,163 @@ func corrupt(why string) error {
 	return fault.Invalid("CORRUPT_DATASET", "these bytes are not a Cleave data set: %s", why)
 }
 
-// Marshal is Encode into memory, for small data sets and tests.
+// Marshal returns the canonical bytes. Use it for small data sets and tests.
 func Marshal(d Dataset) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(EncodedSize(d)))
 	err := Encode(&b, d)
 	return b.Bytes(), err
+}
+
+// NewReader returns a reader of the canonical bytes that starts at an offset. It encodes one block at a
+// time, so it takes little memory.
+func NewReader(d Dataset, offset int64) io.Reader {
+	r := &reader{parts: partsOf(d), skip: offset}
+	r.seek()
+	return r
+}
+
+// partsOf returns the canonical bytes in parts; nil for an unknown kind of data set.
+func partsOf(d Dataset) []part {
+	switch d := d.(type) {
+	case *Points:
+		return []part{header(KindPoints, d.N, d.D), arrayOf(d.Values, 8, putFloats)}
+	case *Kernel:
+		return []part{header(KindKernel, d.N, d.N), arrayOf(d.Values, 8, putFloats)}
+	case *Graph:
+		return rowParts(header(KindGraph, d.N, len(d.Column)), d.RowStart, d.Column, d.Weight)
+	case *SparsePoints:
+		return rowParts(header(KindSparsePoints, d.N, d.D), d.RowStart, d.Column, d.Value)
+	}
+	return nil
+}
+
+func rowParts(header part, starts []int64, columns []int32, values []float64) []part {
+	return []part{header, arrayOf(starts, 8, putLongs), arrayOf(columns, 4, putInts), arrayOf(values, 8, putFloats)}
+}
+
+// part is a header or an array of numbers.
+type part struct {
+	count int                             // number of values
+	size  int                             // bytes per value
+	put   func(b []byte, from, count int) // encodes values [from, from+count)
+}
+
+func header(kind Kind, a, b int) part {
+	return part{count: 1, size: headerSize, put: func(bytes []byte, _, _ int) { putHeader(bytes, kind, a, b) }}
+}
+
+func putHeader(bytes []byte, kind Kind, a, b int) {
+	clear(bytes[:headerSize])
+	copy(bytes, magic)
+	bytes[4] = byte(kind)
+	binary.LittleEndian.PutUint64(bytes[8:], uint64(a))
+	binary.LittleEndian.PutUint64(bytes[16:], uint64(b))
+}
+
+func arrayOf[T any](values []T, size int, put func([]byte, []T)) part {
+	return part{count: len(values), size: size, put: func(b []byte, from, count int) { put(b, values[from:from+count]) }}
+}
+
+// reader reads parts one after the other, a block at a time.
+type reader struct {
+	parts  []part
+	at     int    // the next value of the first part
+	skip   int64  // bytes of that value to leave out
+	block  []byte // encoded and not yet read, part of buffer
+	buffer []byte
+}
+
+// seek skips the parts and values before the offset.
+func (r *reader) seek() {
+	for len(r.parts) > 0 && r.skip >= int64(r.parts[0].count)*int64(r.parts[0].size) {
+		r.skip -= int64(r.parts[0].count) * int64(r.parts[0].size)
+		r.parts = r.parts[1:]
+	}
+	if len(r.parts) > 0 {
+		size := int64(r.parts[0].size)
+		r.at, r.skip = int(r.skip/size), r.skip%size
+	}
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.block) == 0 {
+		if len(r.parts) == 0 {
+			return 0, io.EOF
+		}
+		r.encode()
+	}
+	n := copy(p, r.block)
+	r.block = r.block[n:]
+	return n, nil
+}
+
+// WriteTo writes all that is left. It implements io.WriterTo, which saves io.Copy a buffer.
+func (r *reader) WriteTo(w io.Writer) (written int64, err error) {
+	for err == nil && (len(r.block) > 0 || len(r.parts) > 0) {
+		if len(r.block) == 0 {
+			r.encode()
+		}
+		var n int
+		n, err = w.Write(r.block)
+		r.block, written = r.block[n:], written+int64(n)
+	}
+	return written, err
+}
+
+// encode makes the next block.
+func (r *reader) encode() {
+	next := &r.parts[0]
+	count := min(blockValues, next.count-r.at)
+	if bytes := count * next.size; len(r.buffer) < bytes {
+		r.buffer = make([]byte, bytes)
+	}
+	next.put(r.buffer, r.at, count)
+	r.block, r.skip = r.buffer[r.skip:count*next.size], 0
+	if r.at += count; r.at == next.count {
+		r.parts, r.at = r.parts[1:], 0
+	}
+}
+
+// The functions below convert whole blocks, which avoids a call for each value.
+
+func putFloats(b []byte, values []float64) {
+	for at, v := range values {
+		binary.LittleEndian.PutUint64(b[8*at:], math.Float64bits(v))
+	}
+}
+
+func putLongs(b []byte, values []int64) {
+	for _, v := range values {
+		binary.LittleEndian.PutUint64(b, uint64(v))
+		b = b[8:]
+	}
+}
+
+func putInts(b []byte, values []int32) {
+	for _, v := range values {
+		binary.LittleEndian.PutUint32(b, uint32(v))
+		b = b[4:]
+	}
+}
+
+func getFloats(values []float64, b []byte) {
+	for at := range values {
+		values[at] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+}
+
+func getLongs(values []int64, b []byte) {
+	for at := range values {
+		values[at] = int64(binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+}
+
+func getInts(values []int32, b []byte) {
+	for at := range values {
+		values[at] = int32(binary.LittleEndian.Uint32(b))
+		b = b[4:]
+	}
 }

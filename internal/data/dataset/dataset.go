@@ -1,10 +1,9 @@
-// Package dataset holds the data to be clustered: points, dense or sparse, graphs, and given kernel
+// Package dataset holds the data to be clustered: dense or sparse points, graphs, and precomputed kernel
 // matrices.
 //
-// A Dataset is checked when it is made and never changes after that, so that other packages can rely
-// on it: values are finite, matrices symmetric, and the neighbors of a vertex sorted. The same data
-// always has the same canonical bytes (codec.go), so that a hash of them can name it: two uploads of
-// the same data are one data set.
+// A Dataset is checked when it is made and never changes, so other packages can rely on it: values are
+// finite, matrices symmetric, and the neighbors of a vertex sorted. Equal data has equal canonical bytes
+// (codec.go), whose hash is the ID of the data set: two uploads of the same data are one data set.
 package dataset
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind tells the forms of data apart.
+// Kind is a form of data.
 type Kind uint8
 
 // The kinds of data set.
 const (
 	KindPoints       Kind = 1 // n rows of d features
 	KindGraph        Kind = 2 // an undirected weighted graph
-	KindKernel       Kind = 3 // a given symmetric n x n kernel matrix
+	KindKernel       Kind = 3 // a precomputed symmetric n x n kernel matrix
 	KindSparsePoints Kind = 4 // n rows of d features, most of them 0
 )
 
@@ -38,7 +37,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// MaxRows bounds n: labels, edges and moves carry row numbers as int32.
+// MaxRows bounds n: labels, edges and moves store row numbers as int32.
 const MaxRows = math.MaxInt32
 
 // Dataset is one of *Points, *Graph, *Kernel, *SparsePoints.
@@ -47,15 +46,15 @@ type Dataset interface {
 	Rows() int
 }
 
-// Points are n rows of d features, row by row.
+// Points holds n rows of d features.
 type Points struct {
 	N, D   int
-	Values []float64
-	// Words are the columns that columns of words became, ascending. They are no part of the canonical bytes: whoever finds
-	// units for the points made them, and has them.
+	Values []float64 // row by row
+	// Words lists the columns that encode categories, in ascending order. They are not part of the canonical bytes, because
+	// only the code that made the points needs them, to find units.
 	Words []Words
 
-	made *identity // what MakePoints found out about them; nil: nothing
+	made *identity // what MakePoints computed; nil for other points
 }
 
 // Kind implements Dataset.
@@ -64,7 +63,7 @@ func (p *Points) Kind() Kind { return KindPoints }
 // Rows implements Dataset.
 func (p *Points) Rows() int { return p.N }
 
-// Row is the i-th point; it shares its memory with the data set.
+// Row returns the i-th point, which shares memory with the data set.
 func (p *Points) Row(i int) []float64 { return p.Values[i*p.D : (i+1)*p.D : (i+1)*p.D] }
 
 // NewPoints checks n x d values, given row by row, and keeps the slice.
@@ -73,7 +72,7 @@ func NewPoints(n, d int, values []float64) (*Points, error) {
 		return nil, err
 	}
 	if len(values) != n*d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need their product", len(values), n, d)
+		return nil, fault.Invalid("SIZE_MISMATCH", "the data set has %d values; %d rows of %d columns need %d", len(values), n, d, n*d)
 	}
 	if err := checkFinite(values, 0, d); err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func NewPoints(n, d int, values []float64) (*Points, error) {
 	return &Points{N: n, D: d, Values: values}, nil
 }
 
-// Kernel is a given symmetric matrix of n x n kernel values.
+// Kernel is a precomputed symmetric n x n kernel matrix.
 type Kernel struct {
 	N      int
 	Values []float64
@@ -93,15 +92,15 @@ func (k *Kernel) Kind() Kind { return KindKernel }
 // Rows implements Dataset.
 func (k *Kernel) Rows() int { return k.N }
 
-// Row is the i-th row; it shares its memory with the data set.
+// Row returns the i-th row, which shares memory with the data set.
 func (k *Kernel) Row(i int) []float64 { return k.Values[i*k.N : (i+1)*k.N : (i+1)*k.N] }
 
-// symmetryTolerance is the largest |K_ij - K_ji|, relative to the largest entry, that counts as
-// rounding: both entries become their mean. More is an error.
+// symmetryTolerance is the largest |K_ij - K_ji|, relative to the largest entry, that counts as a
+// rounding error.
 const symmetryTolerance = 1e-9
 
-// NewKernel checks rows x columns values, given row by row, makes them exactly symmetric in place,
-// and keeps the slice.
+// NewKernel checks rows x columns values, given row by row, and keeps the slice. Where K_ij and K_ji
+// differ by a rounding error, it replaces both by their mean in place.
 func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 	if rows != columns {
 		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)
@@ -131,5 +130,36 @@ func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 	return &Kernel{N: n, Values: values}, nil
 }
 
-// finite tells whether a value is a number: the difference of infinity and itself is not.
+// finite reports whether v is neither infinite nor NaN, for both of which v-v is NaN.
 func finite(v float64) bool { return v-v == 0 }
+
+// Take returns a data set of the given rows of points or of a kernel matrix, in the given order. It returns
+// a graph unchanged.
+func Take(data Dataset, rows []int32) (Dataset, error) {
+	switch data := data.(type) {
+	case *Points:
+		values := make([]float64, 0, len(rows)*data.D)
+		for _, i := range rows {
+			values = append(values, data.Row(int(i))...)
+		}
+		return &Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
+	case *SparsePoints:
+		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
+		for _, i := range rows {
+			c, v := data.Row(int(i))
+			columns, values = append(columns, c...), append(values, v...)
+			starts = append(starts, int64(len(columns)))
+		}
+		return NewSparsePoints(len(rows), data.D, starts, columns, values)
+	case *Kernel:
+		values := make([]float64, 0, len(rows)*len(rows))
+		for _, i := range rows {
+			row := data.Row(int(i))
+			for _, j := range rows {
+				values = append(values, row[j])
+			}
+		}
+		return NewKernel(len(rows), len(rows), values)
+	}
+	return data, nil
+}

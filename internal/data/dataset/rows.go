@@ -10,27 +10,27 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// rows makes the compressed rows of a graph by counting, in two steps. First the entries, both directions of every edge,
-// are put into buckets of consecutive rows, in the order of the edges. Then the rows of each bucket are filled, sorted and
-// freed of repeated entries. A bucket fits into the cache of a core, where one step over all rows would wait for
-// memory at every entry. Threads share the edges, then the buckets; the result does not depend on their number.
+// rows makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both directions of every
+// edge, into buckets of consecutive rows, in the order of the edges. The second sorts each bucket and merges repeated
+// entries. A bucket fits into the cache of a core; a single step over all rows would wait for memory at every entry.
+// Threads share the edges, then the buckets; the result does not depend on their number.
 type rows struct {
 	n       int
-	shift   int // bucket b has the rows from b << shift on
+	shift   int // bucket b starts at row b << shift
 	buckets int
 	threads int
 	pool    *parallel.Pool
 
-	first  []int   // where the entries of each bucket start, and where the last one's end
-	row    []int32 // of each entry; of a finished bucket, how many entries were added up to one
+	first  []int   // where each bucket starts, and where the last one ends
+	row    []int32 // the row of each entry; in a finished bucket, how many entries were merged into it
 	column []int32
-	weight []float64 // nil: all edges have weight 1
+	weight []float64 // nil if all edges have weight 1
 
-	start   []int64 // while buckets are finished, the number of entries of row i is start[i+1]
-	scratch sync.Pool
+	start   []int64   // start[i+1] is the number of entries of row i until graph sums them up
+	scratch sync.Pool // of *bucketRows
 }
 
-// Buckets are many enough to be small, and few enough to be filled side by side.
+// Buckets are small enough for the cache, and few enough to write to all of them side by side.
 const (
 	maxBuckets     = 512
 	minBucketShift = 10
@@ -47,18 +47,18 @@ func newRows(n int, lists []Edges) *rows {
 	return r
 }
 
-// each calls do for the numbers below count, on all threads.
+// each calls do with the numbers below count, on all threads.
 func (r *rows) each(count int, do func(at int) error) error {
 	return r.pool.Run(context.Background(), r.threads, count, do)
 }
 
-// threadsFor is how many threads the work on so many edges is worth.
+// threadsFor returns how many threads to use for a number of edges.
 func threadsFor(edges int) int { return min(runtime.GOMAXPROCS(0), 1+edges/edgesPerPart) }
 
 // fill puts the entries into the buckets and empties the lists.
 func (r *rows) fill(lists []Edges) error {
 	shares := r.share(lists)
-	next := make([][]int, len(shares)) // of each share: its place in each bucket
+	next := make([][]int, len(shares)) // for each share, its next place in each bucket
 	err := r.each(len(shares), func(share int) error {
 		counts := make([]int, r.buckets)
 		for _, e := range shares[share] {
@@ -135,7 +135,7 @@ func (r *rows) share(lists []Edges) [][]Edges {
 	return slices.Collect(slices.Chunk(parts, max(1, (len(parts)+r.threads-1)/r.threads)))
 }
 
-// bucketRows are the rows of one bucket while it is finished. The memory is used again for others.
+// bucketRows is reusable memory to sort one bucket in.
 type bucketRows struct {
 	next   []int
 	column []int32
@@ -144,8 +144,8 @@ type bucketRows struct {
 	sorted []float64
 }
 
-// finish sorts the entries of a bucket by row and column, adds up repeated ones, and counts what is left of each row. The
-// entries stay in the memory of the bucket, from its beginning on.
+// finish sorts the entries of a bucket by row and column, merges repeated ones, and counts the entries of each row. It
+// leaves the entries at the beginning of the bucket.
 func (r *rows) finish(b int) error {
 	w := r.scratch.Get().(*bucketRows)
 	defer r.scratch.Put(w)
@@ -179,8 +179,8 @@ func (r *rows) finish(b int) error {
 	return nil
 }
 
-// sort copies the entries of a bucket and sorts them by row, column, and the order of the edges. Then next is where
-// each row ends.
+// sort copies the entries of a bucket, sorted by row, column, and the order of the edges. It sets next to where each row
+// ends.
 func (w *bucketRows) sort(r *rows, low int32, height, from, to int) {
 	w.next = append(w.next[:0], make([]int, height+1)...)
 	for _, i := range r.row[from:to] {
@@ -229,7 +229,7 @@ func (w *bucketRows) sortRow(from, to int, weighted bool) {
 	}
 }
 
-// sortColumns sorts columns. Most rows are short, for which insertion is fastest.
+// sortColumns sorts short rows by insertion, which is fastest; most rows are short.
 func sortColumns(columns []int32) {
 	const short = 40
 	if len(columns) > short {
@@ -269,7 +269,7 @@ func (r *rows) graph() (*Graph, error) {
 		}
 		if r.weight == nil {
 			for at := range g.Weight[from:to] {
-				g.Weight[int(from)+at] = float64(r.row[place+at]) // so many ones
+				g.Weight[int(from)+at] = float64(r.row[place+at]) // the sum of as many ones
 			}
 		} else if repeated {
 			copy(g.Weight[from:to], r.weight[place:])

@@ -7,12 +7,12 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// MaxColumns bounds the number of features: a sparse entry carries its column as int32.
+// MaxColumns bounds the number of features: a sparse entry stores its column as an int32.
 const MaxColumns = math.MaxInt32
 
-// SparsePoints are n rows of d features of which few differ from 0, in compressed rows: the
-// features of row i are Column[RowStart[i]:RowStart[i+1]], in ascending order, each at most once,
-// and none has the value 0. Memory grows with the entries, not with the number of features.
+// SparsePoints holds n rows of d features, most of them 0, as compressed rows: the nonzero features of
+// row i are Column[RowStart[i]:RowStart[i+1]], in ascending order and without repetition. Memory grows
+// with the number of entries, not of features.
 type SparsePoints struct {
 	N, D     int
 	RowStart []int64
@@ -26,24 +26,20 @@ func (p *SparsePoints) Kind() Kind { return KindSparsePoints }
 // Rows implements Dataset.
 func (p *SparsePoints) Rows() int { return p.N }
 
-// Row gives the features of row i that are not 0 and their values; both share their memory with the
-// data set.
+// Row returns the nonzero features of row i and their values. Both share memory with the data set.
 func (p *SparsePoints) Row(i int) (columns []int32, values []float64) {
 	from, to := p.RowStart[i], p.RowStart[i+1]
 	return p.Column[from:to:to], p.Value[from:to:to]
 }
 
-// NonZeros is the number of stored entries.
+// NonZeros returns the number of entries.
 func (p *SparsePoints) NonZeros() int { return len(p.Column) }
 
-// NewSparsePoints checks n rows of d features in compressed form and keeps the slices. Entries of value
-// 0 are removed in place, so that the same points always have the same form.
+// NewSparsePoints checks n compressed rows of d features and keeps the slices. It removes entries of value
+// 0 in place, so that equal points have equal bytes.
 func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64) (*SparsePoints, error) {
-	if n < 1 || d < 1 {
-		return nil, fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
-	}
-	if n > MaxRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)
+	if err := checkCounts(n, d); err != nil {
+		return nil, err
 	}
 	if d > MaxColumns {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", d, MaxColumns)
@@ -64,7 +60,7 @@ func NewSparsePoints(n, d int, rowStart []int64, column []int32, value []float64
 // checkShape verifies that the rows follow one another and cover all entries.
 func (p *SparsePoints) checkShape() error {
 	if len(p.RowStart) != p.N+1 || len(p.Column) != len(p.Value) {
-		return fault.Invalid("SIZE_MISMATCH", "the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value its column",
+		return fault.Invalid("SIZE_MISMATCH", "the data set has %d row starts, %d columns and %d values; %d rows need %d starts, and every value needs a column",
 			len(p.RowStart), len(p.Column), len(p.Value), p.N, p.N+1)
 	}
 	if p.RowStart[0] != 0 || p.RowStart[p.N] != int64(len(p.Column)) {
@@ -79,7 +75,7 @@ func (p *SparsePoints) checkShape() error {
 	return nil
 }
 
-// checkRow verifies the order of a row's columns and its values.
+// checkRow verifies that a row's columns ascend and its values are finite.
 func (p *SparsePoints) checkRow(i int) error {
 	columns, values := p.Row(i)
 	previous := int32(-1)

@@ -78,7 +78,7 @@ func (s Shape) AppendChanges(moves []Move, labels []int32, lane int, to []int32)
 	return moves
 }
 
-// Valid tells whether a move is of one of the points, and between clusters of one lane.
+// Valid reports whether a move is of one of the points, and between clusters of one lane.
 func (s Shape) Valid(m Move) bool {
 	k, all := int32(s.Clusters), int32(s.Clusters*s.Lanes)
 	return m.Point >= 0 && int(m.Point) < s.Points &&

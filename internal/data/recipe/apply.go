@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Apply makes points of a table that has the columns of the features, among others. The columns of ids and labels may be
-// missing: new rows have no classes yet.
+// Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and classes
+// may be missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
 	whole := t
@@ -27,7 +27,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if r.Missing == Drop {
 		p.Kept = complete(t.Rows(), sources)
 		if p.Kept != nil && len(p.Kept) == 0 {
-			return nil, fault.Invalid("EMPTY_DATA", "no row is left; all %d have missing values", t.Rows())
+			return nil, fault.Invalid("EMPTY_DATA", "no row is left: all %d rows have missing values", t.Rows())
 		}
 	}
 	if p.Kept == nil && p.Total {
@@ -74,7 +74,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	return p, nil
 }
 
-// columnOf is a column by its name, nil where there is none.
+// columnOf returns a column by its name, nil if there is none.
 func columnOf(t *table.Table, name string) *table.Column {
 	for at := range t.Columns {
 		if t.Columns[at].Name == name {
@@ -84,16 +84,16 @@ func columnOf(t *table.Table, name string) *table.Column {
 	return nil
 }
 
-// source is where the values of a feature come from.
+// source makes the values of a feature from its column.
 type source struct {
 	*Feature
 	column   *table.Column
-	at       int            // the first column of the points that it makes
-	category map[string]int // the number of each category
-	one      bool           // they are no and yes
+	at       int            // the first column of the points that it fills
+	category map[string]int // the number of each category; nil for numbers
+	one      bool           // a single column encodes the categories no and yes
 
 	mu      sync.Mutex
-	unknown map[string]int // how many rows have a category that is not known
+	unknown map[string]int // the number of rows with each unknown category; guarded by mu
 }
 
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
@@ -126,16 +126,16 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		} else if s.column.Type == table.Text && empty < t.Rows() {
 			if f.Dates != "" {
 				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no date as others of the column are", s.column.Texts[row])
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date like the others of the column", s.column.Texts[row])
 			}
 			row := noNumberAt(s.column)
-			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is no number", s.column.Texts[row])
+			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
 		}
 	}
 	return sources, nil
 }
 
-// noNumberAt is the first text that is no number, or the first of all where they are written in ways that do not go together.
+// noNumberAt returns the first row that is not a number, or the first of all rows if each of them is one.
 func noNumberAt(c *table.Column) int {
 	first := -1
 	for row, s := range c.Texts {
@@ -150,7 +150,7 @@ func noNumberAt(c *table.Column) int {
 	return max(first, 0)
 }
 
-// complete are the rows without missing values; nil where that is all.
+// complete returns the rows without missing values, nil if those are all rows.
 func complete(rows int, sources []source) []int32 {
 	gap := make([]bool, rows)
 	gaps := 0
@@ -178,8 +178,7 @@ func complete(rows int, sources []source) []int32 {
 	return kept
 }
 
-// fillRows writes the values of all features for the points [first, last), a few rows at a time, so that these stay in the cache
-// while each column is written to them.
+// fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in the cache.
 func fillRows(values []float64, columns, first, last int, kept []int32, sources []source, similar *similarity) {
 	const few = 256
 	var distances []float64
@@ -241,7 +240,7 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
-// spelled is a category as it is compared: TRUE, as spreadsheets write it, is the true of other programs.
+// spelled normalizes a category for comparison: spreadsheets write TRUE where other programs write true.
 func (s *source) spelled(category string) string {
 	if s.one {
 		return strings.ToLower(category)
@@ -249,7 +248,7 @@ func (s *source) spelled(category string) string {
 	return category
 }
 
-// mark puts a 1 at the category of a row. A category that is not known has none.
+// mark sets the column of a row's category to 1. It counts unknown categories.
 func (s *source) mark(values []float64, row int) {
 	value := s.FillCategory
 	if !s.column.IsEmpty(row) {
@@ -271,7 +270,7 @@ func (s *source) mark(values []float64, row int) {
 	}
 }
 
-// notices tell of categories that are not known.
+// notices reports unknown categories.
 func (s *source) notices() []string {
 	if len(s.unknown) == 0 {
 		return nil
@@ -283,11 +282,11 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s another category than those that are known, such as %.40q; they belong to none",
+	return []string{fmt.Sprintf("column %q: %s an unknown category, such as %.40q, and all its columns are 0 there",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 
-// ids are the names of all rows: complete and distinct.
+// ids returns the ids of all rows, which must be complete and distinct.
 func (r *Recipe) ids(t *table.Table) ([]string, error) {
 	c := columnOf(t, r.ID)
 	if c == nil {
@@ -297,12 +296,12 @@ func (r *Recipe) ids(t *table.Table) ([]string, error) {
 		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
 	}
 	if first, second, repeats := repetition(c); repeats {
-		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q stands here again; it was %s", c.CellText(second), t.Place(first))
+		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q is used a second time; the first is %s", c.CellText(second), t.Place(first))
 	}
 	return texts(c), nil
 }
 
-// texts are the cells of a column as texts.
+// texts returns the cells of a column as texts.
 func texts(c *table.Column) []string {
 	if c.Type == table.Text && c.Empty == nil {
 		return c.Texts

@@ -82,13 +82,13 @@ func findStrays(c *table.Column, decimals string) strays {
 	return found
 }
 
-// few tells whether the texts are so few, at most a twentieth, that they are no part of what the column says; or whether each says
+// few reports whether the texts are so few, at most a twentieth, that they are no part of what the column says; or whether each says
 // that there is no value.
 func (s strays) few() bool {
 	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == s.saying && s.numbers >= s.count)
 }
 
-// saysNothing tells whether a text among numbers says that the value is not known.
+// saysNothing reports whether a text among numbers says that the value is not known.
 func saysNothing(s string) bool {
 	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
 	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "not available", "not known", "undefined", "no data", "tbd",
@@ -98,7 +98,7 @@ func saysNothing(s string) bool {
 	return false
 }
 
-// ambiguousCommas tells whether the commas of numbers may stand between thousands: in each, three digits follow.
+// ambiguousCommas reports whether the commas of numbers may stand between thousands: in each, three digits follow.
 func ambiguousCommas(c *table.Column) bool {
 	found := false
 	for row, s := range c.Texts {
@@ -114,7 +114,7 @@ func ambiguousCommas(c *table.Column) bool {
 	return found
 }
 
-// conventional tells whether a number is one that people write for a missing value, and how far it has to be from all others, in
+// conventional reports whether a number is one that people write for a missing value, and how far it has to be from all others, in
 // ranges of these.
 func conventional(v float64) (apart float64, is bool) {
 	switch math.Abs(v) {
@@ -165,7 +165,7 @@ type ends struct {
 	many        bool // at least ten
 }
 
-// stands tells whether the value at an end stands for a missing one, where all others have this range.
+// stands reports whether the value at an end stands for a missing one, where all others have this range.
 func (e end) stands(of ends, span float64) bool {
 	apart, is := conventional(e.value)
 	gap := math.Abs(e.value - e.next)

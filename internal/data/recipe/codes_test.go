@@ -23,10 +23,10 @@ func TestNumbersThatNameRows(t *testing.T) {
 		says     string
 		features int
 	}{
-		{integers("n", 0, 1, 2, 3), "counts the rows from 0 and is used as a feature; if it is none: --id-column n, or --ignore", 2},
-		{integers("n", 1001, 1002, 1003), "counts the rows from 1001 and is used as a feature; if it is none: --id-column n, or --ignore", 2},
-		{integers("n", 1704067200, 1704067260, 1704067320), "goes on by 60 from row to row and is used as a feature; if it is none: --id-column n, or --ignore", 2},
-		{integers("n", 9, 8, 7), "goes on by -1 from row to row and is used as a feature; if it is none: --id-column n, or --ignore", 2},
+		{integers("n", 0, 1, 2, 3), "counts the rows from 0 and is used as a feature; if it should not be: --id-column n, or --ignore", 2},
+		{integers("n", 1001, 1002, 1003), "counts the rows from 1001 and is used as a feature; if it should not be: --id-column n, or --ignore", 2},
+		{integers("n", 1704067200, 1704067260, 1704067320), "goes on by 60 from row to row and is used as a feature; if it should not be: --id-column n, or --ignore", 2},
+		{integers("n", 9, 8, 7), "goes on by -1 from row to row and is used as a feature; if it should not be: --id-column n, or --ignore", 2},
 		{integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), "is left out: it counts the rows from 1; --keep n uses it, --id-column n names rows by it", 1},
 		{integers("n", 7, 2, 3, 9, 5, 6, 1, 8, 4, 10), "is left out: it has each number from 1 to 10 once; --keep n uses it, --id-column n names rows by it", 1},
 		{integers("n", 7, 2, 3, 9, 5, 6, 1, 8, 4, 11), "", 2},
@@ -46,7 +46,7 @@ func TestNumbersThatNameRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.column.Name == "order_nr" && strings.Contains(notices[0], `"order_nr" is left out: it is called as an id and ascends`) {
+		if c.column.Name == "order_nr" && strings.Contains(notices[0], `"order_nr" is left out: it has the name of an id and ascends`) {
 			notices = nil
 		}
 		said := strings.Join(notices, "\n")

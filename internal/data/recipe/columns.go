@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,7 +102,7 @@ func named(column string) []string {
 	return []string{column}
 }
 
-// looksLikeID tells whether a column is called as people call one that names its rows.
+// looksLikeID reports whether a column is called as people call one that names its rows.
 func looksLikeID(t *table.Table, at int) bool {
 	name := t.Columns[at].Name
 	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
@@ -110,7 +111,7 @@ func looksLikeID(t *table.Table, at int) bool {
 	return table.IsIDName(name)
 }
 
-// looksLikeLabel tells whether a column is called as people call the answer that they know.
+// looksLikeLabel reports whether a column is called as people call the answer that they know.
 func looksLikeLabel(t *table.Table, at int) bool {
 	switch strings.ToLower(t.Columns[at].Name) {
 	case "class", "label", "target", "truth", "cluster", "species":
@@ -155,7 +156,7 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
-// mixedAt is the first text that is no number in a column where most are, or one that is written otherwise than those before; -1
+// mixedAt is the first text that is not a number in a column where most are, or one that is written otherwise than those before; -1
 // in all others.
 func mixedAt(c *table.Column) int {
 	const enough = 1000
@@ -199,7 +200,7 @@ func otherDecimals(c *table.Column) int {
 	return -1
 }
 
-// isNumber tells whether a text is a number, if perhaps with a decimal comma.
+// isNumber reports whether a text is a number, if perhaps with a decimal comma.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	return err == nil
@@ -220,4 +221,62 @@ func countEmpty(c *table.Column) (count, first int) {
 		}
 	}
 	return count, first
+}
+
+// enoughRows is how many rows it takes to tell what is no accident.
+const enoughRows = 10
+
+// likeID says why a column of integers looks as if it named the rows rather than measured them; "" where it does not.
+func likeID(c *table.Column) string {
+	if c.Type != table.Integer || c.Empty != nil || c.Len() < 3 {
+		return ""
+	}
+	if step := c.Integers[1] - c.Integers[0]; step != 0 && even(c.Integers, step) {
+		if step == 1 {
+			return fmt.Sprintf("counts the rows from %d", c.Integers[0])
+		}
+		return fmt.Sprintf("goes on by %d from row to row", step)
+	}
+	if c.Len() < enoughRows {
+		return ""
+	}
+	least, most := slices.Min(c.Integers), slices.Max(c.Integers)
+	digits := len(strconv.FormatInt(most, 10))
+	sameDigits := least >= 0 && len(strconv.FormatInt(least, 10)) == digits
+	const longNumber = 8 // prices and the like are shorter
+	switch whole := uint64(most)-uint64(least) == uint64(c.Len())-1; {
+	case !whole && !(sameDigits && digits >= longNumber) && !(isNumberName(c.Name) && ascending(c.Integers)):
+		return ""
+	case repeats(c):
+		return ""
+	case whole:
+		return fmt.Sprintf("has each number from %d to %d once", least, most)
+	case sameDigits && digits >= longNumber:
+		return fmt.Sprintf("has another number of %d digits in each row", digits)
+	}
+	return "has the name of an id and ascends from row to row"
+}
+
+func repeats(c *table.Column) bool {
+	_, _, found := repetition(c)
+	return found
+}
+
+// isNumberName reports whether a column is called as one that numbers the rows.
+func isNumberName(name string) bool {
+	switch table.LastWord(name) {
+	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer", "zeile", "id", "index", "key":
+		return true
+	}
+	return strings.HasSuffix(strings.ToLower(name), "nummer")
+}
+
+// even reports whether numbers are all so far apart.
+func even(numbers []int64, step int64) bool {
+	for at := 1; at < len(numbers); at++ {
+		if numbers[at]-numbers[at-1] != step {
+			return false
+		}
+	}
+	return true
 }

@@ -60,7 +60,7 @@ func shapeOf(c *table.Column, words bool) shape {
 	return s
 }
 
-// varies tells whether there is a unit to compare numbers in.
+// varies reports whether there is a unit to compare numbers in.
 func (s *shape) varies() bool { return s.deviation > 0 && s.deviation-s.deviation == 0 }
 
 func (s *shape) standard(row int) float64 { return (numberAt(s.column, row) - s.mean) / s.deviation }
@@ -73,7 +73,7 @@ func sign(row int) float64 {
 	return float64(int(h>>63)*2 - 1)
 }
 
-// isCopy tells whether a column says the same as another: its categories are the same but for their names; or its numbers are a linear
+// isCopy reports whether a column says the same as another: its categories are the same but for their names; or its numbers are a linear
 // function of those of the other, but for what was rounded off.
 func (s *shape) isCopy(of *shape) bool {
 	if s.words != of.words || s.gaps != of.gaps {
@@ -119,7 +119,7 @@ func (s *shape) isCopy(of *shape) bool {
 	return true
 }
 
-// sameGroups tells whether the same rows have the same category.
+// sameGroups reports whether the same rows have the same category.
 func sameGroups(a, b *table.Column) bool {
 	name, back := map[string]string{}, map[string]string{}
 	for row := range a.Len() {

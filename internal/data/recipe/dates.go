@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -14,7 +15,7 @@ var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{
 // withUnit is a number with something after it, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// hasUnits tells whether all texts of a column are numbers with the same after them.
+// hasUnits reports whether all texts of a column are numbers with the same after them.
 func hasUnits(c *table.Column) bool {
 	unit := ""
 	for _, text := range c.Texts {
@@ -30,7 +31,7 @@ func hasUnits(c *table.Column) bool {
 	return true
 }
 
-// isProse tells whether texts are sentences rather than names: of more than four words on average.
+// isProse reports whether texts are sentences rather than names: of more than four words on average.
 func isProse(c *table.Column) bool {
 	words := 0
 	for _, text := range c.Texts {
@@ -50,7 +51,7 @@ func whyNoFeature(c *table.Column) string {
 	return "its texts are all different, so that no two rows are alike by it; --id-column names rows by it"
 }
 
-// holdsDates tells whether all texts of a column are dates.
+// holdsDates reports whether all texts of a column are dates.
 func holdsDates(c *table.Column) bool {
 	found := false
 	for row, text := range c.Texts {
@@ -63,4 +64,119 @@ func holdsDates(c *table.Column) bool {
 		found = true
 	}
 	return found
+}
+
+// dateParts are the numbers of a date, with its time.
+var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
+
+// The orders in which year, month and day are written.
+const yearFirst, dayFirst, monthFirst = "ymd", "dmy", "mdy"
+
+// orderOf is how the dates of a column are written; "" where they are written in several ways, or are none.
+func orderOf(c *table.Column) string {
+	order, mark := "", ""
+	day, month := false, false // the first number is no month, the second is none
+	for row, s := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		found := dateParts.FindStringSubmatch(s)
+		if found == nil {
+			return ""
+		}
+		this := dayFirst
+		if len(found[1]) == 4 {
+			this = yearFirst
+		}
+		if order != "" && (this != order || found[2] != mark) {
+			return ""
+		}
+		order, mark = this, found[2]
+		first, _ := strconv.Atoi(found[1])
+		second, _ := strconv.Atoi(found[3])
+		day, month = day || first > 12, month || second > 12
+	}
+	switch {
+	case order != dayFirst:
+	case day && month || month && mark == ".":
+		return ""
+	case month || !day && mark == "/":
+		return monthFirst
+	}
+	return order
+}
+
+// days is a date in days since 1970.
+func days(s, order string) (float64, bool) {
+	found := dateParts.FindStringSubmatch(s)
+	if found == nil {
+		return 0, false
+	}
+	at := func(part int) int { n, _ := strconv.Atoi(found[part]); return n }
+	year, month, day := at(1), at(3), at(4)
+	switch order {
+	case dayFirst:
+		day, month, year = at(1), at(3), at(4)
+	case monthFirst:
+		month, day, year = at(1), at(3), at(4)
+	}
+	if order != yearFirst && len(found[4]) == 2 {
+		if year += 1900; year < 1969 {
+			year += 100
+		}
+	}
+	hour, minute, second := at(5), at(6), at(7)
+	if half := strings.ToLower(found[8]); half != "" {
+		hour %= 12
+		if half == "pm" {
+			hour += 12
+		}
+	}
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 24 || minute > 59 || second > 60 || year > 9999 {
+		return 0, false
+	}
+	offset := 60*at(10) + at(11)
+	if found[9] == "-" {
+		offset = -offset
+	}
+	seconds := 3600*hour + 60*(minute-offset) + second
+	return float64(civilDay(year, month, day)) + float64(seconds)/86400, true
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+// civilDay is the number of a day, 0 for the first of 1970. Years begin with March, so that the leap day is the last of one.
+func civilDay(year, month, day int) int {
+	if month <= 2 {
+		year, month = year-1, month+12
+	}
+	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
+}
+
+// asDays reads dates as days since 1970. It is the column itself where one cannot be read.
+func (f *Feature) asDays(c *table.Column) *table.Column {
+	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
+	for row, s := range c.Texts {
+		if c.IsEmpty(row) {
+			read.MarkEmpty(row)
+			continue
+		}
+		v, ok := days(s, f.Dates)
+		if !ok {
+			return c
+		}
+		read.Numbers[row] = v
+	}
+	return read
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Fit decides how the rows of a table become points. The notices say what it found by itself.
+// Fit decides how the rows of a table become points. The notices report what it decided by itself.
 func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	if t.Rows() == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
@@ -20,11 +20,11 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	if w.Missing == "" {
 		f.recipe.Missing = Auto
 	}
-	if !slices.Contains(Ways(), string(f.recipe.Missing)) {
-		return nil, nil, fault.Invalid("BAD_MISSING", "missing values can be treated as %s; %.40q is none of them", strings.Join(Ways(), ", "), string(w.Missing))
+	if !slices.Contains(MissingMethods(), string(f.recipe.Missing)) {
+		return nil, nil, fault.Invalid("BAD_MISSING", "%.40q is not a method for missing values; use one of %s", string(w.Missing), strings.Join(MissingMethods(), ", "))
 	}
 	if !slices.Contains([]string{"", ".", ","}, w.Decimals) {
-		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q does not stand before decimals; it is . or , or left out", w.Decimals)
+		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out", w.Decimals)
 	}
 	var err error
 	if f.roles, err = w.wished(t); err != nil {
@@ -32,30 +32,30 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 	}
 	f.findTotal()
 	f.findAdded()
-	for _, step := range []func() error{f.findID, f.findLabels, f.findFeatures} {
-		if err := step(); err != nil {
-			return nil, nil, err
-		}
+	f.findID()
+	f.findLabels()
+	if err := f.findFeatures(); err != nil {
+		return nil, nil, err
 	}
 	return f.recipe, arranged(f.notices), nil
 }
 
-// fitting is a recipe in the making.
+// fitting holds the state of Fit.
 type fitting struct {
 	*table.Table
 	wishes  Wishes
 	roles   []role
 	recipe  *Recipe
 	notices []string
-	retyped []bool   // columns of texts in the table that are numbers but for the totals; nil: none
-	reasons []string // why columns are left out
+	retyped []bool   // columns that are texts only because of the totals; nil if there are no totals
+	reasons []string // why columns were left out
 }
 
 func (f *fitting) notice(format string, args ...any) {
 	f.notices = append(f.notices, fmt.Sprintf(format, args...))
 }
 
-// leaveOut says why a column is no feature. Where features were named, no one expects others.
+// leaveOut reports why a column is not a feature. If the user named the features, it reports nothing about others.
 func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
 	said := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
 	f.reasons = append(f.reasons, said)
@@ -64,9 +64,9 @@ func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
 	}
 }
 
-// findID finds the column that names the rows: the one that was wished for, or else one that is called so and has
-// distinct values, or else one of distinct texts.
-func (f *fitting) findID() error {
+// findID finds the column of row ids: the one the user named, or else one with a typical name and distinct values, or
+// else one of distinct texts.
+func (f *fitting) findID() {
 	for at, r := range f.roles {
 		if r == identifies {
 			f.recipe.ID = f.Columns[at].Name // Apply checks its values
@@ -96,10 +96,9 @@ func (f *fitting) findID() error {
 			f.leaveOut(c, "%s", whyNoFeature(c))
 		}
 	}
-	return nil
 }
 
-// hasDecimals tells whether all texts of a column are numbers, some with decimals, as no id is: an index may be a measurement.
+// hasDecimals reports whether all texts of a column are numbers and some have decimals: ids do not, but a measured index may.
 func hasDecimals(c *table.Column) bool {
 	found := false
 	for row, s := range c.Texts {
@@ -114,7 +113,7 @@ func hasDecimals(c *table.Column) bool {
 	return found
 }
 
-// considerID decides about a column that is called as an id.
+// considerID decides about a column with the name of an id.
 func (f *fitting) considerID(at int) {
 	c := &f.Columns[at]
 	f.roles[at] = unused
@@ -122,19 +121,19 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(c, "it is called as an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(c, "its name is that of an id, but it is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(c, "it is called as an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(c, "its name is that of an id, but it has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(c, "it is called as an id, and %q names the rows", f.recipe.ID)
+		f.leaveOut(c, "its name is that of an id, but %q names the rows", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
-		f.notice("column %q names the rows, and is no feature", c.Name)
+		f.notice("column %q names the rows and is not a feature", c.Name)
 	}
 }
 
-// findLabels sets aside what looks like an answer: to cluster by it would be to give the answer away.
-func (f *fitting) findLabels() error {
+// findLabels leaves out columns that look like known classes: clustering by them would give the answer away.
+func (f *fitting) findLabels() {
 	for at, r := range f.roles {
 		if r == classifies {
 			f.recipe.Label = f.Columns[at].Name
@@ -150,10 +149,9 @@ func (f *fitting) findLabels() error {
 			}
 		}
 	}
-	return nil
 }
 
-// typed is a column as it is typed in a shell: by its name, or by its number if it has none.
+// typed returns what to type in a shell for a column: its name, or its number if it has none.
 func typed(name string, at int) string {
 	if name == table.Unnamed(at) {
 		return strconv.Itoa(at + 1)
@@ -166,7 +164,7 @@ func typed(name string, at int) string {
 
 // findFeatures makes features of all other columns.
 func (f *fitting) findFeatures() error {
-	var gaps, constants, counting []gap // of the features, and of columns that say nothing about rows, unless there are no others
+	var gaps, constants, counting []gap // features, and columns that become features only if there are no others
 	for at := range f.Columns {
 		g := gap{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
 		if g.role == undecided && len(f.wishes.Only) == 0 {
@@ -185,7 +183,7 @@ func (f *fitting) findFeatures() error {
 		case isConstant(g.column):
 			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice("column %q %s and is used as a feature; if it is none: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			f.notice("column %q %s and is used as a feature; if it should not be: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
 			gaps = append(gaps, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
 			counting = append(counting, g)
@@ -202,7 +200,7 @@ func (f *fitting) findFeatures() error {
 	case len(counting) > 0:
 		f.sayConstant(constants)
 		gaps = counting
-		f.notice("column %q %s, but is used: no other is left", gaps[0].made.Column, likeID(gaps[0].column))
+		f.notice("column %q %s, but is used because no other is left", gaps[0].made.Column, likeID(gaps[0].column))
 	case len(constants) > 0:
 		gaps = constants
 		f.notice("all rows are alike: no column that is left has two values")
@@ -221,7 +219,7 @@ func (f *fitting) findFeatures() error {
 	return f.findFills(gaps)
 }
 
-// noFeatures says why no column is left.
+// noFeatures returns an error that says why no column is left.
 func (f *fitting) noFeatures() error {
 	why := ""
 	if f.recipe.ID != "" {
@@ -230,33 +228,112 @@ func (f *fitting) noFeatures() error {
 	if len(f.reasons) > 0 {
 		why = " (" + text.First(f.reasons, 3) + ")"
 	}
-	help := "--columns names those that are to be used"
+	help := "--columns names the columns to use"
 	if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
 		help = "the table has a single column; does --delimiter say what separates its cells?"
 	}
 	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 }
 
-// typed is a column of the table as it is typed in a shell.
 func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
 
-// gap is a column that becomes a feature, with what there is to fill in.
+// gap is a column that becomes a feature.
 type gap struct {
-	at     int // in the table
+	at     int // its position in the table
 	role   role
-	asked  bool // it was named
-	coded  bool // its name says that its numbers are those of categories
+	asked  bool // the user named it
+	coded  bool // its name says that its numbers are codes of categories
 	made   Feature
-	column *table.Column // as the feature reads it; nil: it is left out
-	empty  int           // cells
-	after  int           // how many notices come before the one about it
+	column *table.Column // as the feature reads it; nil if it is left out
+	empty  int           // number of empty cells
+	after  int           // how many notices come before the one about filling it
 }
 
-// quoted are the first of many names.
+// quoted lists the first few names.
 func quoted(names []string) string {
 	shown := make([]string, len(names))
 	for at, name := range names {
 		shown[at] = fmt.Sprintf("%.40q", name)
 	}
 	return text.First(shown, 6)
+}
+
+// maxAlike limits how many columns are named with the same notice, and maxLeftOut how many that are left out for the same reason.
+const maxAlike, maxLeftOut = 8, 3
+
+// arranged sorts notices: first the roles of columns, then what their values became, what is missing, and what was filled in. Of
+// many columns with the same notice, it names the first few and counts the others.
+func arranged(notices []string) []string {
+	kinds := []struct{ has, more string }{ // columns that are left out come first
+		{" is left out: it is empty", "%d more columns are left out because they are empty"},
+		{" cells are empty; --keep ", "%d more columns are left out because they are mostly empty"},
+		{" different values hardly repeat in ", "%d more columns are left out because their values hardly repeat"},
+		{" is left out: it holds dates", "%d more columns are left out because they hold dates"},
+		{" names rows by it", "%d more columns are left out because they look like running numbers"},
+		{" become one, ", "%d more columns have values that hardly repeat and become one"},
+		{" is called a code: ", "%d more columns are called codes, whose numbers are categories"},
+		{"; each becomes a column of 0 and 1", "%d more columns have categories, each of which becomes a column of 0 and 1"},
+		{": read as 1 or 0", "%d more columns say yes or no, and are read likewise"},
+		{" read as missing", "%d more columns have cells that are read as missing"},
+		{" filled ", "%d more columns have empty cells that are filled likewise"},
+	}
+	var first []string
+	alike := make([][]string, len(kinds))
+next:
+	for _, notice := range notices {
+		for at, kind := range kinds {
+			if strings.Contains(notice, kind.has) {
+				alike[at] = append(alike[at], notice)
+				continue next
+			}
+		}
+		first = append(first, notice)
+	}
+	for at, list := range alike {
+		most := maxAlike
+		if strings.Contains(kinds[at].more, "left out") {
+			most = maxLeftOut
+		}
+		if more := len(list) - most; more > 1 {
+			list = append(list[:most], fmt.Sprintf(kinds[at].more, more))
+		}
+		first = append(first, list...)
+	}
+	return first
+}
+
+// addedColumns returns how many columns, from the given one on, an earlier run added by --join: the label, the class of the
+// cluster if there are classes, and the scores of the row. A name that was taken already begins with cleave_.
+func (f *fitting) addedColumns(at int) int {
+	next := at
+	follows := func(name string) bool {
+		if next < len(f.Columns) && strings.ReplaceAll(f.Columns[next].Name, "cleave_", "") == name {
+			next++
+			return true
+		}
+		return false
+	}
+	label := follows("label")
+	follows("class")
+	if !label || !follows("distance") || !follows("margin") {
+		return 0
+	}
+	follows("confidence")
+	return next - at
+}
+
+// findAdded leaves out what an earlier run added, unless the user named it.
+func (f *fitting) findAdded() {
+	for at := 0; at < len(f.Columns); at++ {
+		var left []string
+		for column := at; column < at+f.addedColumns(at); column++ {
+			if f.roles[column] == undecided && len(f.wishes.Only) == 0 {
+				f.roles[column] = unused
+				left = append(left, f.Columns[column].Name)
+			}
+		}
+		if len(left) > 0 {
+			f.notice("columns %s are left out: an earlier run added them by --join; --columns names those to use", quoted(left))
+		}
+	}
 }

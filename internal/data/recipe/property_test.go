@@ -45,7 +45,7 @@ func anyWishes(t *rapid.T, of *table.Table) Wishes {
 		}
 		return names
 	}
-	w := Wishes{Missing: Missing(rapid.SampledFrom(Ways()).Draw(t, "missing")), Categorical: some("categorical")}
+	w := Wishes{Missing: Missing(rapid.SampledFrom(MissingMethods()).Draw(t, "missing")), Categorical: some("categorical")}
 	w.Dates, w.KeepLastRow = rapid.Bool().Draw(t, "dates"), rapid.Bool().Draw(t, "keep last row")
 	if rapid.Bool().Draw(t, "keeping") {
 		w.Keep = some("keep")

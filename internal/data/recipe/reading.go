@@ -94,7 +94,7 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
 		return true, nil
 	}
-	problem := "is no number, as most cells of the column are"
+	problem := "is not a number, as most cells of the column are"
 	if isNumber(c.Texts[row]) {
 		problem = "mixes decimal points and commas with the cells before"
 	}
@@ -165,7 +165,7 @@ func lowest(counts map[string]int, of []string) int {
 // otherValues is the category of values that hardly repeat.
 const otherValues = "other"
 
-// isConstant tells whether all values of a column are the same.
+// isConstant reports whether all values of a column are the same.
 func isConstant(c *table.Column) bool {
 	first := -1
 	for row := range c.Len() {

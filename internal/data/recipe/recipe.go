@@ -1,84 +1,86 @@
-// Package recipe makes points of ordinary tables: which column names the rows, which says their class, which ones are
-// features, how texts become numbers, and what stands in for a missing value.
+// Package recipe makes points from ordinary tables. It decides which column holds the row ids, which one the classes, which
+// ones are features, how texts become numbers, and what replaces a missing value.
 //
-// Fit decides all of that from a table and from what its owner wishes, and says what it decided. The Recipe that it
-// returns treats any other table of the same columns alike.
+// Fit makes these decisions from a table and the user's wishes, and reports them as notices. The Recipe that it returns
+// applies the same decisions to any table with the same columns.
 package recipe
 
 import (
+	"strings"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Missing is what is done about cells that are empty.
+// Missing is a method to treat missing values.
 type Missing string
 
-// What can be done about them.
+// The methods to treat missing values.
 const (
-	Auto   Missing = "auto"   // similar rows fill them, and columns that are mostly empty are left out
-	Error  Missing = "error"  // they are refused
-	Drop   Missing = "drop"   // their rows are left out
-	Mean   Missing = "mean"   // the mean of the column stands in, or its most frequent category
-	Median Missing = "median" // the median of the column stands in, or its most frequent category
+	Auto   Missing = "auto"   // fill them from similar rows, and leave out columns that are mostly empty
+	Error  Missing = "error"  // refuse the table
+	Drop   Missing = "drop"   // leave out their rows
+	Mean   Missing = "mean"   // fill in the mean of the column, or its most frequent category
+	Median Missing = "median" // fill in the median of the column, or its most frequent category
 )
 
-// Ways are all ways to treat missing values.
-func Ways() []string {
+// MissingMethods lists the methods to treat missing values.
+func MissingMethods() []string {
 	return []string{string(Auto), string(Error), string(Drop), string(Mean), string(Median)}
 }
 
-// Wishes are what the owner of a table says about it; what is left empty is found from the table. Columns go by their
-// names, or by their numbers from 1.
+// Wishes is what the user says about a table; Fit decides whatever is left empty. Columns are given by name, or by number
+// from 1.
 type Wishes struct {
-	ID, Label   string   // the column that names the rows, and the one that says their classes
-	Ignore      []string // columns that are not used
-	Only        []string // if there are any, no other columns are features
-	Categorical []string // columns whose values are categories, also where they are numbers
-	Missing     Missing  // "": Auto
-	Keep        []string // columns that are used as they are, although something speaks against them
-	Dates       bool     // dates become numbers
-	KeepLastRow bool     // the last row is a point, also where it looks like totals
-	Decimals    string   // what stands before decimals in the file of the table, which has the numbers themselves: "." or ","; "": unknown
+	ID, Label   string   // the columns of row ids and of classes
+	Ignore      []string // columns to leave out
+	Only        []string // if not empty, the only features
+	Categorical []string // columns whose values are categories, even if they are numbers
+	Missing     Missing  // "" means Auto
+	Keep        []string // columns to use unchanged, even if Fit would leave them out
+	Dates       bool     // convert dates to numbers
+	KeepLastRow bool     // use the last row even if it looks like totals
+	Decimals    string   // the decimal separator in the file of the table, "." or ","; "" if unknown
 }
 
-// Recipe makes points of the rows of a table.
+// Recipe makes points from the rows of a table.
 type Recipe struct {
-	ID       string    `json:"id,omitempty"`    // the column that names the rows, "" for none
+	ID       string    `json:"id,omitempty"`    // the column of row ids, "" for none
 	Label    string    `json:"label,omitempty"` // the column of classes, "" for none
 	Missing  Missing   `json:"missing"`
 	Features []Feature `json:"features"`
-	// Decimals is what stands before decimals in a text that the table was read from, "." or ",": other texts are read alike.
+	// Decimals is the decimal separator of the text file that the table was read from, "." or ",". It applies to later files.
 	Decimals string `json:"decimals,omitempty"`
-	// The last row of a table is left out if TotalColumn calls it a total, or if it has the sums or means of the others and TotalSums
-	// says so.
+	// The last row of a table is left out if its cell in TotalColumn says "total" or the like, or if TotalSums is set and it
+	// has the sums or means of the other rows.
 	TotalColumn string `json:"total_column,omitempty"`
 	TotalSums   bool   `json:"total_sums,omitempty"`
 }
 
-// Feature is a column that points are made of.
+// Feature is a column that points are made from.
 type Feature struct {
 	Column string `json:"column"`
-	// Categories are the values of a column that is not one of numbers. Each becomes a column of the points, which is 1
-	// in the rows with this value and 0 in all others; no and yes become a single column, which is 1 for yes.
+	// Categories lists the values of a categorical column. Each becomes a column of the points, which is 1 in the rows with
+	// this value and 0 elsewhere; no and yes become a single column, which is 1 for yes.
 	Categories []string `json:"categories,omitempty"`
-	// Fill and FillCategory stand in for a missing value.
+	// Fill or FillCategory replaces a missing value.
 	Fill         float64 `json:"fill,omitempty"`
 	FillCategory string  `json:"fill_category,omitempty"`
-	// Donors are the values of some rows of the table, of a category its number, from which gaps are filled in rows that are like
-	// them; all features have as many, or none has any. DonorGaps are the donors that have no value here. Unit is what is far in this
-	// column: the standard deviation, or what takes its place.
+	// Donors holds the values of some rows, or the numbers of their categories, to fill gaps in similar rows; all features have
+	// equally many. DonorGaps lists the donors without a value here. Unit is the distance that counts as 1 in this column: the
+	// standard deviation, or its equivalent for categories.
 	Donors    []float64 `json:"donors,omitempty"`
 	DonorGaps []uint32  `json:"donor_gaps,omitempty"`
 	Unit      float64   `json:"unit,omitempty"`
-	// Absent lists numbers that mean a missing value. AbsentTexts says that cells which are not numbers do, too.
+	// Absent lists numbers that stand for a missing value. With AbsentTexts, cells that are not numbers do, too.
 	Absent      []float64 `json:"absent,omitempty"`
 	AbsentTexts bool      `json:"absent_texts,omitempty"`
-	// Other is the category of all values that are none of the others; "": they have none.
+	// Other is the category of all values that are not listed; "" if they have none.
 	Other string `json:"other,omitempty"`
-	// Dates says that the column holds dates, which become days since 1970: "ymd", "dmy" or "mdy", as they are written.
+	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970; "" for other columns.
 	Dates string `json:"dates,omitempty"`
 }
 
-// columns is how many columns of the points a feature becomes.
+// columns returns how many columns of the points a feature becomes.
 func (f *Feature) columns() int {
 	if f.isSwitch() {
 		return 1
@@ -86,7 +88,7 @@ func (f *Feature) columns() int {
 	return max(1, len(f.Categories))
 }
 
-// words are the columns of the points that columns of words become.
+// words returns the columns of the points that encode categories.
 func (r *Recipe) words() []dataset.Words {
 	var all []dataset.Words
 	from := 0
@@ -105,18 +107,18 @@ func (r *Recipe) words() []dataset.Words {
 type Prepared struct {
 	Points *dataset.Points
 	Names  []string // of the columns of the points: "height", "color=red"
-	Kept   []int32  // the rows of the table that became points, in order; nil: all
-	IDs    []string // of each row of the table; nil: rows go by their numbers
-	Labels []string // of each row of the table, "" where unknown; nil: there is no column of classes
-	// Notices are about what is new in this table: categories that the recipe does not know.
+	Kept   []int32  // the rows of the table that became points, in order; nil means all
+	IDs    []string // of each row of the table; nil means that rows have only numbers
+	Labels []string // the class of each row of the table, "" if unknown; nil without a column of classes
+	// Notices reports values that the recipe does not know.
 	Notices []string
-	// Total says that the last row of the table became no point because it sums up the others.
+	// Total reports that the last row was left out because it holds totals.
 	Total bool
 
 	rows int // of the table
 }
 
-// Names are the names of the columns of the points.
+// Names returns the names of the columns of the points.
 func (r *Recipe) Names() []string {
 	var names []string
 	for at := range r.Features {
@@ -132,4 +134,12 @@ func (r *Recipe) Names() []string {
 		}
 	}
 	return names
+}
+
+// opposites maps words for no to the matching words for yes.
+var opposites = map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t"}
+
+// isSwitch reports whether the categories are no and yes, which a single column of 0 and 1 encodes.
+func (f *Feature) isSwitch() bool {
+	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])]
 }

@@ -201,7 +201,7 @@ func TestFaults(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{flowers, Wishes{Decimals: ";"}, "BAD_DECIMALS", `";" does not stand before decimals`},
+		{flowers, Wishes{Decimals: ";"}, "BAD_DECIMALS", `";" is not a decimal separator`},
 		{flowers, Wishes{ID: "weather"}, "UNKNOWN_COLUMN", `no column "weather"; it has "`},
 		{flowers, Wishes{ID: "Heigth"}, "UNKNOWN_COLUMN", `no column "Heigth"; did you mean "height"?`},
 		{flowers, Wishes{Ignore: []string{"6"}}, "UNKNOWN_COLUMN", "no column 6; it has 5 columns"},
@@ -229,9 +229,9 @@ func TestFaults(t *testing.T) {
 		says    string
 	}{
 		{[]table.Column{integers("height", 1), words("color", "red")}, "UNKNOWN_COLUMN", `"petals"`},
-		{[]table.Column{words("height", "tall"), words("color", "red"), integers("petals", 1)}, "NOT_A_NUMBER", `row 0, column "height": "tall" is no number`},
+		{[]table.Column{words("height", "tall"), words("color", "red"), integers("petals", 1)}, "NOT_A_NUMBER", `row 0, column "height": "tall" is not a number`},
 		{[]table.Column{integers("height", 1, 2), words("color", "red", "red"), integers("petals", 1, 1), words("id", "a", "a")}, "DUPLICATE_ID",
-			`row 1, column "id": the id "a" stands here again; it was in row 0`},
+			`row 1, column "id": the id "a" is used a second time; the first is in row 0`},
 		{[]table.Column{integers("height", 1), words("color", "red"), integers("petals", 1), words("id", "")}, "EMPTY_CELL", `row 0, column "id"`},
 	} {
 		if _, err := r.Apply(made(t, c.columns...)); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
@@ -253,7 +253,7 @@ func TestNewRows(t *testing.T) {
 	if want := []float64{8, 0, 0, 3.5, 8, 0, 1, 4, 8, 1, 0, 5}; !slices.Equal(p.Points.Values, want) {
 		t.Errorf("got %v", p.Points.Values)
 	}
-	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has another category than those that are known, such as "green"`) {
+	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has an unknown category, such as "green"`) {
 		t.Errorf("got %+v", p)
 	}
 }

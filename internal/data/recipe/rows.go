@@ -1,18 +1,21 @@
 package recipe
 
 import (
+	"slices"
 	"sync"
 
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Rows says which row of a table a point is, and what it is called.
+// Rows maps the points to the rows of the table they were made from, and to the ids of these.
 type Rows struct {
-	Count int      // of the table
-	Kept  []int32  // the rows that became points, in order; nil: all
-	IDs   []string // of each row; nil: rows go by their numbers
+	Count int      // rows of the table
+	Kept  []int32  // the rows that became points, in order; nil means all
+	IDs   []string // of each row; nil means that rows have only numbers
 
-	names func() *table.IDs // made when they are needed, once
+	names func() *table.IDs // makes the index of the ids once
 }
 
 // NewRows makes Rows.
@@ -20,12 +23,10 @@ func NewRows(count int, kept []int32, ids []string) *Rows {
 	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs { return table.NewIDs(ids) })}
 }
 
-// Rows are those of the table that was prepared.
-func (p *Prepared) Rows() *Rows {
-	return NewRows(p.rows, p.Kept, p.IDs)
-}
+// Rows returns the rows of the prepared table.
+func (p *Prepared) Rows() *Rows { return NewRows(p.rows, p.Kept, p.IDs) }
 
-// Points is how many rows became points.
+// Points returns how many rows became points.
 func (r *Rows) Points() int {
 	if r.Kept != nil {
 		return len(r.Kept)
@@ -33,8 +34,8 @@ func (r *Rows) Points() int {
 	return r.Count
 }
 
-// Number is a table about rows, which go by their ids or numbers, as one about points: what it says about rows that became
-// no points is left out.
+// Number converts a table about rows, given by id or number, to one about points. It leaves out rows that did not become
+// points.
 func (r *Rows) Number(t *table.Table) (*table.Table, error) {
 	numbered, err := t.Number(r.names())
 	if err != nil || r.Kept == nil {
@@ -53,7 +54,7 @@ func (r *Rows) Number(t *table.Table) (*table.Table, error) {
 // The columns of Rows as a table.
 const pointColumn, idColumn = "point", "id"
 
-// Table has a row for each row, or is nil where points are the rows and have no ids.
+// Table encodes Rows as a table, for RowsOf. It returns nil if all rows became points and have no ids.
 func (r *Rows) Table() *table.Table {
 	var columns []table.Column
 	if r.Kept != nil {
@@ -76,7 +77,7 @@ func (r *Rows) Table() *table.Table {
 	return t
 }
 
-// RowsOf reads what Table made.
+// RowsOf decodes what Table returned.
 func RowsOf(t *table.Table) *Rows {
 	var kept []int32
 	var ids []string
@@ -92,4 +93,40 @@ func RowsOf(t *table.Table) *Rows {
 		ids = c.Texts
 	}
 	return NewRows(t.Rows(), kept, ids)
+}
+
+// DropZeros removes the points that are all zeros, which have no direction, and returns how many there were.
+func (p *Prepared) DropZeros() (dropped int, err error) {
+	zero := func(point int) bool {
+		return !slices.ContainsFunc(p.Points.Row(point), func(v float64) bool { return v != 0 })
+	}
+	for point := range p.Points.N {
+		if zero(point) {
+			dropped++
+		}
+	}
+	if dropped == 0 {
+		return 0, nil
+	}
+	if dropped == p.Points.N {
+		return 0, fault.Invalid("EMPTY_DATA", "no row is left: all rows without missing values are zeros")
+	}
+	kept, values := make([]int32, 0, p.Points.N-dropped), make([]float64, 0, (p.Points.N-dropped)*p.Points.D)
+	for point := range p.Points.N {
+		if zero(point) {
+			continue
+		}
+		row := int32(point)
+		if p.Kept != nil {
+			row = p.Kept[point]
+		}
+		kept, values = append(kept, row), append(values, p.Points.Row(point)...)
+	}
+	left, err := dataset.NewPoints(len(kept), p.Points.D, values)
+	if err != nil {
+		return 0, err
+	}
+	left.Words = p.Points.Words
+	p.Kept, p.Points = kept, left
+	return dropped, nil
 }

@@ -249,7 +249,7 @@ func TestDays(t *testing.T) {
 	if err != nil || p.Points.Row(0)[0] != 10 || p.Points.Row(1)[0] != r.Features[0].Fill {
 		t.Errorf("got %+v, %v", p, err)
 	}
-	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is no date`) {
+	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func (f *fitting) retype(c *table.Column) bool {
 	return true
 }
 
-// total tells whether the last row of a table sums up the others, as the recipe says.
+// total reports whether the last row of a table sums up the others, as the recipe says.
 func (r *Recipe) total(t *table.Table) bool {
 	if t.Rows() <= fewestSummed {
 		return false
@@ -125,7 +125,7 @@ func totalID(c *table.Column, ids []string) string {
 	return name
 }
 
-// saysTotal tells whether the last cell of a column calls its row a total, and no other does.
+// saysTotal reports whether the last cell of a column calls its row a total, and no other does.
 func saysTotal(c *table.Column) bool {
 	if c.Type != table.Text {
 		return false
@@ -142,7 +142,7 @@ func called(c *table.Column) string {
 	return strings.ToLower(strings.Trim(c.Texts[len(c.Texts)-1], " :"))
 }
 
-// hasMeans tells whether the last row has the sum or mean of some column: average is a word as others are.
+// hasMeans reports whether the last row has the sum or mean of some column: average is a word as others are.
 func (f *fitting) hasMeans() bool {
 	for at := range f.Columns {
 		if c := &f.Columns[at]; c.Type != table.Text {

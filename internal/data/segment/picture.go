@@ -8,6 +8,7 @@ package segment
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -54,4 +55,60 @@ func (p *Picture) Contrast() float64 {
 		squares += float64(d * d)
 	}
 	return math.Sqrt(squares/float64(len(p.Gray))) / grayLevel
+}
+
+// Scene is a drawn picture whose segments are known.
+type Scene struct {
+	Picture *Picture
+	Truth   []int32 // 0 left, 1 right
+	Boxes   []Box   // a few pixels of each half, labeled as a person would
+}
+
+// The gray values of a scene, from 0 to 255, without the noise: each half is brighter at its bottom than
+// at its top by sceneFade, and the right half is brighter than the left one by sceneStep. As sceneFade is
+// larger, no threshold separates the halves: the bottom of the left one is brighter than the top of the
+// right one.
+const (
+	sceneTop  = 40 // at the top left
+	sceneFade = 100
+	sceneStep = 70
+)
+
+// minSide is the smallest width or height of a scene; boxSide is the side of its boxes, as in
+// Wang2014 7.1.
+const (
+	minSide = 8
+	boxSide = 5
+)
+
+// DrawHalves draws two halves, each a gradient from top to bottom, with normal noise whose standard
+// deviation is in gray levels from 0 to 255.
+func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error) {
+	if width < minSide || height < minSide {
+		return nil, fault.Invalid("PICTURE_TOO_SMALL", "a picture of %d x %d was asked for; its sides must have at least %d pixels", width, height, minSide)
+	}
+	if err := CheckSize(width, height); err != nil {
+		return nil, err
+	}
+	if !(noise >= 0) || math.IsInf(noise, 0) {
+		return nil, fault.Invalid("BAD_NUMBER", "the noise is %v; it must be 0 or more, and finite", noise)
+	}
+	s := &Scene{Picture: &Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}, Truth: make([]int32, width*height)}
+	for i := range s.Truth {
+		x, y := i%width, i/width
+		gray := sceneTop + float64(sceneFade*float64(y))/float64(height-1)
+		if 2*x >= width {
+			s.Truth[i] = 1
+			gray += sceneStep
+		}
+		gray += float64(noise * rng.NormFloat64())
+		s.Picture.Gray[i] = uint16(math.Round(min(max(gray, 0), 255))) * grayLevel
+	}
+	side := min(boxSide, width/4, height/4)
+	y := height/2 - side/2
+	s.Boxes = []Box{
+		{X: width/4 - side/2, Y: y, Width: side, Height: side, Label: 0},
+		{X: width - width/4 - side/2 - 1, Y: y, Width: side, Height: side, Label: 1},
+	}
+	return s, nil
 }

@@ -9,7 +9,9 @@ package synth
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -120,4 +122,83 @@ func checkNumber(what string, value float64) error {
 		return fault.Invalid("BAD_NUMBER", "the %s is %v; it must be 0 or more, and finite", what, value)
 	}
 	return nil
+}
+
+// backgroundMargin is how far the background extends beyond the points, as a share of their range.
+const backgroundMargin = 0.1
+
+// WithBackground appends count points that are uniform in a box around the given ones, as in the noisy
+// sample of Wang2014 7.2. They are a class of their own, numbered after those of the truth.
+func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.Rand) (*dataset.Points, []int32, error) {
+	if count < 0 || count > dataset.MaxRows-points.N {
+		return nil, nil, fault.Invalid("BAD_SIZE", "%d background points were asked for beside %d; 0 to %d can be made", count, points.N, dataset.MaxRows-points.N)
+	}
+	if count == 0 {
+		return points, truth, nil
+	}
+	low, high := slices.Clone(points.Row(0)), slices.Clone(points.Row(0))
+	for i := range points.N {
+		for f, v := range points.Row(i) {
+			low[f], high[f] = min(low[f], v), max(high[f], v)
+		}
+	}
+	values := make([]float64, 0, (points.N+count)*points.D)
+	for i := range points.N {
+		values = append(values, points.Row(i)...)
+	}
+	truth = slices.Clone(truth)
+	class := slices.Max(truth) + 1
+	for range count {
+		for f := range points.D {
+			size := high[f] - low[f]
+			from, width := low[f]-backgroundMargin*size, (1+2*backgroundMargin)*size
+			values = append(values, from+float64(width*rng.Float64()))
+		}
+		truth = append(truth, class)
+	}
+	all, err := dataset.NewPoints(points.N+count, points.D, values)
+	return all, truth, err
+}
+
+// Constraints draws distinct pairs of points at random and makes each a must-link or a cannot-link, as
+// the truth says (Kulis2009 5.2). They have no weight, so that the algorithm's default applies.
+//
+// Pairs are numbered (pairCount(i) + j for j < i) and numbers are drawn without repetition by Floyd's
+// method: one draw for each constraint, even if nearly all pairs are drawn.
+func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constraint, error) {
+	pairs := pairCount(int64(len(truth)))
+	if count < 0 || int64(count) > pairs {
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "%d constraints were asked for; %d points have %d pairs", count, len(truth), pairs)
+	}
+	constraints := []constraint.Constraint{}
+	drawn := map[int64]bool{}
+	for last := pairs - int64(count); last < pairs; last++ {
+		number := rng.Int64N(last + 1)
+		if drawn[number] {
+			number = last
+		}
+		drawn[number] = true
+		j, i := pairOf(number)
+		kind := constraint.CannotLink
+		if truth[i] == truth[j] {
+			kind = constraint.MustLink
+		}
+		constraints = append(constraints, constraint.Constraint{I: int32(i), J: int32(j), Kind: kind})
+	}
+	return constraints, nil
+}
+
+// pairCount is the number of pairs of m points.
+func pairCount(m int64) int64 { return m * (m - 1) / 2 }
+
+// pairOf is the pair j < i with pairCount(i) + j = number.
+func pairOf(number int64) (i, j int) {
+	row := int64((1 + math.Sqrt(1+8*float64(number))) / 2)
+	for pairCount(row) > number { // the square root is rounded
+		row--
+	}
+	for pairCount(row+1) <= number {
+		row++
+	}
+	return int(row), int(number - pairCount(row))
 }

@@ -1,13 +1,17 @@
 package table
 
 import (
+	"context"
+	"runtime"
 	"slices"
+	"sort"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// FromBeliefs is the table of beliefs.
+// FromBeliefs makes a table of beliefs.
 func FromBeliefs(list []constraint.Belief) *Table {
 	i, j, belief := make([]int64, len(list)), make([]int64, len(list)), make([]float64, len(list))
 	for at, b := range list {
@@ -18,8 +22,8 @@ func FromBeliefs(list []constraint.Belief) *Table {
 	}}
 }
 
-// Keep is the rows about points that are kept, with the points numbered anew: place is the new number of
-// each point, negative when it is not kept. A table that names no points has a row for each, in order.
+// Keep returns the rows about points that are kept, with new numbers: place is the new number of each point, negative if it
+// is dropped. In a table that names no points, row i is about point i.
 func (t *Table) Keep(place []int32) (*Table, error) {
 	var about []*Column
 	for at := range t.Columns {
@@ -28,7 +32,7 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 		}
 	}
 	if len(about) == 0 && t.rows != len(place) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; each needs one", t.rows, len(place))
+		return nil, fault.Invalid("SIZE_MISMATCH", "the table has %d rows for %d points; it needs one row per point", t.rows, len(place))
 	}
 	var rows []int
 	r := &reading{Table: t, columns: about, points: len(place), at: -1}
@@ -56,7 +60,7 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 	return kept, nil
 }
 
-// pickRows are some of the cells; no cells stay none.
+// pickRows returns the cells of the given rows; nil stays nil.
 func pickRows[T any](cells []T, rows []int) []T {
 	if cells == nil {
 		return nil
@@ -68,7 +72,7 @@ func pickRows[T any](cells []T, rows []int) []T {
 	return few
 }
 
-// FromConstraints is the table of constraints.
+// FromConstraints makes a table of constraints.
 func FromConstraints(list []constraint.Constraint) *Table {
 	i, j := Column{Name: "i", Type: Integer}, Column{Name: "j", Type: Integer}
 	kind, weight := Column{Name: "kind", Type: Text}, Column{Name: "weight", Type: Number, Empty: make([]bool, len(list))}
@@ -83,4 +87,137 @@ func FromConstraints(list []constraint.Constraint) *Table {
 		t.Columns = t.Columns[:3]
 	}
 	return t
+}
+
+// Sample returns a table of the rows that SampleRows picks.
+func (t *Table) Sample(count int) *Table {
+	if count >= t.rows {
+		return t
+	}
+	return t.Take(SampleRows(t.rows, count))
+}
+
+// SampleRows returns count evenly spaced rows, i * rows / count for i < count, or all rows if there are fewer.
+func SampleRows(rows, count int) []int {
+	sampled := make([]int, min(count, rows))
+	for at := range sampled {
+		sampled[at] = at * rows / len(sampled)
+	}
+	return sampled
+}
+
+// Take returns the given rows in the given order.
+func (t *Table) Take(rows []int) *Table {
+	taken := &Table{Columns: make([]Column, len(t.Columns)), rows: len(rows)}
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		taken.Columns[at] = Column{
+			Name: c.Name, Type: c.Type,
+			Integers: pickRows(c.Integers, rows), Numbers: pickRows(c.Numbers, rows), Texts: pickRows(c.Texts, rows), Empty: pickRows(c.Empty, rows),
+		}
+	}
+	return taken
+}
+
+// First returns a table of the first rows, which shares memory with t.
+func (t *Table) First(rows int) *Table {
+	first := *t
+	first.Columns, first.rows = make([]Column, len(t.Columns)), rows
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		first.Columns[at] = Column{
+			Name: c.Name, Type: c.Type,
+			Integers: upTo(c.Integers, rows), Numbers: upTo(c.Numbers, rows), Texts: upTo(c.Texts, rows), Empty: upTo(c.Empty, rows),
+		}
+	}
+	return &first
+}
+
+// upTo returns the first cells; nil stays nil.
+func upTo[T any](cells []T, rows int) []T {
+	if cells == nil {
+		return nil
+	}
+	return cells[:rows:rows]
+}
+
+// Jump is the line of a row in its file, from 1. The rows after it, up to the next Jump, are on one line each.
+type Jump struct{ Row, Line int }
+
+// Locate sets the file and the lines that a table was read from, for errors.
+func (t *Table) Locate(file string, jumps []Jump) {
+	t.file, t.jumps = file, jumps
+}
+
+func (t *Table) lineOf(row int) int {
+	after := sort.Search(len(t.jumps), func(at int) bool { return t.jumps[at].Row > row })
+	if after == 0 {
+		return LineOf(row)
+	}
+	last := t.jumps[after-1]
+	return last.Line + row - last.Row
+}
+
+// Join concatenates the rows of several tables, which must have the same columns.
+func Join(parts []*Table) (*Table, error) {
+	if len(parts) == 0 {
+		return nil, fault.Invalid("BAD_COLUMNS", "the table has no rows and no columns")
+	}
+	first := parts[0]
+	if len(parts) == 1 {
+		return first, nil
+	}
+	joined := &Table{Columns: make([]Column, len(first.Columns)), file: first.file}
+	for _, p := range parts {
+		if len(p.Columns) != len(first.Columns) {
+			return nil, fault.Invalid("COLUMNS_DIFFER", "a part of the table has %d columns, the first has %d", len(p.Columns), len(first.Columns))
+		}
+		for _, j := range p.jumps {
+			joined.jumps = append(joined.jumps, Jump{joined.rows + j.Row, j.Line})
+		}
+		if joined.rows += p.rows; joined.rows > MaxRows {
+			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, which is the most that is supported", MaxRows)
+		}
+	}
+	threads := runtime.GOMAXPROCS(0)
+	err := parallel.NewPool(threads).Run(context.Background(), threads, len(joined.Columns), func(at int) error {
+		c, like := &joined.Columns[at], &first.Columns[at]
+		c.Name, c.Type = like.Name, like.Type
+		switch c.Type {
+		case Integer:
+			c.Integers = make([]int64, 0, joined.rows)
+		case Number:
+			c.Numbers = make([]float64, 0, joined.rows)
+		default:
+			c.Texts = make([]string, 0, joined.rows)
+		}
+		for _, p := range parts {
+			if err := c.join(&p.Columns[at], joined.rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return joined, nil
+}
+
+// join appends the cells of a part. rows is the final number of rows.
+func (c *Column) join(part *Column, rows int) error {
+	if part.Name != c.Name || part.Type != c.Type {
+		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type, c.Name, c.Type)
+	}
+	before := c.Len()
+	c.Integers = append(c.Integers, part.Integers...)
+	c.Numbers = append(c.Numbers, part.Numbers...)
+	c.Texts = append(c.Texts, part.Texts...)
+	if part.Empty != nil {
+		if c.Empty == nil {
+			c.Empty = make([]bool, rows)
+		}
+		copy(c.Empty[before:], part.Empty)
+	}
+	return nil
 }

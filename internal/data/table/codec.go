@@ -18,13 +18,13 @@ import (
 //	for each column: [a bit for each row, set where the cell is empty] |
 //	    integers: rows int64;  numbers: rows float64;  texts: rows uint32 lengths, and then their bytes
 //
-// Empty cells are zeros. A table has only one form.
+// Empty cells are zeros. Equal tables have equal bytes.
 const (
 	magic      = "CLT1"
 	headerSize = 16
 )
 
-// EncodedSize is the number of canonical bytes.
+// EncodedSize returns the number of canonical bytes.
 func (t *Table) EncodedSize() int64 {
 	size := int64(headerSize)
 	for at := range t.Columns {
@@ -48,10 +48,10 @@ func (c *Column) encodedSize() int64 {
 	return size
 }
 
-// ID is the name of a table: the SHA-256 of its canonical bytes, in hexadecimal.
+// ID returns the SHA-256 of the canonical bytes in hexadecimal.
 func (t *Table) ID() string {
 	hash := sha256.New()
-	_ = t.Encode(hash) // a hash takes everything
+	_ = t.Encode(hash) // a hash returns no errors
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
@@ -98,12 +98,12 @@ func (t *Table) Encode(w io.Writer) error {
 type encoder struct {
 	w      io.Writer
 	buffer []byte
-	err    error // the first
+	err    error // the first error
 }
 
 const encoderBlock = 1 << 16
 
-// grow writes what has been collected, and makes room for a block.
+// grow writes the collected bytes and returns room for a block.
 func (e *encoder) grow(count int) []byte {
 	e.flush(0)
 	e.buffer = slices.Grow(e.buffer, count)[:count]
@@ -115,7 +115,7 @@ func (e *encoder) text(s string) {
 	e.flush(encoderBlock)
 }
 
-// flush writes what has been collected, if it is at least so much.
+// flush writes the collected bytes if there are at least as many as least.
 func (e *encoder) flush(least int) {
 	if len(e.buffer) < least || e.err != nil {
 		return
@@ -134,12 +134,12 @@ func packBits(marks []bool) []byte {
 	return packed
 }
 
-// Decode reads canonical bytes and checks them as if they came from a stranger. It allocates in proportion to size, the number
-// of bytes that are really there, never to what they claim.
+// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the actual number of
+// bytes, whatever they claim.
 func Decode(r io.Reader, size int64) (*Table, error) {
 	d := &decoder{r: r, left: size}
 	if string(d.take(4)) != magic {
-		return nil, corrupt("no header of a table")
+		return nil, corrupt("no table header")
 	}
 	count, rows := d.uint32(), d.uint64()
 	if d.short || count > MaxColumns || rows > MaxRows || !d.has(4*int64(count)) {
@@ -150,7 +150,7 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 	for at := range columns {
 		head := d.take(4)
 		if d.short || head[1] > 1 {
-			return nil, corrupt("a column is not described")
+			return nil, corrupt("the description of a column is invalid")
 		}
 		columns[at].Type, marked[at] = Type(head[0]), head[1] == 1
 		columns[at].Name = string(d.take(int(binary.LittleEndian.Uint16(head[2:]))))
@@ -162,21 +162,21 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 		}
 		d.cells(c, int(rows))
 		if d.short || marked[at] && !slices.Contains(c.Empty, true) {
-			return nil, corrupt("the rows are fewer or others than its header says")
+			return nil, corrupt("the rows do not match the header")
 		}
 	}
 	if d.left > 0 {
-		return nil, corrupt("something follows its end")
+		return nil, corrupt("there are bytes after the end")
 	}
 	for at := range columns {
 		if columns[at].hides() {
-			return nil, corrupt("an empty cell holds something")
+			return nil, corrupt("an empty cell has a value")
 		}
 	}
 	return New(columns)
 }
 
-// hides tells whether a cell that is empty holds something.
+// hides reports whether an empty cell has a value.
 func (c *Column) hides() bool {
 	for row, empty := range c.Empty {
 		if empty && (c.Type == Integer && c.Integers[row] != 0 || c.Type == Number && math.Float64bits(c.Numbers[row]) != 0 || c.Type == Text && c.Texts[row] != "") {
@@ -186,14 +186,14 @@ func (c *Column) hides() bool {
 	return false
 }
 
-// decoder takes bytes from the front, until they are too few.
+// decoder reads bytes until there are too few.
 type decoder struct {
 	r     io.Reader
 	left  int64
-	short bool
+	short bool // there were too few bytes
 }
 
-// has tells whether so many bytes are left.
+// has reports whether at least count bytes are left.
 func (d *decoder) has(count int64) bool {
 	d.short = d.short || count > d.left
 	return !d.short
@@ -229,7 +229,7 @@ func (d *decoder) uint64() uint64 {
 	return 0
 }
 
-// marks reads a bit for each row; those beyond the last row must not be set.
+// marks reads a bit for each row; bits beyond the last row must be 0.
 func (d *decoder) marks(rows int) []bool {
 	packed := d.take((rows + 7) / 8)
 	if d.short {
@@ -263,7 +263,7 @@ func (d *decoder) cells(c *Column, rows int) {
 			d.short = true
 			return
 		}
-		all := string(d.take(int(total))) // one string, which the texts are parts of
+		all := string(d.take(int(total))) // the texts are parts of this string
 		c.Texts = make([]string, rows)
 		for at := range c.Texts {
 			length := binary.LittleEndian.Uint32(lengths[4*at:])

@@ -14,12 +14,12 @@ import (
 
 var index, label = ColumnSpec{Name: "index", Type: Integer}, ColumnSpec{Name: "label", Type: Integer}
 
-// ignored is a column of numbers that may be there and says nothing.
+// ignored returns an optional column of numbers that is not used.
 func ignored(name string) ColumnSpec {
 	return ColumnSpec{Name: name, Type: Number, Optional: true, Ignored: true}
 }
 
-// Constraints have i, j, kind ("must" or "cannot") and optionally a weight.
+// Constraints has the columns i, j, kind ("must" or "cannot") and optionally weight.
 var Constraints = Kind[constraint.Constraint]{
 	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "kind", Type: Text}, {Name: "weight", Type: Number, Optional: true}},
 	func(r *reading) []constraint.Constraint {
@@ -35,7 +35,7 @@ var Constraints = Kind[constraint.Constraint]{
 				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", kind)
 			}
 			if c.I == c.J && c.Kind == constraint.CannotLink {
-				r.refuse(1, "SELF_CANNOT_LINK", "point %d cannot be apart from itself", c.I)
+				r.refuse(1, "SELF_CANNOT_LINK", "point %d has a cannot-link to itself", c.I)
 			}
 			if c.Weighted {
 				c.Weight = r.weight(3)
@@ -46,13 +46,13 @@ var Constraints = Kind[constraint.Constraint]{
 	},
 }
 
-// Seeds have an index, a label and optionally a probability. A point occurs once, or with several labels that all
-// have a probability. A label without one is certain.
+// Seeds has the columns index, label and optionally probability. A point occurs once, or with several labels that all
+// have a probability. A label without a probability is certain.
 var Seeds = Kind[constraint.Seed]{
 	Columns{index, label, {Name: "probability", Type: Number, Optional: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []constraint.Seed {
 		list := slices.Grow([]constraint.Seed(nil), r.rows)
-		first, same := map[int32]int{}, map[[2]int32]int{} // the first row with a point, and the row with a point and a label
+		first, same := map[int32]int{}, map[[2]int32]int{} // the first row of a point, and of a point and label
 		for r.next() {
 			s := constraint.Seed{Index: r.index(0), Label: int32(r.integer(1))}
 			if v := r.integer(1); v < 0 || v > math.MaxInt32 {
@@ -60,18 +60,18 @@ var Seeds = Kind[constraint.Seed]{
 			}
 			if r.has(2) {
 				if s.Probability = r.number(2); !(s.Probability > 0 && s.Probability <= 1) {
-					r.refuse(2, "BAD_PROBABILITY", "the probability is %v; it must be above 0 and at most 1, or the cell empty for certain "+
+					r.refuse(2, "BAD_PROBABILITY", "the probability is %v; it must be above 0 and at most 1, or empty for a certain label "+
 						"(leave out labels that the point cannot have)", s.Probability)
 				}
 			}
 			if row, again := same[[2]int32{s.Index, s.Label}]; again {
-				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d here again; it was %s", s.Index, s.Label, r.Place(row))
+				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d a second time; the first is %s", s.Index, s.Label, r.Place(row))
 			}
 			same[[2]int32{s.Index, s.Label}] = r.at
 			if row, again := first[s.Index]; !again {
 				first[s.Index] = r.at
 			} else if list[row].Probability == 0 || s.Probability == 0 {
-				r.refuse(1, "CONTRADICTORY_SEEDS", "point %d has the label %d here and the label %d %s; if it may be either, give both a probability",
+				r.refuse(1, "CONTRADICTORY_SEEDS", "point %d has the label %d here and the label %d %s; if both are possible, give each a probability",
 					s.Index, s.Label, list[row].Label, r.Place(row))
 			}
 			list = append(list, s)
@@ -80,7 +80,7 @@ var Seeds = Kind[constraint.Seed]{
 	},
 }
 
-// Weights have an index and a weight, and give one for each point; a point that is not listed weighs 1.
+// Weights has the columns index and weight. It reads a weight for each point, 1 for points that are not listed.
 var Weights = Kind[float64]{
 	Columns{index, {Name: "weight", Type: Number}},
 	func(r *reading) []float64 {
@@ -94,8 +94,8 @@ var Weights = Kind[float64]{
 	},
 }
 
-// Labels have an index and a label, any integer, for each point; or a label alone, in the order of the points.
-// With 0 points there are as many as rows. What a run says of each label beside may be there too.
+// Labels has the columns index and label, any integer, for each point; or label alone, in the order of the points. If the
+// number of points is 0, it is the number of rows. The other columns that a run writes are ignored.
 var Labels = Kind[int64]{
 	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true, Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []int64 {
@@ -113,13 +113,13 @@ var Labels = Kind[int64]{
 			}
 		}
 		if r.err == nil && r.rows != r.points {
-			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; each needs one", text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
+			r.err = r.invalid("SIZE_MISMATCH", "the table has %s for %s; it needs one label per point", text.Plural(r.rows, "label"), text.Plural(r.points, "point"))
 		}
 		return labels
 	},
 }
 
-// Clusters are Labels that are numbers of clusters.
+// Clusters reads Labels that must be cluster numbers.
 var Clusters = Kind[int32]{
 	Labels.Columns,
 	func(r *reading) []int32 {
@@ -136,8 +136,8 @@ var Clusters = Kind[int32]{
 	},
 }
 
-// Beliefs have i, j and a belief: an entry of a symmetric matrix, above 0 together, below 0 apart. A pair occurs
-// once, in either order; i and j may be the same.
+// Beliefs has the columns i, j and belief: an entry of a symmetric matrix, positive if the points belong together and
+// negative if not. A pair occurs once, in either order; i and j may be equal.
 var Beliefs = Kind[constraint.Belief]{
 	Columns{{Name: "i", Type: Integer}, {Name: "j", Type: Integer}, {Name: "belief", Type: Number}},
 	func(r *reading) []constraint.Belief {
@@ -146,8 +146,7 @@ var Beliefs = Kind[constraint.Belief]{
 		for r.next() {
 			list, rows = append(list, constraint.Belief{I: r.index(0), J: r.index(1), Value: r.number(2)}), append(rows, r.at)
 		}
-		// Sorted by pairs, those that occur twice are neighbors. Most tables are sorted, and may be whole matrices, for
-		// which a map is slow.
+		// Sorting finds repeated pairs. Most tables are sorted already, and for whole matrices a map is slow.
 		pair := func(row int) int64 {
 			return int64(min(list[row].I, list[row].J))<<32 | int64(max(list[row].I, list[row].J))
 		}
@@ -155,7 +154,7 @@ var Beliefs = Kind[constraint.Belief]{
 		for at := 1; at < len(rows) && r.err == nil; at++ {
 			if first := rows[at-1]; pair(first) == pair(rows[at]) {
 				r.at = rows[at]
-				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d stands here again; it was %s, and one belief is for both orders",
+				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d is listed a second time; the first is %s, and a belief applies to both orders",
 					list[r.at].I, list[r.at].J, r.Place(first))
 			}
 		}
@@ -163,7 +162,7 @@ var Beliefs = Kind[constraint.Belief]{
 	},
 }
 
-// Indices are distinct points, in the order of the rows.
+// Indices has the column index, with distinct points.
 var Indices = Kind[int32]{
 	Columns{index},
 	func(r *reading) []int32 {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Unnamed is what a column is called that its file gives no name, by its place from 0.
+// Unnamed returns the name of a column that has none in its file, by its position from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 
-// Distinct makes names distinct: a.1 of a second a. The notices say which columns have other names for it.
+// Distinct makes names distinct in place: a second "a" becomes "a.1". It returns a notice for each change.
 func Distinct(names []string) (notices []string) {
 	used := make(map[string]int, len(names))
 	for at, name := range names {
@@ -17,7 +19,7 @@ func Distinct(names []string) (notices []string) {
 			again := name + "." + strconv.Itoa(used[name])
 			used[name]++
 			if used[again] == 0 {
-				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is called %q here", name, at+1, again))
+				notices = append(notices, fmt.Sprintf("there are several columns %q; column %d is renamed to %q", name, at+1, again))
 				name = again
 			}
 		}
@@ -27,7 +29,7 @@ func Distinct(names []string) (notices []string) {
 	return notices
 }
 
-// IsIDName tells whether a column is called as people call one that names its rows.
+// IsIDName reports whether a name is typical of a column that identifies the rows.
 func IsIDName(name string) bool {
 	switch lower := strings.ToLower(name); lower {
 	case "id", "ids", "index", "key", "uuid", "guid", "rowid", "rownames", "#", "unnamed: 0", "unnamed: 0.1", "__index_level_0__":
@@ -43,6 +45,31 @@ func IsIDName(name string) bool {
 		if before, found := strings.CutSuffix(name, end); found && before != "" && before[len(before)-1] >= 'a' && before[len(before)-1] <= 'z' {
 			return true
 		}
+	}
+	return false
+}
+
+// LastWord returns the last word of a name in lower case: code for zip_code, zipCode and "zip code".
+func LastWord(name string) string {
+	start := 0
+	for at, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '#':
+			if at+1 < len(name) {
+				start = at + utf8.RuneLen(r)
+			}
+		case at > start && unicode.IsUpper(r) && unicode.IsLower(rune(name[at-1])):
+			start = at
+		}
+	}
+	return strings.ToLower(strings.Trim(name[start:], " ._-"))
+}
+
+// IsCodeName reports whether a name is typical of a column of codes, whose numbers are not quantities.
+func IsCodeName(name string) bool {
+	switch LastWord(name) {
+	case "zip", "zipcode", "postcode", "postalcode", "plz", "postleitzahl", "code", "codes", "type", "category":
+		return true
 	}
 	return false
 }

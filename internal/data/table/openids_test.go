@@ -33,7 +33,7 @@ func TestOpenIDs(t *testing.T) {
 	if known := NewIDs([]string{"x", "y"}); known.Points(5) != 5 || numbered.Named(known) != numbered || numbered.Named(nil) != numbered {
 		t.Error("ids that are known change something")
 	}
-	bad := ids.Say(fault.Invalid("DUPLICATE_PAIR", "the pair 0, 2 stands here again; point 1 has label 2 in 3 rows"))
+	bad := ids.NamePoints(fault.Invalid("DUPLICATE_PAIR", "the pair 0, 2 stands here again; point 1 has label 2 in 3 rows"))
 	if bad.Error() != "the pair "+ids.Of(0)+", "+ids.Of(2)+" stands here again; point "+ids.Of(1)+" has label 2 in 3 rows" {
 		t.Error(bad)
 	}

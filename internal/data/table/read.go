@@ -8,13 +8,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Kind is a kind of table: the columns that it has, and what its rows say.
+// Kind is a kind of table: its columns, and how to read its rows.
 type Kind[T any] struct {
 	Columns Columns
 	read    func(r *reading) []T
 }
 
-// Read is what the rows of a table say about so many points.
+// Read reads the rows of a table about the given number of points.
 func (k Kind[T]) Read(t *Table, points int) ([]T, error) {
 	columns, err := t.Pick(k.Columns)
 	if err != nil {
@@ -28,18 +28,18 @@ func (k Kind[T]) Read(t *Table, points int) ([]T, error) {
 	return list, nil
 }
 
-// ColumnSpec is a column that a kind of table has.
+// ColumnSpec describes a column of a kind of table.
 type ColumnSpec struct {
 	Name     string
 	Type     Type
-	Optional bool // the column may be missing, and its cells empty
-	Ignored  bool // it may be there as well, and says nothing
+	Optional bool // the column may be missing, and its cells may be empty
+	Ignored  bool // the column is accepted but not used
 }
 
-// Columns are all columns that a kind of table has.
+// Columns describes all columns of a kind of table.
 type Columns []ColumnSpec
 
-// String is the columns as errors show them: "i,j,kind[,weight]".
+// String formats the columns for errors: "i,j,kind[,weight]".
 func (columns Columns) String() string {
 	var names strings.Builder
 	for at, c := range columns {
@@ -55,15 +55,15 @@ func (columns Columns) String() string {
 	return names.String()
 }
 
-// Pick finds columns, in the order asked for; nil for an optional one that is missing. In the table they may
-// stand in any order, but there are no others.
+// Pick returns the given columns, nil for an optional one that is missing. The table may have them in any order, but no
+// others.
 func (t *Table) Pick(columns Columns) ([]*Column, error) {
 	found := make([]*Column, len(columns))
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		known := slices.IndexFunc(columns, func(spec ColumnSpec) bool { return spec.Name == c.Name })
 		if known < 0 {
-			return nil, fault.Invalid("UNKNOWN_COLUMN", "the table has a column %.60q; the columns here are %s", c.Name, columns).With("column", c.Name)
+			return nil, fault.Invalid("UNKNOWN_COLUMN", "the table has an unknown column %.60q; the columns are %s", c.Name, columns).With("column", c.Name)
 		}
 		found[known] = c
 	}
@@ -71,7 +71,7 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 		c := found[at]
 		switch {
 		case c == nil && !spec.Optional:
-			return nil, fault.Invalid("MISSING_COLUMN", "the table has no column %q; the columns here are %s", spec.Name, columns).With("column", spec.Name)
+			return nil, fault.Invalid("MISSING_COLUMN", "the table has no column %q; the columns are %s", spec.Name, columns).With("column", spec.Name)
 		case c == nil:
 		case c.Type != spec.Type && !(spec.Type == Number && c.Type == Integer):
 			return nil, fault.Invalid("BAD_COLUMN_TYPE", "column %q holds %v; it must hold %v", c.Name, c.Type, spec.Type).With("column", c.Name)
@@ -82,7 +82,7 @@ func (t *Table) Pick(columns Columns) ([]*Column, error) {
 	return found, nil
 }
 
-// WithoutIgnored is the table without the columns that say nothing.
+// WithoutIgnored returns the table without the ignored columns.
 func (t *Table) WithoutIgnored(columns Columns) *Table {
 	kept := *t
 	kept.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
@@ -91,14 +91,14 @@ func (t *Table) WithoutIgnored(columns Columns) *Table {
 	return &kept
 }
 
-// reading goes through the rows of a table and stops at the first fault. Its methods take the number of a column
-// in the list of the kind.
+// reading goes through the rows of a table and stops at the first error. Its methods take the position of a column in
+// the list of the kind.
 type reading struct {
 	*Table
 	columns []*Column
 	points  int
 	at      int     // the current row
-	first   []int32 // 1 + the first row with each point, see once
+	first   []int32 // 1 + the first row of each point, for once
 	err     error
 }
 
@@ -107,14 +107,14 @@ func (r *reading) next() bool {
 	return r.err == nil && r.at < r.rows
 }
 
-// refuse is a fault in the current row.
+// refuse records an error in the current row.
 func (r *reading) refuse(column int, reason, format string, args ...any) {
 	if r.err == nil {
 		r.err = r.Fault(r.columns[column], r.at, reason, format, args...)
 	}
 }
 
-// has tells whether there is something in a cell of an optional column.
+// has reports whether an optional column has a value in the current row.
 func (r *reading) has(column int) bool {
 	c := r.columns[column]
 	return c != nil && (c.Empty == nil || !c.Empty[r.at])
@@ -122,7 +122,7 @@ func (r *reading) has(column int) bool {
 
 func (r *reading) integer(column int) int64 { return r.columns[column].Integers[r.at] }
 
-// number is a cell of numbers, or of integers that stand for numbers.
+// number returns a cell of a column of numbers or integers.
 func (r *reading) number(column int) float64 {
 	if r.columns[column].Type == Integer {
 		return float64(r.integer(column))
@@ -130,12 +130,12 @@ func (r *reading) number(column int) float64 {
 	return r.columns[column].Numbers[r.at]
 }
 
-// index is the number of a point.
+// index returns the number of a point.
 func (r *reading) index(column int) int32 {
 	v := r.integer(column)
 	switch {
 	case !r.has(column):
-		r.refuse(column, "EMPTY_CELL", "the cell is empty; give all of the column, or none")
+		r.refuse(column, "EMPTY_CELL", "the cell is empty; fill in the whole column or leave it out")
 	case v < 0 || v >= int64(r.points):
 		r.refuse(column, "INDEX_OUT_OF_RANGE", "point %d is outside 0..%d", v, r.points-1)
 	default:
@@ -144,7 +144,7 @@ func (r *reading) index(column int) int32 {
 	return 0
 }
 
-// once is the number of a point that stands in no other row.
+// once returns the number of a point, which must not occur in another row.
 func (r *reading) once(column int) int32 {
 	index := r.index(column)
 	if r.err != nil {
@@ -154,14 +154,14 @@ func (r *reading) once(column int) int32 {
 		r.first = make([]int32, r.points)
 	}
 	if first := int(r.first[index]); first != 0 {
-		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %d stands here again; it was %s", index, r.Place(first-1)).
+		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %d is listed a second time; the first is %s", index, r.Place(first-1)).
 			With("index", strconv.Itoa(int(index)))
 	}
 	r.first[index] = int32(r.at) + 1
 	return index
 }
 
-// weight is a positive number.
+// weight returns a number that must be positive.
 func (r *reading) weight(column int) float64 {
 	v := r.number(column)
 	if !(v > 0) {

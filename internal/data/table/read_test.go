@@ -46,7 +46,7 @@ func TestFaultsOfRows(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		{"constraints", []Column{i, j}, "MISSING_COLUMN", `no column "kind"; the columns here are i,j,kind[,weight]`},
+		{"constraints", []Column{i, j}, "MISSING_COLUMN", `no column "kind"; the columns are i,j,kind[,weight]`},
 		{"constraints", []Column{i, j, kind, numColumn("cost", 1, 2)}, "UNKNOWN_COLUMN", `"cost"`},
 		{"constraints", []Column{i, j, intColumn("kind", 1, 2)}, "BAD_COLUMN_TYPE", `"kind" holds integers; it must hold texts`},
 		{"constraints", []Column{numColumn("i", 0, 1), j, kind}, "BAD_COLUMN_TYPE", `"i" holds numbers; it must hold integers`},
@@ -61,16 +61,16 @@ func TestFaultsOfRows(t *testing.T) {
 		{"seeds", []Column{index, intColumn("label", 1<<31, 0)}, "BAD_SEED_LABEL", `row 0, column "label"`},
 		{"seeds", []Column{index, label, numColumn("probability", 1, 0)}, "BAD_PROBABILITY", `row 1, column "probability"`},
 		{"seeds", []Column{index, label, numColumn("probability", 1.5, 1)}, "BAD_PROBABILITY", `row 0, column "probability"`},
-		{"weights", []Column{intColumn("index", 3, 3), numColumn("weight", 1, 2)}, "DUPLICATE_INDEX", `row 1, column "index": point 3 stands here again; it was in row 0`},
+		{"weights", []Column{intColumn("index", 3, 3), numColumn("weight", 1, 2)}, "DUPLICATE_INDEX", `row 1, column "index": point 3 is listed a second time; the first is in row 0`},
 		{"weights", []Column{index, erased(numColumn("weight", 1, 2), 0)}, "EMPTY_CELL", `row 0, column "weight"`},
 		{"labels", []Column{intColumn("index", 1, 1), label}, "DUPLICATE_INDEX", `row 1`},
 		{"labels", []Column{intColumn("index", 0, 2), label}, "INDEX_OUT_OF_RANGE", `row 1, column "index": point 2 is outside 0..1`},
 		{"labels", []Column{erased(index, 0), label}, "EMPTY_CELL", `"index"`},
 		{"too few", []Column{index, label}, "SIZE_MISMATCH", "2 labels for 6 points"},
 		{"beliefs", []Column{i, intColumn("j", 2, 9), numColumn("belief", 1, 2)}, "INDEX_OUT_OF_RANGE", `row 1, column "j"`},
-		{"beliefs", []Column{i, intColumn("j", 1, 0), numColumn("belief", 1, 2)}, "DUPLICATE_PAIR", `row 1, column "j": the pair 1, 0 stands here again; it was in row 0`},
+		{"beliefs", []Column{i, intColumn("j", 1, 0), numColumn("belief", 1, 2)}, "DUPLICATE_PAIR", `row 1, column "j": the pair 1, 0 is listed a second time; the first is in row 0`},
 		{"indices", []Column{intColumn("index", 5, 5)}, "DUPLICATE_INDEX", `row 1`},
-		{"seeds", []Column{intColumn("index", 1, 1), intColumn("label", 1, 1)}, "DUPLICATE_INDEX", `row 1, column "index": point 1 has the label 1 here again; it was in row 0`},
+		{"seeds", []Column{intColumn("index", 1, 1), intColumn("label", 1, 1)}, "DUPLICATE_INDEX", `row 1, column "index": point 1 has the label 1 a second time; the first is in row 0`},
 		{"seeds", []Column{intColumn("index", 1, 1), label}, "CONTRADICTORY_SEEDS", `row 1, column "label": point 1 has the label 1 here and the label 0 in row 0`},
 	} {
 		table, err := New(slices.Clone(c.columns))

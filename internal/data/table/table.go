@@ -1,6 +1,6 @@
-// Package table is tables: those that points are made of, and those of what is known about points, such as
-// constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, the same as
-// the CSV file that it may come from. It is immutable, and named by the SHA-256 of its canonical bytes.
+// Package table holds tables: the ones that points are made from, and the ones that say something about points, such as
+// constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, like the CSV
+// file it may come from. It is immutable, and its ID is the SHA-256 of its canonical bytes.
 package table
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// What a table may have at most.
+// Limits of a table.
 const (
 	MaxColumns   = 16384
 	MaxRows      = math.MaxInt32
@@ -26,7 +26,7 @@ const (
 	MaxTextBytes = 1 << 16
 )
 
-// Type is what the cells of a column are.
+// Type is the type of the cells of a column.
 type Type uint8
 
 // The types of columns.
@@ -48,18 +48,17 @@ func (t Type) String() string {
 	return "cells of an unknown type"
 }
 
-// Column is one column. Of the three lists only that of its type is used.
+// Column is a column of a table. Only the list of its type is used.
 type Column struct {
 	Name     string
 	Type     Type
 	Integers []int64
 	Numbers  []float64
 	Texts    []string
-	// Empty marks the cells that are empty, nil when none is. What stands in them is zero.
-	Empty []bool
+	Empty    []bool // marks empty cells, whose values are zero; nil if there are none
 }
 
-// Len is the number of cells.
+// Len returns the number of cells.
 func (c *Column) Len() int {
 	switch c.Type {
 	case Integer:
@@ -70,7 +69,7 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
-// CellText is a cell as a text, which is the same for equal integers and numbers; "" where it is empty.
+// CellText formats a cell as text, "" if it is empty. Equal integers and numbers have equal texts.
 func (c *Column) CellText(row int) string {
 	switch {
 	case c.IsEmpty(row):
@@ -86,12 +85,12 @@ func (c *Column) CellText(row int) string {
 	return c.Texts[row]
 }
 
-// IsEmpty tells whether a cell is empty. A text of no letters says nothing either.
+// IsEmpty reports whether a cell is marked as empty or is the empty text.
 func (c *Column) IsEmpty(row int) bool {
 	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
 }
 
-// MarkNaN marks what is not a number as empty: that is how many programs write missing values.
+// MarkNaN marks NaN as empty: many programs write it for missing values.
 func (c *Column) MarkNaN() {
 	for row, v := range c.Numbers {
 		if v != v {
@@ -100,7 +99,7 @@ func (c *Column) MarkNaN() {
 	}
 }
 
-// MarkUnfit marks as empty what no table can hold, in a column that nobody needs.
+// MarkUnfit marks as empty what no table can hold. It is meant for columns that are not used.
 func (c *Column) MarkUnfit() {
 	for row, v := range c.Numbers {
 		if v-v != 0 {
@@ -122,23 +121,22 @@ func (c *Column) MarkEmpty(row int) {
 	c.Empty[row] = true
 }
 
-// fits tells whether a text can be a cell.
+// fits reports whether a text can be a cell.
 func fits(s string) bool { return len(s) <= MaxTextBytes && utf8.ValidString(s) }
 
-// Table is columns of equal length.
+// Table holds columns of equal length.
 type Table struct {
 	Columns []Column
 	rows    int
-	file    string // where it was read from, for errors to name the line; empty for nowhere
-	jumps   []Jump // which lines the rows are on; nil: as LineOf says
-
-	header map[string]string // what the file calls columns that are called otherwise here
+	file    string            // the file it was read from, for errors; "" if none
+	jumps   []Jump            // the lines of the rows; nil means that LineOf tells them
+	header  map[string]string // names in the file of columns that have another name here
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
-// New checks columns and makes a table of them. It keeps their slices, and clears the cells that are empty.
+// New checks columns and makes a table of them. It keeps their slices and sets empty cells to zero.
 func New(columns []Column) (*Table, error) {
 	t := &Table{Columns: columns}
 	if err := t.Check(); err != nil {
@@ -147,14 +145,17 @@ func New(columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// FromHeader is a table with the columns that the first line of a file names, in capitals or not. Every further
-// line is then a row: its cells are appended to the columns, and when all are there Check must accept them.
+// FromHeader returns an empty table with the columns that the first line of a file names, in upper or lower case. The
+// caller appends the cells of each further line to the columns, and finally calls Check.
 func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
 	for at, name := range known.called(names) {
 		c := &t.Columns[at]
 		if c.Name, c.Type = name, Text; name != strings.ToLower(names[at]) {
-			t.callHere(name, names[at])
+			if t.header == nil {
+				t.header = map[string]string{}
+			}
+			t.header[name] = names[at]
 		}
 		for _, k := range known {
 			if k.Name == c.Name {
@@ -168,15 +169,8 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	return t, t.Check()
 }
 
-// callHere remembers what the file calls a column.
-func (t *Table) callHere(name, inFile string) {
-	if t.header == nil {
-		t.header = map[string]string{}
-	}
-	t.header[name] = inFile
-}
-
-// called are what columns are called that a file calls otherwise: points go by their ids, and labels may be classes.
+// called returns the column names in lower case, with a column "id" renamed to "index" and "class" to "label" where
+// columns have these and the file does not.
 func (columns Columns) called(names []string) []string {
 	called := make([]string, len(names))
 	for at, name := range names {
@@ -191,7 +185,7 @@ func (columns Columns) called(names []string) []string {
 	return called
 }
 
-// Check is what New does to the columns of a table.
+// Check checks the columns as New does.
 func (t *Table) Check() error {
 	if len(t.Columns) == 0 || len(t.Columns) > MaxColumns {
 		return fault.Invalid("BAD_COLUMNS", "the table has %d columns; it must have 1 to %d", len(t.Columns), MaxColumns)
@@ -218,25 +212,24 @@ func (t *Table) Check() error {
 	return parallel.NewPool(threads).Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
 }
 
-// manyRows is how many rows are worth several threads.
+// manyRows is the number of rows from which on several threads pay off.
 const manyRows = 1 << 12
 
 func (t *Table) checkColumn(c *Column) error {
 	switch {
 	case c.Name == "" || len(c.Name) > MaxNameBytes || !utf8.ValidString(c.Name):
-		return fault.Invalid("BAD_COLUMNS", "a column is called %.60q; a name has 1 to %d bytes of UTF-8", c.Name, MaxNameBytes)
+		return fault.Invalid("BAD_COLUMNS", "a column has the name %.60q; a name must have 1 to %d bytes of UTF-8", c.Name, MaxNameBytes)
 	case c.Type < Integer || c.Type > Text:
 		return fault.Invalid("BAD_COLUMN_TYPE", "column %q does not say whether it holds integers, numbers or texts", c.Name).With("column", c.Name)
 	case c.Len() != t.rows:
-		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d rows where column %q has %d", c.Name, c.Len(), t.Columns[0].Name, t.rows).With("column", c.Name)
+		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d rows, but column %q has %d", c.Name, c.Len(), t.Columns[0].Name, t.rows).With("column", c.Name)
 	case c.Empty != nil && len(c.Empty) != t.rows:
-		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q marks %d rows as empty or not; it has %d", c.Name, len(c.Empty), t.rows).With("column", c.Name)
+		return fault.Invalid("COLUMN_LENGTHS_DIFFER", "column %q has %d marks of empty cells for %d rows", c.Name, len(c.Empty), t.rows).With("column", c.Name)
 	}
 	return nil
 }
 
-// checkCells refuses what canonical bytes do not hold, and makes the cells that are empty the same
-// everywhere.
+// checkCells refuses values that canonical bytes cannot hold, and sets empty cells to zero.
 func (t *Table) checkCells(c *Column) error {
 	anyEmpty := false
 	for row, empty := range c.Empty {
@@ -258,7 +251,7 @@ func (t *Table) checkCells(c *Column) error {
 	}
 	if c.Type == Number {
 		for row, v := range c.Numbers {
-			if v-v != 0 { // it is infinite or not a number
+			if v-v != 0 { // infinite or NaN
 				return t.Fault(c, row, "NOT_FINITE", "%v is not a finite number", v)
 			}
 		}
@@ -273,7 +266,7 @@ func (t *Table) checkCells(c *Column) error {
 	return nil
 }
 
-// Fault is about one cell.
+// Fault returns an error about one cell, which names the line of the file, or the row of a table without a file.
 func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
 	message := fmt.Sprintf("column %q: ", cmp.Or(t.header[c.Name], c.Name)) + fmt.Sprintf(format, args...)
 	if t.file == "" {
@@ -282,10 +275,10 @@ func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *f
 	return fault.Invalid(reason, "%s, line %d, %s", t.file, t.lineOf(row), message).With("line", strconv.Itoa(t.lineOf(row))).With("column", c.Name)
 }
 
-// LineOf is the line of a row in a file, from 1: the first is the header, and each row has one.
+// LineOf returns the line of a row, from 1, in a file whose first line is the header.
 func LineOf(row int) int { return row + 2 }
 
-// Place is a row in the middle of a sentence.
+// Place names a row in the middle of a sentence.
 func (t *Table) Place(row int) string {
 	if t.file == "" {
 		return fmt.Sprintf("in row %d", row)
@@ -293,7 +286,7 @@ func (t *Table) Place(row int) string {
 	return fmt.Sprintf("on line %d", t.lineOf(row))
 }
 
-// invalid is a fault of the table as a whole.
+// invalid returns an error about the table as a whole.
 func (t *Table) invalid(reason, format string, args ...any) *fault.Error {
 	f := fault.Invalid(reason, format, args...)
 	if t.file != "" {

@@ -107,7 +107,7 @@ func TestNewRefuses(t *testing.T) {
 		"a long name":  {[]Column{{Name: strings.Repeat("x", 201), Type: Integer}}, "BAD_COLUMNS", "200 bytes"},
 		"no type":      {[]Column{{Name: "x"}}, "BAD_COLUMN_TYPE", `"x"`},
 		"other rows":   {[]Column{one, {Name: "j", Type: Integer, Integers: []int64{1, 2}}}, "COLUMN_LENGTHS_DIFFER", `"j" has 2`},
-		"other marks":  {[]Column{{Name: "j", Type: Integer, Integers: []int64{1, 2}, Empty: []bool{true}}}, "COLUMN_LENGTHS_DIFFER", "marks 1"},
+		"other marks":  {[]Column{{Name: "j", Type: Integer, Integers: []int64{1, 2}, Empty: []bool{true}}}, "COLUMN_LENGTHS_DIFFER", "1 marks"},
 		"twice":        {[]Column{one, one}, "DUPLICATE_COLUMN", `"i"`},
 		"not a number": {[]Column{{Name: "x", Type: Number, Numbers: []float64{1, math.NaN()}}}, "NOT_FINITE", `row 1, column "x"`},
 		"infinite":     {[]Column{{Name: "x", Type: Number, Numbers: []float64{math.Inf(1)}}}, "NOT_FINITE", `row 0, column "x"`},

@@ -82,7 +82,7 @@ func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 		case scan.IsMissing(cell):
 			bad = l.Invalid("MISSING_VALUE", "row %d, %s has no value (%s); fill it in or remove the row", m.Rows, m.nameOf(column), scan.Quote(cell))
 		default:
-			bad = l.Invalid("NOT_A_NUMBER", "row %d, %s is %s, which is no number", m.Rows, m.nameOf(column), scan.Quote(cell))
+			bad = l.Invalid("NOT_A_NUMBER", "row %d, %s is %s, which is not a number", m.Rows, m.nameOf(column), scan.Quote(cell))
 		}
 		return bad.With("row", strconv.Itoa(m.Rows)).With("column", strconv.Itoa(column))
 	}
@@ -112,7 +112,7 @@ func transpose(values []float64, rows, columns int) []float64 {
 	return byRow
 }
 
-// isAddressable tells whether rows x columns values of a size in bytes fit into an address space, so
+// isAddressable reports whether rows x columns values of a size in bytes fit into an address space, so
 // that computing with these sizes does not overflow.
 func isAddressable(rows, columns, size int64) bool {
 	const maxBytes = 1 << 62
@@ -192,5 +192,5 @@ func checkRowsLeft(name string, rows, incomplete int) error {
 	if rows > 0 || incomplete == 0 {
 		return nil
 	}
-	return fault.Invalid("EMPTY_DATA", "%s: no row is left; all %d have missing values", name, incomplete)
+	return fault.Invalid("EMPTY_DATA", "%s: no row is left: all %d rows have missing values", name, incomplete)
 }

@@ -174,7 +174,7 @@ func matrixValue(l *scan.Lines, cell []byte) (float64, error) {
 	}
 	value, ok := scan.ParseFloat(cell)
 	if !ok {
-		return 0, l.Invalid("NOT_A_NUMBER", "%s is no number", scan.Quote(cell))
+		return 0, l.Invalid("NOT_A_NUMBER", "%s is not a number", scan.Quote(cell))
 	}
 	if !scan.IsFinite(value) {
 		return 0, l.Invalid("NOT_FINITE", "the value is %s; every value must be a finite number", scan.Quote(cell))

@@ -19,7 +19,7 @@ import (
 // where the values stand: indices and indptr, or row and col.
 var sparseArrays = []string{"format", "shape", "data"}
 
-// isSparseNPZ tells whether an archive is such a file.
+// isSparseNPZ reports whether an archive is such a file.
 func isSparseNPZ(archive *zip.Reader) bool {
 	found := 0
 	for _, entry := range archive.File {
@@ -30,7 +30,7 @@ func isSparseNPZ(archive *zip.Reader) bool {
 	return found == len(sparseArrays)
 }
 
-// HoldsSparse tells whether an NPZ file is that of a sparse matrix. Of what can be read only once, the name of the first
+// HoldsSparse reports whether an NPZ file is that of a sparse matrix. Of what can be read only once, the name of the first
 // array tells: the one that scipy writes first.
 func HoldsSparse(s *scan.Source) bool {
 	if s.File != nil {

@@ -152,7 +152,7 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	case s.ReadsAsNaN(right):
 		value = math.NaN()
 	case !ok:
-		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is no number", index, scan.Quote(right))
+		return 0, 0, s.atEntry(int32(index), "NOT_A_NUMBER", "feature %d is %s, which is not a number", index, scan.Quote(right))
 	case !scan.IsFinite(value):
 		return 0, 0, s.atEntry(int32(index), "NOT_FINITE", "feature %d is %s; every value must be a finite number", index, scan.Quote(right))
 	}

@@ -1,10 +1,9 @@
 // Package columnar reads and writes tables in the formats of the Arrow project: Parquet files, and Arrow IPC files
 // (also called Feather, version 2) and streams, a batch of rows at a time.
 //
-// The library of that project decodes and encodes. It allocates what some headers claim, recurses as deep as a schema
-// is nested, and panics where it finds what it does not expect; so this package proves first that the bytes are there
-// which metadata, page headers and delta encodings claim, bounds what compressed blocks unfold into, and turns panics
-// into errors.
+// The Arrow project's library decodes and encodes. It allocates what some headers claim, recurses as deep as a schema is
+// nested, and panics on unexpected input. So this package first checks that metadata, page headers and delta encodings claim
+// no more bytes than there are, limits the size of decompressed blocks, and turns panics into errors.
 package columnar
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// maxBlock is the most that one block of a file may unfold into.
+// maxBlock is the largest decompressed size of a block, in bytes.
 const maxBlock = 1 << 30
 
 // maxDepth is how deep the columns of a schema may be nested.
 const maxDepth = 24
 
-// checkGrowth refuses a block that claims to unfold into more than its bytes can justify.
+// checkGrowth refuses a block whose claimed decompressed size is too large for its bytes.
 func checkGrowth(packed, size int64) error {
 	if size < 0 || size > maxBlock {
 		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once", size, maxBlock)
@@ -39,7 +38,7 @@ func checkGrowth(packed, size int64) error {
 }
 
 func tooMuchGrowth() *fault.Error {
-	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file unfolds into more than %d times its size, which looks like a mistake or a trap", scan.MaxGrowth)
+	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file decompresses to more than %d times its size, which looks like a mistake or an attack", scan.MaxGrowth)
 }
 
 // budget allocates for the library, and counts what a file has unfolded into. Several threads may use it.
@@ -116,7 +115,7 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 }
 
 func unsupported(column, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which no table has here; leave it out by --ignore %s", column, refusal, column).With("column", column)
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; leave it out by --ignore %s", column, refusal, column).With("column", column)
 }
 
 func tooLarge(column string, v uint64) *fault.Error {

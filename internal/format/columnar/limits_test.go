@@ -139,7 +139,7 @@ func TestBuffersThatClaimTooMuch(t *testing.T) {
 	}
 }
 
-// Halves are read as they are, the smallest too; and those that are no numbers are empty.
+// Half-precision numbers keep their exact values, also the smallest ones, and NaN becomes an empty cell.
 func TestHalves(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "half", Type: arrow.FixedWidthTypes.Float16}}, nil)
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)

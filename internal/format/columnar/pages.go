@@ -263,13 +263,13 @@ func (c *chunk) checkBody(h *page, at int64) error {
 		_, ok = skipDeltas(data)
 	}
 	if !ok {
-		return c.corrupt("a page of differences is cut short")
+		return c.corrupt("a delta-encoded page is cut short or has blocks of an invalid size")
 	}
 	return nil
 }
 
-// skipDeltas goes past integers in the encoding DELTA_BINARY_PACKED. The library makes room for a block of as many
-// values as the header of the encoding says.
+// skipDeltas skips integers in the encoding DELTA_BINARY_PACKED. It exists because the library allocates a block of as
+// many values as the header claims. The format asks for blocks of a multiple of 128 values and miniblocks of a multiple of 32.
 func skipDeltas(data []byte) (rest []byte, ok bool) {
 	next := func() uint64 {
 		v, n := binary.Uvarint(data)
@@ -282,7 +282,7 @@ func skipDeltas(data []byte) (rest []byte, ok bool) {
 	}
 	ok = true
 	block, minis, count, _ := next(), next(), next(), next()
-	if !ok || block == 0 || block > 1<<20 || minis == 0 || block%minis != 0 {
+	if !ok || block == 0 || block > 1<<20 || block%128 != 0 || minis == 0 || block%(32*minis) != 0 {
 		return nil, false
 	}
 	perMini := block / minis

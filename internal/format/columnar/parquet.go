@@ -199,7 +199,7 @@ func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
 		rows += g.NumRows()
 		cells += g.NumRows() * int64(len(f.columns))
 		if cells > freeCells+scan.MaxGrowth*f.size {
-			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims %d rows and more, of %d columns: more than %d cells for each byte, which looks like a mistake or a trap",
+			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims %d rows and more, of %d columns: more than %d cells for each byte, which looks like a mistake or an attack",
 				f.size, rows, len(f.columns), scan.MaxGrowth)
 		}
 		for i := range f.columns {

@@ -131,7 +131,7 @@ func nextQuote(text []byte, at int) int {
 	return len(text)
 }
 
-// isBlank tells whether a line has nothing in it.
+// isBlank reports whether a line has nothing in it.
 func isBlank(line []byte) bool {
 	for _, c := range line {
 		if c != ' ' && c != '\r' && c != '\n' {
@@ -292,7 +292,7 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 			if !missing && !ok {
 				p.contradict(l, at, cell, line)
 			} else if !scan.IsFinite(v) {
-				return l.inCell(line, at, "NOT_FINITE", "%s is no finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
+				return l.inCell(line, at, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
 			} else if !l.survey {
 				c.numbers = append(c.numbers, v)
 				c.mark(missing, p.rows)

@@ -111,7 +111,7 @@ func (d dialect) lastRowEnd(text []byte) int {
 	}
 }
 
-// opens tells whether a quote is the beginning of a cell.
+// opens reports whether a quote is the beginning of a cell.
 func (d dialect) opens(text []byte, quote int) bool {
 	for before := quote - 1; before >= 0; before-- {
 		switch text[before] {
@@ -214,7 +214,7 @@ func evenness(prefix []byte, d dialect) float64 {
 	return float64(most) / float64(max(all, 1))
 }
 
-// hasDecimalCommas tells whether a text is a single column of numbers with decimal commas: below a name, all lines are like 12,5,
+// hasDecimalCommas reports whether a text is a single column of numbers with decimal commas: below a name, all lines are like 12,5,
 // and what stands before the comma does not count the lines, as a name of the row would.
 func hasDecimalCommas(prefix []byte) bool {
 	if bytes.IndexByte(prefix, '"') >= 0 {

@@ -42,7 +42,7 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 	return b
 }
 
-// hasNumbers tells whether there is a column of numbers.
+// hasNumbers reports whether there is a column of numbers.
 func (b *beginning) hasNumbers() bool {
 	return slices.ContainsFunc(b.below, func(seen evidence) bool { return seen&sawCell != 0 && !seen.isWord() })
 }
@@ -75,13 +75,13 @@ func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) 
 	return numbers == 0, ""
 }
 
-// beginsAbove tells whether the first row has no cell where others have one in front, as the names of columns that pandas writes
+// beginsAbove reports whether the first row has no cell where others have one in front, as the names of columns that pandas writes
 // above an index.
 func (b *beginning) beginsAbove() bool {
 	return len(b.first) > 1 && len(b.first[0]) == 0 && b.width > 0 && b.below[0]&sawCell != 0
 }
 
-// hasNames tells whether all of these names, if there are any, stand in the first row.
+// hasNames reports whether all of these names, if there are any, stand in the first row.
 func (b *beginning) hasNames(names []string) bool {
 	first := make(map[string]bool, len(b.first))
 	for _, cell := range b.first {
@@ -90,7 +90,7 @@ func (b *beginning) hasNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
 }
 
-// hasNoNames tells whether these names, if there are any, are those of columns without names.
+// hasNoNames reports whether these names, if there are any, are those of columns without names.
 func (b *beginning) hasNoNames(names []string) bool {
 	unnamed := make(map[string]bool, len(b.first))
 	for at := range b.first {
@@ -99,10 +99,10 @@ func (b *beginning) hasNoNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !unnamed[name] })
 }
 
-// has tells whether these are names of the first row, or of columns without names.
+// has reports whether these are names of the first row, or of columns without names.
 func (b *beginning) has(names []string) bool { return b.hasNames(names) || b.hasNoNames(names) }
 
-// countsUp tells whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
+// countsUp reports whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
 // high for the first.
 func (b *beginning) countsUp(low, high, least int) bool {
 	last, count := 0, 0
@@ -242,7 +242,7 @@ func (d dialect) usualCells(text []byte) (usual int) {
 	return usual
 }
 
-// startsWithNames tells whether the first row names all columns, with numbers below.
+// startsWithNames reports whether the first row names all columns, with numbers below.
 func (d dialect) startsWithNames(text []byte) bool {
 	b := sniffRows(text, d)
 	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !d.classify(cell).isWord() })

@@ -239,7 +239,7 @@ func plainNumbers(point byte) kind {
 	return kind{Type: table.Number, point: point, reading: asPoint, mark: noMark}
 }
 
-// plain tells whether cells are as they mostly are, so that they can be read fast.
+// plain reports whether cells are as they mostly are, so that they can be read fast.
 func (k kind) plain() bool { return k.Type != table.Number || k.point != 0 }
 
 // parse reads a number of the column.

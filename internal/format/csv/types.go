@@ -14,7 +14,7 @@ import (
 // evidence is what has been seen in the cells of a column, as bits. The type of the column follows from it.
 type evidence uint32
 
-// The lowest bits are the readings by which some cell is no number, and then come the marks of numbers.
+// The lowest bits are the readings by which some cell is not a number, and then come the marks of numbers.
 const (
 	isText             = evidence(allReadings)
 	firstMark evidence = 1 << 8
@@ -99,7 +99,7 @@ func (d dialect) classify(cell []byte) evidence {
 	return seen | sawBare
 }
 
-// isWord tells whether a cell is no number.
+// isWord reports whether a cell is not a number.
 func (e evidence) isWord() bool { return e&isText == isText }
 
 // integerCell reads an integer. -0 is none: the zero of a number has a sign, which integers do not keep.
@@ -131,7 +131,7 @@ func parseNumber(cell []byte, point byte) (float64, bool) {
 	return parseComma(cell)
 }
 
-// isMissingNumber tells whether a cell in a column of numbers says that its value is not known.
+// isMissingNumber reports whether a cell in a column of numbers says that its value is not known.
 func isMissingNumber(cell []byte) bool {
 	if len(cell) > 4 {
 		return isErrorOfExcel(cell)
@@ -143,7 +143,7 @@ func isMissingNumber(cell []byte) bool {
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
 }
 
-// isErrorOfExcel tells whether a cell is what formulas become that have no value: #DIV/0!, #NAME?, and in German #WERT!.
+// isErrorOfExcel reports whether a cell is what formulas become that have no value: #DIV/0!, #NAME?, and in German #WERT!.
 func isErrorOfExcel(cell []byte) bool {
 	last := cell[len(cell)-1]
 	return cell[0] == '#' && (last == '!' || last == '?') && len(cell) <= 9
@@ -164,7 +164,7 @@ func isMissingText(cell []byte) bool {
 // Spreadsheets export rows below the table in which there once was something, or a color: lines of nothing but separators. Such
 // rows are held back, and are part of the table only if others follow.
 
-// isHollow tells whether a line is a row in which all cells are empty.
+// isHollow reports whether a line is a row in which all cells are empty.
 func (l *csvLayout) isHollow(line []byte) bool {
 	found := 0
 	for _, c := range line {

@@ -138,7 +138,7 @@ func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertices int)
 	}
 	weight, ok := scan.ParseFloat(cells[columns.Weight])
 	if !ok {
-		return edge, l.Invalid("NOT_A_NUMBER", "the weight is %s, which is no number", scan.Quote(cells[columns.Weight]))
+		return edge, l.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a number", scan.Quote(cells[columns.Weight]))
 	}
 	if !scan.IsFinite(weight) {
 		return edge, l.Invalid("NOT_FINITE", "the weight is %s; weights must be finite numbers", scan.Quote(cells[columns.Weight]))

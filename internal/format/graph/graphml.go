@@ -186,5 +186,5 @@ func westernXML(label string, input io.Reader) (io.Reader, error) {
 	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":
 		return charmap.Windows1252.NewDecoder().Reader(input), nil
 	}
-	return nil, fmt.Errorf("the encoding %.40q is not read here; save the file as UTF-8", label)
+	return nil, fmt.Errorf("the encoding %.40q is not supported; save the file as UTF-8", label)
 }

@@ -135,7 +135,7 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		weight := 1.0
 		if m.weighted {
 			if weight, ok = scan.ParseFloat(cells[at+1]); !ok || !scan.IsFinite(weight) {
-				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote(cells[at+1]))
+				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[at+1]))
 			}
 		}
 		if int32(neighbor-1) < vertex {

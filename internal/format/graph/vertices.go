@@ -34,7 +34,7 @@ func (g *listedGraph) addVertex(name string, line int) error {
 		return g.at(line, "MISSING_ID", "a vertex has no id")
 	}
 	if _, known := g.numbers[name]; known {
-		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q stands here again", name)
+		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q is listed a second time", name)
 	}
 	if len(g.names) == dataset.MaxRows {
 		return g.at(line, "TOO_MANY_ROWS", "more than %d vertices are not supported", dataset.MaxRows)
@@ -81,7 +81,7 @@ func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 	}
 	weight, err := strconv.ParseFloat(text, 64)
 	if err != nil || !scan.IsFinite(weight) {
-		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is no finite number", scan.Quote([]byte(text)))
+		return 0, g.at(line, "NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote([]byte(text)))
 	}
 	return weight, nil
 }

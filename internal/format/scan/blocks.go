@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// BlockSize is how much text is parsed at a time. blocksPerThread is how many blocks each thread parses, on average,
-// while the next ones are read.
+// BlockSize is the number of bytes parsed at a time. Each thread parses blocksPerThread blocks on average while the next
+// ones are read.
 const (
 	BlockSize       = 512 << 10
 	blocksPerThread = 4
@@ -107,7 +107,7 @@ type BlockReader struct {
 	NextLine int
 	rest     []byte // the beginning of a line whose end is not read yet
 	ended    error  // why nothing more can be read: io.EOF at the end of the text
-	// cut is the end of the last row of a text; nil: that of its last line.
+	// Cut returns the end of the last complete row of a text; nil means the end of the last line.
 	Cut func(text []byte) int
 }
 
@@ -120,7 +120,7 @@ func (r *BlockReader) lastEnd(text []byte) int {
 
 var errLongLine = errors.New("a line is too long")
 
-// readBlocks reads up to so many blocks, in the memory of used ones.
+// readBlocks reads up to most blocks and reuses the memory of used ones.
 func (r *BlockReader) readBlocks(used []Block, most int) []Block {
 	blocks := used[:0]
 	used = used[:cap(used)]
@@ -146,7 +146,7 @@ func (r *BlockReader) readBlocks(used []Block, most int) []Block {
 	return blocks
 }
 
-// fill reads a block: at least one line, unless the text ends before.
+// fill reads a block of at least one line, unless the text ends before.
 func (r *BlockReader) fill(text []byte) []byte {
 	if cap(text) < r.BlockSize {
 		text = make([]byte, 0, r.BlockSize)

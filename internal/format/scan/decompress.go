@@ -20,16 +20,16 @@ const (
 	xzMagic    = "\xFD7zXZ\x00"
 )
 
-// A file may unfold into more than its bytes, but not without limit: MaxGrowth times its size, and FreeBytes at least.
+// A file may decompress to at most MaxGrowth times its size, or FreeBytes if that is more.
 const (
 	MaxGrowth = 1000
 	FreeBytes = 32 << 20
 )
 
-// MaxWindow is how far back a Zstandard file may refer; zstd itself needs no more up to level 20.
+// MaxWindow is the largest window of a Zstandard file in bytes; zstd needs no more up to level 20.
 const MaxWindow = 32 << 20
 
-// compressionSuffixes are left out where a suffix tells the format.
+// compressionSuffixes do not tell the format of a file.
 var compressionSuffixes = []string{".gz", ".zst", ".zstd", ".bz2"}
 
 // SuffixOf returns the suffix that tells a file's format: in lower case and without that of a compression.
@@ -61,7 +61,7 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 	case strings.HasPrefix(string(start), gzipMagic):
 		unpacked, err = gzip.NewReader(input)
 	case strings.HasPrefix(string(start), zstdMagic):
-		// With one thread it starts no goroutines, which somebody would have to end.
+		// With a concurrency of 1 it starts no goroutines that would have to be stopped.
 		unpacked, err = zstd.NewReader(input, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
 	case strings.HasPrefix(string(start), bzip2Magic) && len(start) > len(bzip2Magic) && start[len(bzip2Magic)] >= '1' && start[len(bzip2Magic)] <= '9':
 		unpacked = bzip2.NewReader(input)
@@ -90,7 +90,7 @@ func (c *Counter) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// growth refuses what unfolds into too much, and tells damage from an input that cannot be read.
+// growth refuses input that decompresses to too much, and marks errors of the decompressor as damage.
 type growth struct {
 	of     *Source
 	r      io.Reader
@@ -103,7 +103,7 @@ func (g *growth) Read(into []byte) (int, error) {
 	g.read += int64(n)
 	if g.read > FreeBytes && g.read > MaxGrowth*g.packed.read {
 		return n, g.of.Invalid("FILE_GROWS_TOO_MUCH",
-			"the file unfolds into more than %d times its size, which looks like a mistake or a trap; if it is meant, decompress it before", MaxGrowth)
+			"the file decompresses to more than %d times its size, which looks like a mistake or an attack; if it is intended, decompress it first", MaxGrowth)
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !g.packed.Failed {
 		err = &damaged{err}

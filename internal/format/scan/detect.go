@@ -105,7 +105,7 @@ func (s *Source) checkForeign() error {
 	for _, f := range foreign {
 		begins := f.begins != "" && (bytes.HasPrefix(start, []byte(f.begins)) || bytes.HasPrefix(lower, []byte(f.begins)))
 		if begins || slices.Contains(f.suffixes, suffix) || slices.Contains(f.suffixes, s.Suffix) {
-			return s.Invalid("UNKNOWN_FORMAT", "this is %s, which is not read here; %s", f.what, f.help)
+			return s.Invalid("UNKNOWN_FORMAT", "this is %s, which Cleave does not read; %s", f.what, f.help)
 		}
 	}
 	return nil
@@ -116,9 +116,9 @@ func (s *Source) ForeignArchive(files []string) error {
 	has := func(name string) bool { return slices.Contains(files, name) }
 	switch {
 	case has("xl/workbook.xml"), has("[Content_Types].xml"):
-		return s.Invalid("UNKNOWN_FORMAT", "this is an Excel workbook, which is not read here; %s", saveAsCSV)
+		return s.Invalid("UNKNOWN_FORMAT", "this is an Excel workbook, which Cleave does not read; %s", saveAsCSV)
 	case has("mimetype") && has("content.xml"):
-		return s.Invalid("UNKNOWN_FORMAT", "this is a spreadsheet of LibreOffice, which is not read here; %s", saveAsCSV)
+		return s.Invalid("UNKNOWN_FORMAT", "this is a spreadsheet of LibreOffice, which Cleave does not read; %s", saveAsCSV)
 	}
 	if len(files) == 0 {
 		return s.Invalid("NOT_NPZ", "this is a ZIP archive with nothing in it; numpy.savez writes arrays into one")

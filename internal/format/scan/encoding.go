@@ -73,7 +73,7 @@ func utf16Without(prefix []byte) encoding.Encoding {
 	return nil
 }
 
-// validBeginning tells whether a text may be UTF-8; its last character may be cut.
+// validBeginning reports whether a text may be UTF-8; its last character may be cut.
 func validBeginning(text []byte) bool {
 	for cut := range min(utf8.UTFMax, len(text)) {
 		if utf8.Valid(text[:len(text)-cut]) {

@@ -79,7 +79,7 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// Classify tells whether a line has nothing in it, or a comment.
+// Classify reports whether a line has nothing in it, or a comment.
 func (l *Lines) Classify(line []byte) (blank, comment bool) {
 	text := bytes.TrimSpace(line)
 	if len(text) == 0 {

@@ -29,10 +29,10 @@ func ParseInteger(cell []byte) (value int64, ok bool) {
 	return int64(float), true
 }
 
-// IsFinite tells whether a number is neither infinite nor NaN.
+// IsFinite reports whether a number is neither infinite nor NaN.
 func IsFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// IsMissing tells whether a cell says that its value is not known.
+// IsMissing reports whether a cell says that its value is not known.
 func IsMissing(cell []byte) bool {
 	switch strings.ToLower(string(cell)) {
 	case "", "?", "na", "n/a", "null", "none":
@@ -41,7 +41,7 @@ func IsMissing(cell []byte) bool {
 	return false
 }
 
-// ReadsAsNaN tells whether a cell is missing in a file whose missing values are read as NaN.
+// ReadsAsNaN reports whether a cell is missing in a file whose missing values are read as NaN.
 func (s *Source) ReadsAsNaN(cell []byte) bool {
 	return s.AllowMissing && (IsMissing(cell) || strings.EqualFold(string(cell), "nan"))
 }
@@ -65,7 +65,7 @@ const (
 	RowOfNumbersAndNames
 )
 
-// KindOfRow tells whether the cells of a first line are numbers, names or both.
+// KindOfRow reports whether the cells of a first line are numbers, names or both.
 func KindOfRow(cells [][]byte) RowKind {
 	numbers, names := 0, 0
 	for _, cell := range cells {
@@ -84,8 +84,8 @@ func KindOfRow(cells [][]byte) RowKind {
 	return RowOfNumbersAndNames
 }
 
-// Half converts an IEEE 754 half: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. (That of the Arrow
-// project's library is wrong below 2^-14.)
+// Half converts an IEEE 754 half-precision number: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. The Arrow
+// library's own conversion is wrong below 2^-14.
 func Half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
 	var value float64
@@ -103,9 +103,9 @@ func Half(bits uint16) float64 {
 	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
-// ShortDecimal parses a number without an exponent and of few digits: where the digits are a whole number m < 2^53, f of
-// them after the point, m and 10^f are exact, so that one division rounds as every correct parser does. What it cannot parse
-// is no end of a line. Digits after the point follow a point, or what stands for it.
+// ShortDecimal parses a number of few digits without an exponent, with the given decimal separator. If its digits are an
+// integer m < 2^53 with f of them after the separator, m and 10^f are exact, so one division rounds correctly. It returns
+// after = at for anything else. The text must end in a character that no number has, such as a line feed.
 func ShortDecimal(text []byte, at int, point byte) (value float64, after int) {
 	start := at
 	if text[at] == '-' {

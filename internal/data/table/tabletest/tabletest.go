@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// Constraints is the table that table.Constraints reads so.
+// Constraints makes a table that table.Constraints reads as list.
 func Constraints(list []constraint.Constraint) *table.Table {
 	i, j, kind, weight := integers("i", len(list)), integers("j", len(list)), make([]string, len(list)), numbers("weight", len(list))
 	for at, c := range list {
@@ -16,7 +16,7 @@ func Constraints(list []constraint.Constraint) *table.Table {
 	return made(i, j, table.Column{Name: "kind", Type: table.Text, Texts: kind}, weight)
 }
 
-// Seeds is the table that table.Seeds reads so.
+// Seeds makes a table that table.Seeds reads as list.
 func Seeds(list []constraint.Seed) *table.Table {
 	index, label, probability := integers("index", len(list)), integers("label", len(list)), numbers("probability", len(list))
 	for at, s := range list {
@@ -26,12 +26,12 @@ func Seeds(list []constraint.Seed) *table.Table {
 	return made(index, label, probability)
 }
 
-// Weights is the table of a weight for each point.
+// Weights makes a table with a weight for each point.
 func Weights(weights []float64) *table.Table {
 	return made(upTo(len(weights)), table.Column{Name: "weight", Type: table.Number, Numbers: weights})
 }
 
-// Labels is the table of a label for each point.
+// Labels makes a table with a label for each point.
 func Labels[L int32 | int64](labels []L) *table.Table {
 	label := integers("label", len(labels))
 	for at, l := range labels {
@@ -40,7 +40,7 @@ func Labels[L int32 | int64](labels []L) *table.Table {
 	return made(upTo(len(labels)), label)
 }
 
-// Indices is the table that table.Indices reads so.
+// Indices makes a table that table.Indices reads as list.
 func Indices(list []int32) *table.Table {
 	index := integers("index", len(list))
 	for at, i := range list {
@@ -57,7 +57,7 @@ func numbers(name string, rows int) table.Column {
 	return table.Column{Name: name, Type: table.Number, Numbers: make([]float64, rows), Empty: make([]bool, rows)}
 }
 
-// upTo is a column of all points.
+// upTo returns a column of the numbers of all points.
 func upTo(points int) table.Column {
 	index := integers("index", points)
 	for at := range index.Integers {
@@ -66,7 +66,7 @@ func upTo(points int) table.Column {
 	return index
 }
 
-// made also makes tables that are refused, for tests that send them.
+// made also makes invalid tables, for tests that send them.
 func made(columns ...table.Column) *table.Table {
 	t := &table.Table{Columns: columns}
 	_ = t.Check()

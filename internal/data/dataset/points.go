@@ -11,11 +11,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// partValues is how many values are made at a time: so few that they are checked and hashed while they are in the cache.
+// partValues is the number of values made at a time, few enough to check and hash them while they are in the cache.
 const partValues = 1 << 17
 
-// MakePoints makes points on all processors. fill writes the rows [from, to); what it finds in values is 0. The values are checked,
-// and hashed for ID, while others are made.
+// MakePoints makes points on all processors. fill writes rows [from, to) into values, which are 0 at first; it must be safe for
+// concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill makes others.
 func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Points, error) {
 	if err := checkShape(n, d); err != nil {
 		return nil, err
@@ -28,24 +28,24 @@ func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Poi
 		made[at] = make(chan struct{})
 	}
 	failed, hashed := make(chan struct{}), make(chan string, 1)
-	part := func(at int) (from, to int) { return at * rows, min((at+1)*rows, n) }
+	rowsOf := func(at int) (from, to int) { return at * rows, min((at+1)*rows, n) }
 	go func() {
-		hash, buffer := sha256.New(), make([]byte, headerSize)
-		putHeader(buffer, KindPoints, n, d)
-		hash.Write(buffer)
+		hash := sha256.New()
+		r := &reader{parts: []part{header(KindPoints, n, d)}}
 		for at := range made {
 			select {
 			case <-made[at]:
 			case <-failed:
 				return
 			}
-			from, to := part(at)
-			_ = writeBlocks(hash, p.Values[from*d:to*d], 8, putFloats) // a hash takes everything
+			from, to := rowsOf(at)
+			r.parts = append(r.parts, arrayOf(p.Values[from*d:to*d], 8, putFloats))
+			_, _ = r.WriteTo(hash) // a hash returns no errors
 		}
 		hashed <- hex.EncodeToString(hash.Sum(nil))
 	}()
 	err := parallel.NewPool(threads).Run(context.Background(), threads, parts, func(at int) error {
-		from, to := part(at)
+		from, to := rowsOf(at)
 		values := p.Values[from*d : to*d]
 		if err := fill(from, to, values); err != nil {
 			return err
@@ -64,13 +64,13 @@ func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Poi
 	return p, nil
 }
 
-// identity is the id of points that was found when they were made.
+// identity is the ID that MakePoints computed.
 type identity struct {
 	id    string
-	first *float64 // of the values that it is about
+	first *float64 // the first of the values it belongs to
 }
 
-// known is the id of points if it was found when they were made, and they are still those.
+// known returns the ID that MakePoints computed, or "" if there is none or Values was replaced since.
 func (p *Points) known() string {
 	if p.made == nil || len(p.Values) != p.N*p.D || len(p.Values) == 0 || &p.Values[0] != p.made.first {
 		return ""
@@ -78,20 +78,29 @@ func (p *Points) known() string {
 	return p.made.id
 }
 
-// checkShape refuses what no points have.
-func checkShape(n, d int) error {
-	switch {
-	case n < 1 || d < 1:
+// checkCounts checks the numbers of rows and columns of dense or sparse points.
+func checkCounts(n, d int) error {
+	if n < 1 || d < 1 {
 		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", n, d)
-	case n > MaxRows:
+	}
+	if n > MaxRows {
 		return fault.Invalid("TOO_MANY_ROWS", "the data set has %d rows; at most %d are supported", n, MaxRows)
-	case d > math.MaxInt/n/8:
-		return fault.Invalid("SIZE_MISMATCH", "the data set has %d rows of %d columns, more values than can be counted", n, d)
 	}
 	return nil
 }
 
-// checkFinite refuses values, those from a row on, that are no numbers.
+// checkShape checks the numbers of rows and columns of dense points.
+func checkShape(n, d int) error {
+	if err := checkCounts(n, d); err != nil {
+		return err
+	}
+	if d > math.MaxInt/n/8 {
+		return fault.Invalid("SIZE_MISMATCH", "the data set has %d rows of %d columns, which is too many values", n, d)
+	}
+	return nil
+}
+
+// checkFinite refuses values that are infinite or NaN. row is the number of the first row of values.
 func checkFinite(values []float64, row, d int) error {
 	for at, v := range values {
 		if !finite(v) {
