@@ -28,12 +28,12 @@ func TestARunWithoutOptions(t *testing.T) {
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --out c")
 	d = readResult(t, clitest.Read(t, "c/result.json"))
-	if len(d.GetChoice().GetTried()) != 17 || !strings.Contains(said, "held-out     1.00 neighbors") || d.GetConstraints().GetSatisfied() != 60 {
-		t.Errorf("%d ways are in the result:\n%s", len(d.GetChoice().GetTried()), said)
+	if len(d.GetChoice().GetTried()) != 18 || !strings.Contains(said, "held-out     1.00 neighbors") || d.GetConstraints().GetSatisfied() != 60 {
+		t.Errorf("%d methods are in the result:\n%s", len(d.GetChoice().GetTried()), said)
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --scale none --folds 5 --neighbors 7 --out n")
-	if d = readResult(t, clitest.Read(t, "n/result.json")); len(d.GetChoice().GetTried()) != 10 || strings.Contains(said, "standardized") {
-		t.Errorf("%d ways are in the result without standardized columns:\n%s", len(d.GetChoice().GetTried()), said)
+	if d = readResult(t, clitest.Read(t, "n/result.json")); len(d.GetChoice().GetTried()) != 11 || strings.Contains(said, "standardized") {
+		t.Errorf("%d methods are in the result without standardized columns:\n%s", len(d.GetChoice().GetTried()), said)
 	}
 }
 

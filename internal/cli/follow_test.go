@@ -81,8 +81,8 @@ func TestWatchJSONAndAfter(t *testing.T) {
 		return sendSteps(stream, request.GetAfterSequence()+1, 5, succeeded)
 	}
 	r := invoke(t, "watch job-1 --json --after 4 --server "+f.address)
-	want := `{"sequence":"5","iteration":{"iteration":4,"objective":1}}
-{"sequence":"6","ended":{"state":"JOB_STATE_SUCCEEDED","stopReason":"STOP_REASON_CONVERGED"}}
+	want := `{"sequence":5,"iteration":{"iteration":4,"objective":1}}
+{"sequence":6,"ended":{"state":"JOB_STATE_SUCCEEDED","stopReason":"STOP_REASON_CONVERGED"}}
 `
 	if r.code != 0 || r.stdout != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", r.code, r.stdout, want)

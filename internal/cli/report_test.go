@@ -168,7 +168,7 @@ func TestReportOfAJob(t *testing.T) {
 			t.Errorf("the section %s is another:\n%.400s\ninstead of\n%.400s", part, has, had)
 		}
 	}
-	if r := invoke(t, "report "+id+" --out bare.html --server "+address); r.code != 0 || !strings.Contains(clitest.Read(t, "bare.html"), "constraints hold") {
+	if r := invoke(t, "report "+id+" --out bare.html --server "+address); r.code != 0 || !strings.Contains(clitest.Read(t, "bare.html"), "constraints are satisfied") {
 		t.Errorf("without the data: %+v", r)
 	}
 }
