@@ -19,21 +19,28 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// readResult reads a result.json.
-func readResult(t *testing.T, text string) *cleavev1.Result {
+// resultFile has the fields of a result.json.
+type resultFile struct {
+	*cleavev1.Result
+	*cleavev1.RunRecord
+}
+
+func readResult(t *testing.T, text string) resultFile {
 	t.Helper()
-	r := &cleavev1.Result{}
-	if err := protojson.Unmarshal([]byte(text), r); err != nil {
-		t.Fatalf("%v in %s", err, text)
+	r := resultFile{&cleavev1.Result{}, &cleavev1.RunRecord{}}
+	for _, message := range []proto.Message{r.Result, r.RunRecord} {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), message); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
 	}
 	return r
 }
 
-// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and what was typed.
+// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and the record of the run.
 func answer(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
-	r := readResult(t, text)
-	r.Plan, r.Timings, r.Origin = nil, nil, nil
+	r := readResult(t, text).Result
+	r.Plan, r.Timings = nil, nil
 	return r
 }
 

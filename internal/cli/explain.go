@@ -53,15 +53,15 @@ func (a *app) explainCommand() *cobra.Command {
 // explainFolder explains the result in the folder of a run. It names violated constraints if a flag names their file, or if
 // they can be found again from what the run recorded.
 func (a *app) explainFolder(ctx context.Context, folder, constraints string) error {
-	result, err := report.ReadResult(folder)
+	result, run, err := report.ReadResult(folder)
 	if err != nil {
 		return err
 	}
-	facts := explain.Facts{Result: result, Spec: result.GetOrigin().GetSpec()}
+	facts := explain.Facts{Result: result, Run: run, Spec: run.GetOrigin().GetSpec()}
 	if result.GetRows() == 0 {
 		return a.printExplanation(explain.Answer(facts))
 	}
-	r, err := report.ReadLabels(folder, result)
+	r, err := report.ReadLabels(folder, result, run)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or
 // those that the run made of classes. It returns nil if they cannot be found.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
-	origin := r.Result.GetOrigin()
+	origin := r.Run.GetOrigin()
 	for _, input := range origin.GetInputs() {
 		if input.GetFlag() != "constraints" {
 			continue

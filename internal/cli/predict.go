@@ -140,12 +140,12 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 // findPredictor opens the model in a folder, or the job of a coordinator. The caller calls end after use.
 func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
 	if f.job == "" {
-		result, err := report.ReadResult(f.model)
+		result, run, err := report.ReadResult(f.model)
 		if err != nil {
 			return nil, nil, err
 		}
 		if p, err = a.openModel(f, result); err == nil {
-			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(result.GetOrigin().GetSpec())
+			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
 			p.classes = report.ReadClasses(f.model)
 		}
 		return p, func() {}, err

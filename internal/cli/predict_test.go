@@ -83,7 +83,7 @@ func TestFilesOfAModel(t *testing.T) {
 			t.Error("no centroid is drawn")
 		}
 		d := readResult(t, clitest.Read(t, c.form+"/result.json"))
-		model, header, err := report.LoadModel(c.form, d)
+		model, header, err := report.LoadModel(c.form, d.Result)
 		if err != nil || !reflect.DeepEqual(model, f.model) || !reflect.DeepEqual(header, []string{"x", "y"}) {
 			t.Errorf("read back is %+v %v, %v", model, header, err)
 		}

@@ -16,7 +16,7 @@ func writeAutoRun(t *testing.T, space cleavev1.Space, dropped uint32) {
 	var text bytes.Buffer
 	err := report.WriteResult(&text, &cleavev1.Result{
 		K: 2, Rows: 4, DroppedRows: dropped, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: space, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}},
-	})
+	}, &cleavev1.RunRecord{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,11 +53,11 @@ func (a *app) reportCommand() *cobra.Command {
 
 // reportFolder writes the page about a run in a folder, with the files that flags name, or those that the run recorded.
 func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) error {
-	result, err := report.ReadResult(folder)
+	result, run, err := report.ReadResult(folder)
 	if err != nil {
 		return err
 	}
-	r, err := report.ReadFolder(folder, result)
+	r, err := report.ReadFolder(folder, result, run)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	if s.Data == nil && len(result.GetOrigin().GetCommand()) > 0 {
+	if s.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
 		recorded, err := a.recordedScene(ctx, folder, r)
 		if err != nil {
 			a.warn("%v", err)
@@ -88,8 +88,8 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 // scene returns the scene of the data that flags name.
 func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
 	result := r.Result
-	s.Title = cmp.Or(result.GetOrigin().GetDisplayName(), filepath.Base(folder))
-	data, err := f.loadData(result)
+	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
+	data, err := f.loadData(result, r.Run)
 	if err != nil || data.Data == nil {
 		return s, err
 	}
@@ -105,8 +105,8 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 }
 
 // loadData reads the data that flags name as the run did: a table by its recipe, without dropped rows.
-func (f *reportFlags) loadData(result *cleavev1.Result) (*jobflags.Loaded, error) {
-	steps, spec := wire.Recipe(result.GetRecipe()), result.GetOrigin().GetSpec()
+func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord) (*jobflags.Loaded, error) {
+	steps, spec := wire.Recipe(result.GetRecipe()), run.GetOrigin().GetSpec()
 	directions := spec != nil && wire.ComparesDirections(spec)
 	if !f.data.IsTable() || steps == nil {
 		return f.data.LoadKept(result.GetDroppedRows() > 0, directions)
@@ -137,7 +137,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	origin := before.result.GetOrigin()
+	origin := before.run.GetOrigin()
 	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).newRunCommand()
 	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
 		return s, nil

@@ -58,6 +58,7 @@ func (a *app) rerunCommand() *cobra.Command {
 type recorded struct {
 	dir    string
 	result *cleavev1.Result
+	run    *cleavev1.RunRecord
 	labels []int64
 }
 
@@ -66,7 +67,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	if err != nil {
 		return err
 	}
-	origin := before.result.GetOrigin()
+	origin := before.run.GetOrigin()
 	if now := shell.Version(); now != origin.GetVersion() {
 		a.warn("the run was made by version %s, this is %s; the results may differ", origin.GetVersion(), now)
 	}
@@ -88,15 +89,15 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 
 // loadRecorded reads what a run recorded about itself.
 func loadRecorded(dir string) (*recorded, error) {
-	result, err := report.ReadResult(dir)
+	result, run, err := report.ReadResult(dir)
 	if err != nil {
 		return nil, err
 	}
-	if len(result.GetOrigin().GetCommand()) == 0 {
+	if len(run.GetOrigin().GetCommand()) == 0 {
 		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(dir, report.ResultFile))
 	}
 	_, labels, err := format.LoadNamed(filepath.Join(dir, report.LabelsFile), table.Labels, 0, table.Naming{InOrder: true})
-	return &recorded{dir, result, labels}, err
+	return &recorded{dir, result, run, labels}, err
 }
 
 // rerunCommandLine runs the recorded command line again, if its files have not changed.
@@ -131,7 +132,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	defer c.Close()
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
-	origin := before.result.GetOrigin()
+	origin := before.run.GetOrigin()
 	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, p)
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	again := report.New(o, filter)
 	again.SetNames(ids.All(), nil)
-	if again.Result.Origin = origin; f.out == "" {
+	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}
 	p.End()
@@ -157,8 +158,8 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 // checkInputs refuses files that are not those of the run.
 func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
 	var other []string
-	known, directory := map[string]bool{}, r.result.GetOrigin().GetDirectory()
-	for _, input := range r.result.GetOrigin().GetInputs() {
+	known, directory := map[string]bool{}, r.run.GetOrigin().GetDirectory()
+	for _, input := range r.run.GetOrigin().GetInputs() {
 		path := jobflags.ResolvePath(directory, input.GetPath())
 		known[path] = true
 		if path == jobflags.StandardInput || input.GetSha256() == "" {

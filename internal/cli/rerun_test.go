@@ -108,11 +108,11 @@ func TestOriginHasNoSecrets(t *testing.T) {
 	smallSets(t)
 	secret := "cleave_" + strings.Repeat("aB3-_", 9)
 	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out out --name "+secret)
-	result, err := report.ReadResult("out")
+	result, run, err := report.ReadResult("out")
 	if err != nil {
 		t.Fatal(err)
 	}
-	origin := result.GetOrigin()
+	origin := run.GetOrigin()
 	if command := strings.Join(origin.GetCommand(), " "); strings.Contains(command, secret) || !strings.HasSuffix(command, "--name [redacted]") {
 		t.Errorf("the command is %q", command)
 	}

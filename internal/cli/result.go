@@ -65,7 +65,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Result.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
+	r.Run.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := r.Score(truth); err != nil {
 		return err
 	}
-	r.Result.Origin = origin(j.Name, spec)
+	r.Run.Origin = origin(j.Name, spec)
 	p.End()
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
 		return client.Cause(ctx, err)
@@ -199,7 +199,7 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 		}
 	}
 	if f.json {
-		return report.WriteResult(a.stdout, r.Result)
+		return report.WriteResult(a.stdout, r.Result, r.Run)
 	}
 	if f.finished != nil {
 		f.finished(r)

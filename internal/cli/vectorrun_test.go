@@ -84,8 +84,9 @@ func TestVectorRuns(t *testing.T) {
 			if _, err := os.Stat(one + "/metric.csv"); (err == nil) != strings.Contains(c.model, "metric.csv") {
 				t.Errorf("metric.csv: %v", err)
 			}
-			if d.Evaluation.GetNmi() < 0.95 || d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.Model == nil {
-				t.Errorf("NMI %v, %s, model %+v", d.Evaluation.GetNmi(), d.StopReason, d.Model)
+			nmi := readResult(t, clitest.Read(t, one+"/result.json")).Evaluation.GetNmi()
+			if nmi < 0.95 || d.StopReason != cleavev1.StopReason_STOP_REASON_CONVERGED || d.Model == nil {
+				t.Errorf("NMI %v, %s, model %+v", nmi, d.StopReason, d.Model)
 			}
 			for at, entry := range d.History {
 				if int(entry.Iteration) != at+1 || entry.AssignmentObjective == nil {

@@ -213,7 +213,7 @@ func (CutRule) EnumDescriptor() ([]byte, []int) {
 
 // Result is the outcome of a job that succeeded or was canceled. If the job was canceled before it had labels, only the
 // state, the stop reason, the plan and the timings are set. The command line writes this message as JSON to
-// result.json.
+// result.json, with the fields of RunRecord beside it.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// SUCCEEDED or CANCELLED.
@@ -240,9 +240,6 @@ type Result struct {
 	ClusterSizes []uint32 `protobuf:"varint,9,rep,packed,name=cluster_sizes,json=clusterSizes,proto3" json:"cluster_sizes,omitempty"`
 	// How many constraints the labels satisfy.
 	Constraints *ConstraintReport `protobuf:"bytes,10,opt,name=constraints,proto3" json:"constraints,omitempty"`
-	// Scores against known classes. Never set by the coordinator, which only answers EvaluateJob; a client that knows the
-	// classes may set it.
-	Evaluation *Evaluation `protobuf:"bytes,11,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	// The kernel that compared points; unset for graphs, kernel matrices and the k-means family.
 	Kernel *KernelReport `protobuf:"bytes,12,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	// The diagonal shift at the end of the run.
@@ -280,15 +277,10 @@ type Result struct {
 	RowScores *RowScoresHead `protobuf:"bytes,29,opt,name=row_scores,json=rowScores,proto3" json:"row_scores,omitempty"`
 	// Version of the coordinator that ran the job.
 	Version string `protobuf:"bytes,30,opt,name=version,proto3" json:"version,omitempty"`
-	// What is needed to run the job again. Set by the command line in result.json, never by the coordinator.
-	Origin *Origin `protobuf:"bytes,31,opt,name=origin,proto3" json:"origin,omitempty"`
 	// How k was chosen; unset unless the job had a range of k. All other fields describe the run for the proposed k.
 	KSelection *KSelection `protobuf:"bytes,32,opt,name=k_selection,json=kSelection,proto3" json:"k_selection,omitempty"`
 	// How the rows of the table were converted to points; unset unless the job clustered a table.
 	Recipe *Recipe `protobuf:"bytes,40,opt,name=recipe,proto3" json:"recipe,omitempty"`
-	// The steps of the eigensolver that computed the embedding. Set by the command line in result.json, from the events
-	// of the job.
-	SolverSteps []*SolverStep `protobuf:"bytes,41,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
 	// Seeds and constraints that the data contradicts, the strongest first.
 	Suspects      []*Suspect `protobuf:"bytes,42,rep,name=suspects,proto3" json:"suspects,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -398,13 +390,6 @@ func (x *Result) GetClusterSizes() []uint32 {
 func (x *Result) GetConstraints() *ConstraintReport {
 	if x != nil {
 		return x.Constraints
-	}
-	return nil
-}
-
-func (x *Result) GetEvaluation() *Evaluation {
-	if x != nil {
-		return x.Evaluation
 	}
 	return nil
 }
@@ -535,13 +520,6 @@ func (x *Result) GetVersion() string {
 	return ""
 }
 
-func (x *Result) GetOrigin() *Origin {
-	if x != nil {
-		return x.Origin
-	}
-	return nil
-}
-
 func (x *Result) GetKSelection() *KSelection {
 	if x != nil {
 		return x.KSelection
@@ -556,16 +534,74 @@ func (x *Result) GetRecipe() *Recipe {
 	return nil
 }
 
-func (x *Result) GetSolverSteps() []*SolverStep {
+func (x *Result) GetSuspects() []*Suspect {
 	if x != nil {
-		return x.SolverSteps
+		return x.Suspects
 	}
 	return nil
 }
 
-func (x *Result) GetSuspects() []*Suspect {
+// RunRecord is what the command line knows about a run. It writes the fields to result.json beside those of Result. The
+// coordinator never sends this message.
+type RunRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Scores against known classes; unset if the classes are not known.
+	Evaluation *Evaluation `protobuf:"bytes,1,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
+	// What is needed to run the job again.
+	Origin *Origin `protobuf:"bytes,2,opt,name=origin,proto3" json:"origin,omitempty"`
+	// The steps of the eigensolver that computed the embedding, from the events of the job.
+	SolverSteps   []*SolverStep `protobuf:"bytes,3,rep,name=solver_steps,json=solverSteps,proto3" json:"solver_steps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRecord) Reset() {
+	*x = RunRecord{}
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRecord) ProtoMessage() {}
+
+func (x *RunRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[1]
 	if x != nil {
-		return x.Suspects
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRecord.ProtoReflect.Descriptor instead.
+func (*RunRecord) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RunRecord) GetEvaluation() *Evaluation {
+	if x != nil {
+		return x.Evaluation
+	}
+	return nil
+}
+
+func (x *RunRecord) GetOrigin() *Origin {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
+}
+
+func (x *RunRecord) GetSolverSteps() []*SolverStep {
+	if x != nil {
+		return x.SolverSteps
 	}
 	return nil
 }
@@ -589,7 +625,7 @@ type KSelection struct {
 
 func (x *KSelection) Reset() {
 	*x = KSelection{}
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +637,7 @@ func (x *KSelection) String() string {
 func (*KSelection) ProtoMessage() {}
 
 func (x *KSelection) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[1]
+	mi := &file_cleave_v1_result_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +650,7 @@ func (x *KSelection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KSelection.ProtoReflect.Descriptor instead.
 func (*KSelection) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *KSelection) GetProposed() uint32 {
@@ -678,7 +714,7 @@ type KScore struct {
 
 func (x *KScore) Reset() {
 	*x = KScore{}
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +726,7 @@ func (x *KScore) String() string {
 func (*KScore) ProtoMessage() {}
 
 func (x *KScore) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[2]
+	mi := &file_cleave_v1_result_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +739,7 @@ func (x *KScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KScore.ProtoReflect.Descriptor instead.
 func (*KScore) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *KScore) GetK() uint32 {
@@ -785,7 +821,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +833,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[3]
+	mi := &file_cleave_v1_result_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +846,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Origin) GetVersion() string {
@@ -879,7 +915,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +927,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[4]
+	mi := &file_cleave_v1_result_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +940,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *InputFile) GetFlag() string {
@@ -952,7 +988,7 @@ type RowScoresHead struct {
 
 func (x *RowScoresHead) Reset() {
 	*x = RowScoresHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1000,7 @@ func (x *RowScoresHead) String() string {
 func (*RowScoresHead) ProtoMessage() {}
 
 func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[5]
+	mi := &file_cleave_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1013,7 @@ func (x *RowScoresHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowScoresHead.ProtoReflect.Descriptor instead.
 func (*RowScoresHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RowScoresHead) GetRows() uint32 {
@@ -1023,7 +1059,7 @@ type LandmarkReport struct {
 
 func (x *LandmarkReport) Reset() {
 	*x = LandmarkReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1071,7 @@ func (x *LandmarkReport) String() string {
 func (*LandmarkReport) ProtoMessage() {}
 
 func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[6]
+	mi := &file_cleave_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1084,7 @@ func (x *LandmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkReport.ProtoReflect.Descriptor instead.
 func (*LandmarkReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LandmarkReport) GetCount() uint32 {
@@ -1101,7 +1137,7 @@ type Choice struct {
 
 func (x *Choice) Reset() {
 	*x = Choice{}
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1149,7 @@ func (x *Choice) String() string {
 func (*Choice) ProtoMessage() {}
 
 func (x *Choice) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[7]
+	mi := &file_cleave_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1162,7 @@ func (x *Choice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Choice.ProtoReflect.Descriptor instead.
 func (*Choice) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Choice) GetChosen() *Method {
@@ -1173,7 +1209,7 @@ type MethodScore struct {
 
 func (x *MethodScore) Reset() {
 	*x = MethodScore{}
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1221,7 @@ func (x *MethodScore) String() string {
 func (*MethodScore) ProtoMessage() {}
 
 func (x *MethodScore) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[8]
+	mi := &file_cleave_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1234,7 @@ func (x *MethodScore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MethodScore.ProtoReflect.Descriptor instead.
 func (*MethodScore) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MethodScore) GetMethod() *Method {
@@ -1267,7 +1303,7 @@ type ConstraintReport struct {
 
 func (x *ConstraintReport) Reset() {
 	*x = ConstraintReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1315,7 @@ func (x *ConstraintReport) String() string {
 func (*ConstraintReport) ProtoMessage() {}
 
 func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[9]
+	mi := &file_cleave_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1328,7 @@ func (x *ConstraintReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintReport.ProtoReflect.Descriptor instead.
 func (*ConstraintReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConstraintReport) GetTotal() uint32 {
@@ -1346,7 +1382,7 @@ type Evaluation struct {
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1394,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[10]
+	mi := &file_cleave_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1407,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Evaluation) GetNmi() float64 {
@@ -1442,7 +1478,7 @@ type KernelReport struct {
 
 func (x *KernelReport) Reset() {
 	*x = KernelReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1490,7 @@ func (x *KernelReport) String() string {
 func (*KernelReport) ProtoMessage() {}
 
 func (x *KernelReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[11]
+	mi := &file_cleave_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1503,7 @@ func (x *KernelReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelReport.ProtoReflect.Descriptor instead.
 func (*KernelReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *KernelReport) GetFunction() KernelFunction {
@@ -1520,7 +1556,7 @@ type NeighborGraphReport struct {
 
 func (x *NeighborGraphReport) Reset() {
 	*x = NeighborGraphReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1568,7 @@ func (x *NeighborGraphReport) String() string {
 func (*NeighborGraphReport) ProtoMessage() {}
 
 func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[12]
+	mi := &file_cleave_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1581,7 @@ func (x *NeighborGraphReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NeighborGraphReport.ProtoReflect.Descriptor instead.
 func (*NeighborGraphReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NeighborGraphReport) GetNeighbors() uint32 {
@@ -1588,7 +1624,7 @@ type InferenceReport struct {
 
 func (x *InferenceReport) Reset() {
 	*x = InferenceReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1636,7 @@ func (x *InferenceReport) String() string {
 func (*InferenceReport) ProtoMessage() {}
 
 func (x *InferenceReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[13]
+	mi := &file_cleave_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1649,7 @@ func (x *InferenceReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferenceReport.ProtoReflect.Descriptor instead.
 func (*InferenceReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InferenceReport) GetEngine() Inference {
@@ -1683,7 +1719,7 @@ type SpectralReport struct {
 
 func (x *SpectralReport) Reset() {
 	*x = SpectralReport{}
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1695,7 +1731,7 @@ func (x *SpectralReport) String() string {
 func (*SpectralReport) ProtoMessage() {}
 
 func (x *SpectralReport) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[14]
+	mi := &file_cleave_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1708,7 +1744,7 @@ func (x *SpectralReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpectralReport.ProtoReflect.Descriptor instead.
 func (*SpectralReport) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SpectralReport) GetBeta() float64 {
@@ -1810,7 +1846,7 @@ type CutCandidate struct {
 
 func (x *CutCandidate) Reset() {
 	*x = CutCandidate{}
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +1858,7 @@ func (x *CutCandidate) String() string {
 func (*CutCandidate) ProtoMessage() {}
 
 func (x *CutCandidate) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[15]
+	mi := &file_cleave_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +1871,7 @@ func (x *CutCandidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutCandidate.ProtoReflect.Descriptor instead.
 func (*CutCandidate) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CutCandidate) GetRule() CutRule {
@@ -1906,7 +1942,7 @@ type ModelHead struct {
 
 func (x *ModelHead) Reset() {
 	*x = ModelHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +1954,7 @@ func (x *ModelHead) String() string {
 func (*ModelHead) ProtoMessage() {}
 
 func (x *ModelHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[16]
+	mi := &file_cleave_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +1967,7 @@ func (x *ModelHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelHead.ProtoReflect.Descriptor instead.
 func (*ModelHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ModelHead) GetDistortion() Distortion {
@@ -1997,7 +2033,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[17]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2045,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[17]
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2058,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -2073,7 +2109,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2121,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2134,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -2134,7 +2170,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[19]
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2182,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[19]
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2195,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2219,7 +2255,7 @@ type Suspect struct {
 
 func (x *Suspect) Reset() {
 	*x = Suspect{}
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2267,7 @@ func (x *Suspect) String() string {
 func (*Suspect) ProtoMessage() {}
 
 func (x *Suspect) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2280,7 @@ func (x *Suspect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspect.ProtoReflect.Descriptor instead.
 func (*Suspect) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Suspect) GetRow() uint32 {
@@ -2286,7 +2322,7 @@ var File_cleave_v1_result_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb7\f\n" +
+	"\x16cleave/v1/result.proto\x12\tcleave.v1\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x14cleave/v1/spec.proto\x1a\x1egoogle/protobuf/duration.proto\"\xad\v\n" +
 	"\x06Result\x12)\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x13.cleave.v1.JobStateR\x05state\x126\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.cleave.v1.StopReasonR\n" +
@@ -2302,10 +2338,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\fdropped_rows\x18\b \x01(\rR\vdroppedRows\x12#\n" +
 	"\rcluster_sizes\x18\t \x03(\rR\fclusterSizes\x12=\n" +
 	"\vconstraints\x18\n" +
-	" \x01(\v2\x1b.cleave.v1.ConstraintReportR\vconstraints\x125\n" +
-	"\n" +
-	"evaluation\x18\v \x01(\v2\x15.cleave.v1.EvaluationR\n" +
-	"evaluation\x12/\n" +
+	" \x01(\v2\x1b.cleave.v1.ConstraintReportR\vconstraints\x12/\n" +
 	"\x06kernel\x18\f \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x14\n" +
 	"\x05sigma\x18\r \x01(\x01R\x05sigma\x12+\n" +
 	"\x05scale\x18\x1a \x01(\x0e2\x10.cleave.v1.ScaleH\x01R\x05scale\x88\x01\x01\x12E\n" +
@@ -2324,15 +2357,19 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\tlandmarks\x18\x1c \x01(\v2\x19.cleave.v1.LandmarkReportR\tlandmarks\x127\n" +
 	"\n" +
 	"row_scores\x18\x1d \x01(\v2\x18.cleave.v1.RowScoresHeadR\trowScores\x12\x18\n" +
-	"\aversion\x18\x1e \x01(\tR\aversion\x12)\n" +
-	"\x06origin\x18\x1f \x01(\v2\x11.cleave.v1.OriginR\x06origin\x126\n" +
+	"\aversion\x18\x1e \x01(\tR\aversion\x126\n" +
 	"\vk_selection\x18  \x01(\v2\x15.cleave.v1.KSelectionR\n" +
 	"kSelection\x12)\n" +
-	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x128\n" +
-	"\fsolver_steps\x18) \x03(\v2\x15.cleave.v1.SolverStepR\vsolverSteps\x12.\n" +
+	"\x06recipe\x18( \x01(\v2\x11.cleave.v1.RecipeR\x06recipe\x12.\n" +
 	"\bsuspects\x18* \x03(\v2\x12.cleave.v1.SuspectR\bsuspectsB\x12\n" +
 	"\x10_plain_objectiveB\b\n" +
-	"\x06_scale\"\xc0\x01\n" +
+	"\x06_scaleJ\x04\b\v\x10\fJ\x04\b\x1f\x10 J\x04\b)\x10*\"\xa7\x01\n" +
+	"\tRunRecord\x125\n" +
+	"\n" +
+	"evaluation\x18\x01 \x01(\v2\x15.cleave.v1.EvaluationR\n" +
+	"evaluation\x12)\n" +
+	"\x06origin\x18\x02 \x01(\v2\x11.cleave.v1.OriginR\x06origin\x128\n" +
+	"\fsolver_steps\x18\x03 \x03(\v2\x15.cleave.v1.SolverStepR\vsolverSteps\"\xc0\x01\n" +
 	"\n" +
 	"KSelection\x12\x1a\n" +
 	"\bproposed\x18\x01 \x01(\rR\bproposed\x125\n" +
@@ -2533,100 +2570,101 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(Confidence)(0),             // 0: cleave.v1.Confidence
 	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
 	(CutRule)(0),                // 2: cleave.v1.CutRule
 	(*Result)(nil),              // 3: cleave.v1.Result
-	(*KSelection)(nil),          // 4: cleave.v1.KSelection
-	(*KScore)(nil),              // 5: cleave.v1.KScore
-	(*Origin)(nil),              // 6: cleave.v1.Origin
-	(*InputFile)(nil),           // 7: cleave.v1.InputFile
-	(*RowScoresHead)(nil),       // 8: cleave.v1.RowScoresHead
-	(*LandmarkReport)(nil),      // 9: cleave.v1.LandmarkReport
-	(*Choice)(nil),              // 10: cleave.v1.Choice
-	(*MethodScore)(nil),         // 11: cleave.v1.MethodScore
-	(*ConstraintReport)(nil),    // 12: cleave.v1.ConstraintReport
-	(*Evaluation)(nil),          // 13: cleave.v1.Evaluation
-	(*KernelReport)(nil),        // 14: cleave.v1.KernelReport
-	(*NeighborGraphReport)(nil), // 15: cleave.v1.NeighborGraphReport
-	(*InferenceReport)(nil),     // 16: cleave.v1.InferenceReport
-	(*SpectralReport)(nil),      // 17: cleave.v1.SpectralReport
-	(*CutCandidate)(nil),        // 18: cleave.v1.CutCandidate
-	(*ModelHead)(nil),           // 19: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 20: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 21: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 22: cleave.v1.Timings
-	(*Suspect)(nil),             // 23: cleave.v1.Suspect
-	(JobState)(0),               // 24: cleave.v1.JobState
-	(StopReason)(0),             // 25: cleave.v1.StopReason
-	(Scale)(0),                  // 26: cleave.v1.Scale
-	(*Notice)(nil),              // 27: cleave.v1.Notice
-	(*Iteration)(nil),           // 28: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 29: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 30: cleave.v1.Plan
-	(*Recipe)(nil),              // 31: cleave.v1.Recipe
-	(*SolverStep)(nil),          // 32: cleave.v1.SolverStep
-	(Space)(0),                  // 33: cleave.v1.Space
-	(*JobSpec)(nil),             // 34: cleave.v1.JobSpec
-	(*Method)(nil),              // 35: cleave.v1.Method
-	(KernelFunction)(0),         // 36: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 37: cleave.v1.NeighborWeights
-	(Inference)(0),              // 38: cleave.v1.Inference
-	(Distortion)(0),             // 39: cleave.v1.Distortion
-	(Metric)(0),                 // 40: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 41: google.protobuf.Duration
+	(*RunRecord)(nil),           // 4: cleave.v1.RunRecord
+	(*KSelection)(nil),          // 5: cleave.v1.KSelection
+	(*KScore)(nil),              // 6: cleave.v1.KScore
+	(*Origin)(nil),              // 7: cleave.v1.Origin
+	(*InputFile)(nil),           // 8: cleave.v1.InputFile
+	(*RowScoresHead)(nil),       // 9: cleave.v1.RowScoresHead
+	(*LandmarkReport)(nil),      // 10: cleave.v1.LandmarkReport
+	(*Choice)(nil),              // 11: cleave.v1.Choice
+	(*MethodScore)(nil),         // 12: cleave.v1.MethodScore
+	(*ConstraintReport)(nil),    // 13: cleave.v1.ConstraintReport
+	(*Evaluation)(nil),          // 14: cleave.v1.Evaluation
+	(*KernelReport)(nil),        // 15: cleave.v1.KernelReport
+	(*NeighborGraphReport)(nil), // 16: cleave.v1.NeighborGraphReport
+	(*InferenceReport)(nil),     // 17: cleave.v1.InferenceReport
+	(*SpectralReport)(nil),      // 18: cleave.v1.SpectralReport
+	(*CutCandidate)(nil),        // 19: cleave.v1.CutCandidate
+	(*ModelHead)(nil),           // 20: cleave.v1.ModelHead
+	(*LandmarkHead)(nil),        // 21: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 22: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 23: cleave.v1.Timings
+	(*Suspect)(nil),             // 24: cleave.v1.Suspect
+	(JobState)(0),               // 25: cleave.v1.JobState
+	(StopReason)(0),             // 26: cleave.v1.StopReason
+	(Scale)(0),                  // 27: cleave.v1.Scale
+	(*Notice)(nil),              // 28: cleave.v1.Notice
+	(*Iteration)(nil),           // 29: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 30: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 31: cleave.v1.Plan
+	(*Recipe)(nil),              // 32: cleave.v1.Recipe
+	(*SolverStep)(nil),          // 33: cleave.v1.SolverStep
+	(Space)(0),                  // 34: cleave.v1.Space
+	(*JobSpec)(nil),             // 35: cleave.v1.JobSpec
+	(*Method)(nil),              // 36: cleave.v1.Method
+	(KernelFunction)(0),         // 37: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 38: cleave.v1.NeighborWeights
+	(Inference)(0),              // 39: cleave.v1.Inference
+	(Distortion)(0),             // 40: cleave.v1.Distortion
+	(Metric)(0),                 // 41: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	24, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	25, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
-	12, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
-	13, // 3: cleave.v1.Result.evaluation:type_name -> cleave.v1.Evaluation
-	14, // 4: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	26, // 5: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
-	15, // 6: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
-	16, // 7: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
-	17, // 8: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
-	19, // 9: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	21, // 10: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	27, // 11: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	28, // 12: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	29, // 13: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	30, // 14: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	22, // 15: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
-	10, // 16: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
-	9,  // 17: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
-	8,  // 18: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
-	6,  // 19: cleave.v1.Result.origin:type_name -> cleave.v1.Origin
-	4,  // 20: cleave.v1.Result.k_selection:type_name -> cleave.v1.KSelection
-	31, // 21: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
-	32, // 22: cleave.v1.Result.solver_steps:type_name -> cleave.v1.SolverStep
-	23, // 23: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
+	25, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	26, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	13, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
+	15, // 3: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
+	27, // 4: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	16, // 5: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
+	17, // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
+	18, // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
+	20, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
+	22, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	28, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	29, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	30, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	31, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	23, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	11, // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
+	10, // 16: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
+	9,  // 17: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
+	5,  // 18: cleave.v1.Result.k_selection:type_name -> cleave.v1.KSelection
+	32, // 19: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	24, // 20: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
+	14, // 21: cleave.v1.RunRecord.evaluation:type_name -> cleave.v1.Evaluation
+	7,  // 22: cleave.v1.RunRecord.origin:type_name -> cleave.v1.Origin
+	33, // 23: cleave.v1.RunRecord.solver_steps:type_name -> cleave.v1.SolverStep
 	0,  // 24: cleave.v1.KSelection.confidence:type_name -> cleave.v1.Confidence
-	5,  // 25: cleave.v1.KSelection.scores:type_name -> cleave.v1.KScore
-	33, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
-	7,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	34, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	6,  // 25: cleave.v1.KSelection.scores:type_name -> cleave.v1.KScore
+	34, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	8,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
+	35, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
 	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	35, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
-	11, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
-	35, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
-	36, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	37, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	38, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	36, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
+	12, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
+	36, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
+	37, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	38, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	39, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
 	2,  // 36: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	18, // 37: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	19, // 37: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
 	2,  // 38: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	39, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	40, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	20, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	14, // 42: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	41, // 43: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	41, // 44: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	41, // 45: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	41, // 46: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	41, // 47: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	40, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	41, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	21, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	15, // 42: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	42, // 43: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	42, // 44: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	42, // 45: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	42, // 46: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	42, // 47: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
 	48, // [48:48] is the sub-list for method output_type
 	48, // [48:48] is the sub-list for method input_type
 	48, // [48:48] is the sub-list for extension type_name
@@ -2645,20 +2683,20 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_recipe_proto_init()
 	file_cleave_v1_spec_proto_init()
 	file_cleave_v1_result_proto_msgTypes[0].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[2].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[6].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[11].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[13].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[3].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[7].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[12].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[20].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[16].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

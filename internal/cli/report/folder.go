@@ -17,8 +17,8 @@ import (
 )
 
 // ReadFolder reads the report of a run back from its output folder.
-func ReadFolder(folder string, result *cleavev1.Result) (*Report, error) {
-	r, err := ReadLabels(folder, result)
+func ReadFolder(folder string, result *cleavev1.Result, run *cleavev1.RunRecord) (*Report, error) {
+	r, err := ReadLabels(folder, result, run)
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +50,13 @@ func missing(folder, name string) bool {
 }
 
 // ReadLabels reads labels.csv: the labels, scores and ids of the rows, and which rows were left out.
-func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
+func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord) (*Report, error) {
 	path := filepath.Join(folder, LabelsFile)
 	rows, err := format.LoadLabelRows(path)
 	if err != nil {
 		return nil, err
 	}
-	o := &client.Outcome{Result: result, SolverSteps: result.GetSolverSteps()}
+	o := &client.Outcome{Result: result, SolverSteps: run.GetSolverSteps()}
 	var kept []int32
 	for row, label := range rows.Labels {
 		if label >= int32(result.GetK()) {
@@ -69,7 +69,7 @@ func ReadLabels(folder string, result *cleavev1.Result) (*Report, error) {
 	if len(kept) != int(result.GetRows()) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are labels of %s; %s says that there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
 	}
-	r := &Report{Outcome: o, ids: rows.IDs, classes: rows.Classes}
+	r := &Report{Outcome: o, Run: run, ids: rows.IDs, classes: rows.Classes}
 	if len(kept) < len(rows.Labels) {
 		r.filter = jobflags.FilterOf(kept, len(rows.Labels))
 	}

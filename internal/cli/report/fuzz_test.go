@@ -18,8 +18,8 @@ func FuzzResult(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(folder, ResultFile), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		result, err := ReadResult(folder)
-		if err == nil && result == nil || err != nil && !fault.Is(err, "BAD_MODEL") {
+		result, run, err := ReadResult(folder)
+		if err == nil && (result == nil || run == nil) || err != nil && !fault.Is(err, "BAD_MODEL") {
 			t.Fatalf("got %v, %v", result, err)
 		}
 	})

@@ -69,7 +69,7 @@ func TestPageOfPoints(t *testing.T) {
 		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
 		Spec:        &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 42, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "abc123"}},
 	}
-	r.Result.Origin = &cleavev1.Origin{
+	r.Run.Origin = &cleavev1.Origin{
 		Version: "v9", Command: []string{"run", "--data", "it's people.csv"}, Directory: "/home/me",
 		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "people.csv", Sha256: "feed"}},
 	}

@@ -26,7 +26,7 @@ func (b *pageBuilder) answer() string {
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
 	}
-	if e := r.GetEvaluation(); e != nil {
+	if e := b.Run.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
 	}
 	if mean, ok := b.meanSilhouette(); ok {
@@ -76,7 +76,7 @@ func comma(how string) string {
 // comparedBy says what the chosen method compared rows by.
 func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
 	_, matrix := b.scene.Data.(*dataset.Kernel)
-	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Result))
+	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
 }
 
 // separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
@@ -109,7 +109,7 @@ func (b *pageBuilder) figures() []page.Fact {
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
 		facts = append(facts, page.Fact{Name: "constraints satisfied", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
 	}
-	if e := b.Result.GetEvaluation(); e != nil {
+	if e := b.Run.GetEvaluation(); e != nil {
 		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
 	}
 	if mean, ok := b.meanSilhouette(); ok {

@@ -185,12 +185,12 @@ func (b *pageBuilder) spec() *cleavev1.JobSpec {
 	if b.scene.Spec != nil {
 		return b.scene.Spec
 	}
-	return b.Result.GetOrigin().GetSpec()
+	return b.Run.GetOrigin().GetSpec()
 }
 
 // repeat says how to get the same answer again.
 func (b *pageBuilder) repeat() *page.Repeat {
-	origin, spec := b.Result.GetOrigin(), b.spec()
+	origin, spec := b.Run.GetOrigin(), b.spec()
 	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin)}
 	if spec == nil {
 		return r

@@ -166,8 +166,8 @@ func (b *pageBuilder) subtitle() string {
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
 		line += fmt.Sprintf(", %d of %s satisfied", c.GetSatisfied(), text.Plural(int(c.GetTotal()), "constraint"))
 	}
-	if b.Result.GetEvaluation() != nil {
-		line += fmt.Sprintf(", NMI %.3f", b.Result.GetEvaluation().GetNmi())
+	if b.Run.GetEvaluation() != nil {
+		line += fmt.Sprintf(", NMI %.3f", b.Run.GetEvaluation().GetNmi())
 	}
 	return line
 }

@@ -96,7 +96,7 @@ func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
 
 // truth compares clusters with true classes.
 func (b *pageBuilder) truth() *page.Section {
-	e := b.Result.GetEvaluation()
+	e := b.Run.GetEvaluation()
 	if e == nil {
 		return nil
 	}

@@ -45,6 +45,7 @@ const maxTableBytes = 200 << 20
 // Report is the outcome of a job with what it takes to write it.
 type Report struct {
 	*client.Outcome
+	Run    *cleavev1.RunRecord // what result.json has besides the result
 	filter *jobflags.RowFilter // nil if all rows of the data file were clustered
 
 	ids      []string // of all rows of the data file; nil if rows are known by their numbers
@@ -108,8 +109,7 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
 	o.SolverSteps = evenly(o.SolverSteps, maxSolverSteps)
-	o.Result.SolverSteps = o.SolverSteps
-	return &Report{Outcome: o, filter: filter}
+	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, filter: filter}
 }
 
 // Score compares the labels with the truth. It does nothing if t is nil.
@@ -124,7 +124,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 	if err != nil {
 		return err
 	}
-	r.Result.Evaluation = wire.EvaluationProto(scores)
+	r.Run.Evaluation = wire.EvaluationProto(scores)
 	return nil
 }
 
@@ -172,5 +172,5 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	} else {
 		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
 	}
-	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result) }})
+	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result, r.Run) }})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,14 +17,20 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// WriteResult writes result.json: the JSON of the API's Result with its zeros. Numbers are in the shortest
-// form that reads back to the same bits.
-func WriteResult(w io.Writer, r *cleavev1.Result) error {
+// WriteResult writes result.json: one object with the fields of a result and of the record of its run, including those that
+// are zero. Numbers are in the shortest form that reads back to the same bits.
+func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error {
 	text, err := WithZeros(r)
 	if err != nil {
 		return err
 	}
-	return PrintJSON(w, text)
+	record, err := WithZeros(run)
+	if err != nil {
+		return err
+	}
+	// The two messages have no field in common, and neither is ever empty.
+	joined := slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(","), bytes.TrimPrefix(bytes.TrimSpace(record), []byte("{")))
+	return PrintJSON(w, json.RawMessage(joined))
 }
 
 // WithZeros is the JSON of a message in which fields that are zero or empty have their place.
@@ -31,18 +38,21 @@ func WithZeros(message proto.Message) (json.RawMessage, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(message)
 }
 
-// ReadResult reads the result.json of a folder.
-func ReadResult(folder string) (*cleavev1.Result, error) {
+// ReadResult reads the result.json of a folder. Fields of other versions are ignored.
+func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 	path := filepath.Join(folder, ResultFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path, shell.WithoutPath(err))
+		return nil, nil, fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v; a folder that cleave run --out wrote has it", path, shell.WithoutPath(err))
 	}
-	result := &cleavev1.Result{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(modernize(text), result); err != nil {
-		return nil, fault.Invalid("BAD_MODEL", "%s: this is no result of this version of Cleave: %v", path, err)
+	result, run := &cleavev1.Result{}, &cleavev1.RunRecord{}
+	text = modernize(text)
+	for _, message := range []proto.Message{result, run} {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, message); err != nil {
+			return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a result of this version of Cleave: %v", path, err)
+		}
 	}
-	return result, nil
+	return result, run, nil
 }
 
 // renamedFields are fields of result.json that earlier versions called otherwise.

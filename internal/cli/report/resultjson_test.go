@@ -19,17 +19,18 @@ import (
 // programs will read that did not know of it.
 func TestResultJSON(t *testing.T) {
 	result := clitest.ExampleResult()
-	result.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
+	run := &cleavev1.RunRecord{}
+	run.Evaluation = &cleavev1.Evaluation{Nmi: 1, MutualInformation: math.Ln2, Ari: 1, PairwisePrecision: 1, PairwiseRecall: 0.5, PairwiseF: 2.0 / 3, Purity: 1}
 	result.RowScores = &cleavev1.RowScoresHead{Rows: 4, Measure: cleavev1.RowMeasure_ROW_MEASURE_FEATURE_SPACE, Runs: 10}
 	result.Version = "v1.2.3"
-	result.Origin = &cleavev1.Origin{
+	run.Origin = &cleavev1.Origin{
 		Version: "v1.2.3", Command: []string{"run", "--data", "p.csv", "--k", "2"}, Directory: "/home/me", Seed: 5,
 		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: "16bf"}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 5},
 	}
 	result.Choice = exampleChoice()
 	result.Choice.Tried = result.Choice.Tried[:1]
 	var got bytes.Buffer
-	if err := WriteResult(&got, result); err != nil {
+	if err := WriteResult(&got, result, run); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("CLEAVE_RECORD_ANSWERS") != "" {
@@ -45,8 +46,8 @@ func TestResultJSON(t *testing.T) {
 		t.Errorf("result.json has changed; programs read it. Got\n%s\nwant\n%s", got.String(), want)
 	}
 	for _, folder := range []string{"testdata", "testdata/earlier"} { // the same, as an earlier version wrote it
-		if back, err := ReadResult(folder); err != nil || !proto.Equal(back, result) {
-			t.Errorf("%s read back is %v, %v", folder, back, err)
+		if back, record, err := ReadResult(folder); err != nil || !proto.Equal(back, result) || !proto.Equal(record, run) {
+			t.Errorf("%s read back is %v, %v, %v", folder, back, record, err)
 		}
 	}
 }
@@ -59,23 +60,23 @@ func TestRenamedFieldsOfResults(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, ResultFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadResult(folder)
+	got, run, err := ReadResult(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	method := got.GetChoice().GetTried()[0].GetMethod()
 	if got.GetKSelection().GetProposed() != 3 || got.GetKSelection().GetConfidence() != cleavev1.Confidence_CONFIDENCE_LIKELY ||
-		got.GetOrigin().GetDisplayName() != "use" || got.GetOrigin().GetSpec().GetK() != 3 ||
+		run.GetOrigin().GetDisplayName() != "use" || run.GetOrigin().GetSpec().GetK() != 3 ||
 		method.GetSpace() != cleavev1.Space_SPACE_ROWS || method.GetConstraintUse() != cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT ||
 		got.GetWarnings()[0].GetReason() != "A" || got.GetWarnings()[0].GetMessage() != "way" {
-		t.Errorf("read %v", got)
+		t.Errorf("read %v, %v", got, run)
 	}
 }
 
 // Zeros and empty lists are written; what a run does not have is left out.
 func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	var text bytes.Buffer
-	if err := WriteResult(&text, &cleavev1.Result{Kernel: &cleavev1.KernelReport{}}); err != nil {
+	if err := WriteResult(&text, &cleavev1.Result{Kernel: &cleavev1.KernelReport{}}, &cleavev1.RunRecord{}); err != nil {
 		t.Fatal(err)
 	}
 	var fields map[string]json.RawMessage
@@ -102,11 +103,11 @@ func TestObjectiveKeepsItsBits(t *testing.T) {
 	for _, value := range []float64{0, math.Copysign(0, -1), 0.30000000000000004, math.Pi * 1e300, math.SmallestNonzeroFloat64, math.MaxFloat64, -1.0 / 3, 1e21, 123456789.123456789} {
 		t.Chdir(t.TempDir())
 		var text bytes.Buffer
-		if err := WriteResult(&text, &cleavev1.Result{Objective: value}); err != nil {
+		if err := WriteResult(&text, &cleavev1.Result{Objective: value}, &cleavev1.RunRecord{}); err != nil {
 			t.Fatal(err)
 		}
 		clitest.Write(t, ResultFile, text.String())
-		back, err := ReadResult(".")
+		back, _, err := ReadResult(".")
 		if err != nil || math.Float64bits(back.GetObjective()) != math.Float64bits(value) {
 			t.Errorf("%g came back as %g (%v)", value, back.GetObjective(), err)
 		}

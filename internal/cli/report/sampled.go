@@ -17,7 +17,7 @@ func (r *Report) sampled(s Scene) (*Report, Scene) {
 	few := &Report{Outcome: &client.Outcome{
 		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: pick(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
 		Rows: pickScores(r.Rows, s.Sample),
-	}, classes: r.classes, fileRows: s.Sample}
+	}, Run: r.Run, classes: r.classes, fileRows: s.Sample}
 	if r.filter != nil {
 		few.fileRows = pick(r.filter.Kept, s.Sample)
 	}

@@ -134,8 +134,8 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	if m := result.GetModel().GetMetric(); m > cleavev1.Metric_METRIC_IDENTITY {
 		line("metric", "%s", wire.EnumWord(m))
 	}
-	if result.GetEvaluation() != nil {
-		summarizeScores(line, result.GetEvaluation())
+	if r.Run.GetEvaluation() != nil {
+		summarizeScores(line, r.Run.GetEvaluation())
 	}
 	line("time", "%.3g s", result.GetTimings().GetTotal().AsDuration().Seconds())
 	answer, table := wire.SplitNotices(wire.WithoutSuspects(result, warnings))

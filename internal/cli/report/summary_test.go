@@ -14,9 +14,8 @@ import (
 
 func TestSummary(t *testing.T) {
 	result := clitest.ExampleResult()
-	result.Evaluation = &cleavev1.Evaluation{Nmi: 0.5}
 	var got bytes.Buffer
-	if err := (&Report{Outcome: &client.Outcome{Result: result}}).Summarize(&got, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
+	if err := (&Report{Outcome: &client.Outcome{Result: result}, Run: &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Nmi: 0.5}}}).Summarize(&got, result.GetWarnings(), []string{"o/labels.csv", "o/result.json"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `objective    kernel-kmeans 0.30000000000000004

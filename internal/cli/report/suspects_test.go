@@ -200,7 +200,7 @@ func TestClassifierFiles(t *testing.T) {
 	if got := clitest.Read(t, filepath.Join(dir, centroidsFile)); got != "a,b\n2,3\n20,30\n" {
 		t.Errorf("centroids.csv is\n%s", got)
 	}
-	if back, err := ReadFolder(dir, result); err != nil || back.Model == nil {
+	if back, err := ReadFolder(dir, result, &cleavev1.RunRecord{}); err != nil || back.Model == nil {
 		t.Errorf("the folder is read back with %v", err)
 	}
 	for _, spoil := range []func(*cleavev1.ModelHead){
@@ -219,7 +219,7 @@ func TestClassifierFiles(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, projectionFile)); err != nil {
 		t.Fatal(err)
 	}
-	if back, err := ReadFolder(dir, result); err != nil || back.Model != nil {
+	if back, err := ReadFolder(dir, result, &cleavev1.RunRecord{}); err != nil || back.Model != nil {
 		t.Errorf("a folder without the projection is read with %v, %v", back, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 // Facts has what is known about a finished job. Fields that are unknown are nil.
 type Facts struct {
 	Result      *cleavev1.Result
+	Run         *cleavev1.RunRecord // nil for a job of a coordinator
 	Spec        *cleavev1.JobSpec
 	Labels      []int32                 // of the points
 	Constraints []constraint.Constraint // nil if there are none, too
@@ -179,7 +180,7 @@ func (e *explainer) method() (all []string) {
 }
 
 func (e *explainer) scores() []string {
-	v := e.r.GetEvaluation()
+	v := e.Run.GetEvaluation()
 	if v == nil {
 		return nil
 	}

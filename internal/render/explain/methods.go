@@ -90,7 +90,7 @@ func (e *explainer) methodSentence(m *cleavev1.Method) string {
 	if m.GetSpace() == cleavev1.Space_SPACE_GRAPH || m.GetSpace() == cleavev1.Space_SPACE_LEVELS {
 		noun = "vertices"
 	}
-	words := noun + " were compared by " + ComparedBy(m.GetSpace(), OfKernelMatrix(e.r))
+	words := noun + " were compared by " + ComparedBy(m.GetSpace(), OfKernelMatrix(e.Run))
 	use := map[cleavev1.ConstraintUse]string{
 		cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         "constraints were ignored",
 		cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         "violated constraints were penalized",
@@ -108,6 +108,6 @@ func (e *explainer) methodSentence(m *cleavev1.Method) string {
 }
 
 // OfKernelMatrix reports whether a run clustered a kernel matrix, which has no columns.
-func OfKernelMatrix(r *cleavev1.Result) bool {
+func OfKernelMatrix(r *cleavev1.RunRecord) bool {
 	return slices.ContainsFunc(r.GetOrigin().GetInputs(), func(in *cleavev1.InputFile) bool { return in.GetFlag() == "kernel-matrix" })
 }
