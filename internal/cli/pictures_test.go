@@ -196,7 +196,7 @@ func TestBadPictureCommands(t *testing.T) {
 		"generate image-affinity p/picture.png --radius 0.5 --out g":                   "it must be at least 1",
 		"generate image-affinity p/picture.png --sigma-grey 0 --out g":                 "it must be greater than 0",
 		"generate image-affinity p/picture.png --all-pairs --out g":                    "go with --constraint-boxes only",
-		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the box of 5 x 1 pixels at (4, 4) reaches out of the picture of 8 x 8",
+		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the box of 5 x 1 pixels at (4, 4) is not inside the picture of 8 x 8",
 		"generate image-affinity p/picture.png --constraint-boxes both.csv --out g":    "both.csv: box 1 gives the pixel (2, 2) the label 1",
 		"overlay --labels few.csv --out o.png":                                         "the picture is missing",
 		"overlay --picture p/picture.png --out o.png":                                  "give either --labels FILE or --embedding FILE",

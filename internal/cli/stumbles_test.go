@@ -29,7 +29,7 @@ func TestStumbles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := names(t, ".")
 	for _, c := range []struct{ args, want string }{
-		{"--data mixed.csv", `mixed.csv, line 4, column "x": "about 8" is not a number, as most cells of the column are; correct it, or use --categorical x`},
+		{"--data mixed.csv", `mixed.csv, line 4, column "x": "about 8" is not a number, unlike most cells of the column; correct it, or use --categorical x`},
 		{"--data ragged.csv", `ragged.csv, line 6: the line has 3 cells where others have 4, the last in column "team"`},
 		{"--data empty.csv", "empty.csv: the file is empty"},
 		{"--data header.csv", "header.csv: the file has a header, but no rows of data"},
@@ -39,7 +39,7 @@ func TestStumbles(t *testing.T) {
 		{"--data after.csv", `after.csv, line 3, column "name": there is text after a quoted cell`},
 		{"--data wide.csv", "wide.csv: the file has 16385 columns; at most 16384 are supported in a table"},
 		{"--data points.csv", `points.csv, line 3, column "x": "2.5" mixes decimal points and commas`},
-		{"--data days.csv", `days.csv: no column is left to cluster by (column "id" names the rows, column "day" is left out: it holds dates`},
+		{"--data days.csv", `days.csv: no column is left to cluster by (column "id" is the row id, column "day" is left out: it holds dates`},
 		{"--data book.xlsx", "book.xlsx: this is an Excel workbook, which Cleave does not read; open it and save the sheet as CSV"},
 		{"--data old.xls", "old.xls: this is a workbook of an old Excel"},
 		{"--data x.json", "x.json: this is JSON, which Cleave does not read; make a CSV or Parquet file of it"},
@@ -60,7 +60,7 @@ func TestStumbles(t *testing.T) {
 		{"--data= ", "--data names no file"},
 		{"--data ok.csv --label-column Tema", `ok.csv: the table has no column "Tema"; did you mean "team"?`},
 		{"--data ok.csv --ignore name,x,y,team", "ok.csv: no column is left to cluster by"},
-		{"--data ok.csv --delimiter ;", "ok.csv: no column is left to cluster by (column \"name,x,y,team\" names the rows); the table has a single column; does --delimiter say"},
+		{"--data ok.csv --delimiter ;", "ok.csv: no column is left to cluster by (column \"name,x,y,team\" is the row id); the table has a single column; set --delimiter"},
 		{"--data ok.csv --id-column team", `ok.csv, line 4, column "team": the id "red" is used a second time; the first is on line 2`},
 		{"--data ok.csv --constraints pairs.csv", `pairs.csv, line 2, column "j": the data have no row with the id "p33"; did you mean "p3"?`},
 		{"--data ok.csv --constraints together.csv", `together.csv, line 2, column "kind": the kind is "together"; use must or cannot`},

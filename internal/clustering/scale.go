@@ -57,7 +57,7 @@ func InUnits(data dataset.Dataset, scale Scale) (scaled dataset.Dataset, units *
 	return scaled, units, notices, err
 }
 
-// UnitsOf returns the units of a scale for the data, nil if the data stays unchanged. Columns of words have units in
+// UnitsOf returns the units of a scale for the data, nil if the data stays unchanged. Categorical columns have units in
 // every scale, so that each weighs as much as a column of numbers. UnitsOf fails if the scale needs dense points and
 // the data has none.
 func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices []Notice, err error) {
@@ -81,22 +81,22 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 		}
 	}
 	rule := rules[scale]
-	if rule == dataset.Raw && len(points.Words) == 0 {
+	if rule == dataset.Raw && len(points.Categorical) == 0 {
 		return nil, notices, nil
 	}
 	return dataset.UnitsBy(rule, points), notices, nil
 }
 
 // UnlikeUnits returns why the columns of points appear to have different units, or nil if they may have the same.
-// Numbers next to words are taken to measure different things, whatever their spans.
+// Numeric columns next to categorical ones are taken to have different units, whatever their spans.
 func UnlikeUnits(points *dataset.Points) text.Message {
 	spans := dataset.ColumnSpans(points)
 	switch {
 	case spans.Narrow == spans.Wide: // there are no two columns to compare
 		return nil
-	case len(points.Words) > 0:
-		return text.Message{text.Plain("there are columns of numbers and columns of words")}
-	case spans.Alike():
+	case len(points.Categorical) > 0:
+		return text.Message{text.Plain("there are numeric and categorical columns")}
+	case spans.SameUnit:
 		return nil
 	}
 	return text.Message{

@@ -66,7 +66,7 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	if err != nil {
 		return err
 	}
-	fitted, notices, err := recipe.Fit(t, wire.Wishes(p.GetTable()))
+	fitted, notices, err := recipe.Fit(t, wire.RecipeOptions(p.GetTable()))
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ func TestJobsOnTables(t *testing.T) {
 	defer h.startWorker("b")()
 	for _, missing := range []cleavev1.MissingPolicy{0, cleavev1.MissingPolicy_MISSING_POLICY_DROP} {
 		all := plants(t, 120)
-		wishes := &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: missing}
-		fitted, said, err := recipe.Fit(all, wire.Wishes(wishes))
+		spec := &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: missing}
+		fitted, said, err := recipe.Fit(all, wire.RecipeOptions(spec))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestJobsOnTables(t *testing.T) {
 			Algorithm: &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}}, Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("points", scaled)}}
 		plain := h.create(s)
 		h.end(plain)
-		s.Data, s.Scale, s.Supervision = &cleavev1.JobSpec_Table{Table: wishes}, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
+		s.Data, s.Scale, s.Supervision = &cleavev1.JobSpec_Table{Table: spec}, cleavev1.Scale_SCALE_ZSCORE, &cleavev1.Supervision{Constraints: pairs}
 		job := h.create(s)
 		if ended := h.end(job); ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Fatal(ended)
@@ -118,7 +118,7 @@ func TestJobsOnTables(t *testing.T) {
 		if events[0].GetNotice().GetMessage() != said[0] {
 			t.Errorf("the first event is %v", events[0])
 		}
-		if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: wishes.GetTableId()}); err != nil {
+		if _, err := h.tables().DeleteTable(t.Context(), &cleavev1.DeleteTableRequest{TableId: spec.GetTableId()}); err != nil {
 			t.Fatal(err)
 		}
 		h.checkRows(job, rows)

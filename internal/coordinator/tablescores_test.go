@@ -16,7 +16,7 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 120)
-	fitted, _, err := recipe.Fit(all, recipe.Wishes{Missing: recipe.Drop, Ignore: []string{"color"}})
+	fitted, _, err := recipe.Fit(all, recipe.Options{Missing: recipe.Drop, Ignore: []string{"color"}})
 	if err != nil {
 		t.Fatal(err)
 	}

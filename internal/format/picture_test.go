@@ -213,7 +213,7 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("written as %q", got)
 	}
 	for text, says := range map[string]string{
-		"x,y,width,height,label\n0,0,2,3,1\n4,2,2,1,7\n": "b.csv, line 3: the box of 2 x 1 pixels at (4, 2) reaches out",
+		"x,y,width,height,label\n0,0,2,3,1\n4,2,2,1,7\n": "b.csv, line 3: the box of 2 x 1 pixels at (4, 2) is not inside",
 		"x,y,width,height,label\n0,0,0,3,1\n":            "b.csv, line 2: the box is 0 x 3",
 		"x,y,width,height,label\n0,a,1,1,1\n":            `"a" in column "y" is not an integer`,
 		"x,y,width,height\n":                             `no column "label"`,

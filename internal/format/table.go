@@ -25,7 +25,7 @@ func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table
 // ReadNamed is ReadTable of a table that calls points and classes by names. The table that it returns has their numbers. With
 // open ids, points are what the table names.
 func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	t, err := readCells(r, name, naming.In(kind.Columns))
+	t, err := readCells(r, name, naming.FileColumns(kind.Columns))
 	if err == nil {
 		err = naming.Resolve(t)
 	}

@@ -14,7 +14,7 @@ import (
 // through it. Messages move costs between the chains; the bound is the sum of the chains' least energies.
 type ascent struct {
 	*beliefs
-	share         []float64 // per point: the part of its costs that each chain through it has
+	share         []float64 // per point: the part of its costs that each chain through it gets
 	lower, higher []int     // per point: how many neighbors have lower and higher numbers
 	bound         float64   // includes the constant
 	labels        []int32   // the best so far
@@ -30,8 +30,8 @@ const (
 	minGain         = 0.003 // part of the remaining gap that must be closed between two checks to go on
 )
 
-// ascend runs until the bound meets the energy of the best labels, up to rounding or a relative gap, or hardly rises
-// any more.
+// ascend runs until the bound meets the energy of the best labels, up to rounding or a relative gap, or hardly rises.
+// Preferred labels win ties.
 func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent, error) {
 	n := g.size()
 	a := &ascent{beliefs: newBeliefs(g), share: make([]float64, n), lower: make([]int, n), higher: make([]int, n),
@@ -65,13 +65,13 @@ func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent
 	return a, nil
 }
 
-// solved reports whether the labels are proved optimal.
+// solved reports whether the labels are proven optimal, up to the gap.
 func (a *ascent) solved() bool {
 	return a.energy-a.bound <= a.rounding+float64(a.gap*math.Abs(a.energy))
 }
 
-// pass updates all messages to higher (or to lower) points and returns the bound: what normalizing took out of the
-// messages, plus for every chain the least of its share of the costs at the point where it ends.
+// pass updates all messages to higher points, or to lower ones, and returns the bound: the sum of the amounts by which
+// messages were normalized, plus for every chain the least of its share of the costs at the point where it ends.
 func (a *ascent) pass(upward bool) float64 {
 	n := int32(a.g.size())
 	bound := a.g.constant

@@ -11,11 +11,11 @@ const (
 	messageSettled = 1e-10 // relative to the largest weight
 )
 
-// beliefs are the messages of max-product in the log domain: costs, the least of which is 0.
+// beliefs holds the messages of max-product in the log domain: costs whose minimum is 0.
 type beliefs struct {
 	g          *graph
 	message    []float64 // edges x k: what edge e's own point receives from its other end
-	reverse    []int     // the same edge in the other point's list
+	reverse    []int     // edges: the index of the same edge in the other point's list
 	belief     []float64 // scratch: k
 	outgoing   []float64 // scratch: k
 	newMessage []float64 // scratch: k

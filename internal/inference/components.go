@@ -19,7 +19,7 @@ type graph struct {
 	start    []int     // the edges of point i are start[i] .. start[i+1]-1
 	to       []int32   // the other end, ascending within a point
 	weight   []float64 // positive for a must-link, negative for a cannot-link, never 0
-	constant float64   // what the pairs cost for any labels
+	constant float64   // the cost of the pairs that no labels can avoid
 }
 
 func (g *graph) size() int { return len(g.points) }
@@ -27,7 +27,7 @@ func (g *graph) size() int { return len(g.points) }
 // row returns a point's cost for each label.
 func (g *graph) row(i int32) []float64 { return g.unary[int(i)*g.k : (int(i)+1)*g.k] }
 
-// energy is E(labels) of this part.
+// energy returns E(labels) of this part.
 func (g *graph) energy(labels []int32) float64 {
 	total := g.constant
 	for i, label := range labels {
@@ -41,7 +41,7 @@ func (g *graph) energy(labels []int32) float64 {
 	return total
 }
 
-// penalty is the cost of an edge whose ends have these labels.
+// penalty returns the cost of an edge whose ends have the labels a and b.
 func penalty(weight float64, a, b int32) float64 {
 	if (a == b) == (weight > 0) {
 		return 0
@@ -73,8 +73,7 @@ type edge struct {
 	weight float64
 }
 
-// wholeGraph merges the pairs. They are sorted by all their fields, so that the order in which they are given changes
-// no bit.
+// wholeGraph merges the pairs. It sorts them first, so that the bits do not depend on their order.
 func wholeGraph(p *PairwiseEnergy) *graph {
 	pairs := slices.Clone(p.Pairs)
 	for at, pair := range pairs {

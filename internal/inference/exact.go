@@ -24,14 +24,14 @@ type search struct {
 
 	best       float64
 	bestLabels []int32
-	margin     float64 // by how much a labeling must be better
+	margin     float64 // a labeling must be better by more than this
 }
 
 // level is one point whose labels are being tried.
 type level struct {
 	next  int     // the next choice to try
-	bound float64 // before this point has a label
-	undo  int     // where the changes begin that are undone before the next label is tried
+	bound float64 // the bound before this point has a label
+	undo  int     // the length of search.undo to return to before the next label is tried
 }
 
 const nodesBetweenChecks = 1 << 12
@@ -116,7 +116,7 @@ func (s *search) step() {
 	}
 	i, label := s.order[depth], s.choice[depth*s.g.k+l.next]
 	bound := l.bound - s.least[i] + s.row(i)[label]
-	if !(bound < s.best-s.margin) { // the labels after it cost more
+	if !(bound < s.best-s.margin) { // the remaining labels cost even more
 		s.levels = s.levels[:depth]
 		return
 	}

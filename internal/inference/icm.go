@@ -2,7 +2,7 @@ package inference
 
 import "math"
 
-// icm is Iterated Conditional Modes (Bilenko2004 3.2). Each pass visits the points in a new random order, and each
+// icm runs Iterated Conditional Modes (Bilenko2004 3.2). Each pass visits the points in a new random order, and each
 // point takes the label that is cheapest given the others, until a pass changes nothing. A point moves only if that
 // lowers the energy by more than the rounding error of its own sum, so that ties stay and the passes end.
 //
@@ -58,8 +58,8 @@ func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
 	return true
 }
 
-// cheapest returns the label of least cost. Among equals it is the preferred one, unless that is -1, or else the
-// lowest.
+// cheapest returns the label of least cost. Of equally cheap labels it returns the preferred one, or else the lowest;
+// preferred may be -1.
 func cheapest(cost []float64, preferred int32) int32 {
 	best := int32(0)
 	for label, c := range cost {

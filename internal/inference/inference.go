@@ -1,17 +1,17 @@
 // Package inference assigns constrained points to clusters jointly: the E-step of HMRF-KMeans (Bilenko2004 3). It
-// knows nothing about coordinates or metrics, only about an energy
+// needs no coordinates or metrics, only an energy
 //
 //	E(l) = sum_i unary[i][l_i] + sum over must-links m_ij [l_i != l_j]
 //	                           + sum over cannot-links c_ij [l_i = l_j]
 //
 // whose costs include all weights. Finding the least energy is NP-hard, so there are four engines: ICM descends
-// greedily, BP passes messages, LP rounds the linear relaxation and bounds the energy from below, Exact searches. All
-// work on one connected component of the constraints at a time, and none ever returns more energy than the labels
-// that it was given.
+// greedily, BP passes messages, LP rounds the linear relaxation and bounds the energy from below, and Exact searches.
+// Each works on one connected component of the constraints at a time, and never returns labels of more energy than the
+// current ones.
 //
 // The last three first reduce a component (reduce.go): labels that cannot be optimal are removed, points with one
-// label left are folded into their neighbors, and leaves send their message inward. Any part without a cycle is
-// thereby solved exactly, whichever the engine. The same input and seed give the same bits.
+// label left are folded into their neighbors, and leaves send their message inward. This solves any part without a
+// cycle exactly, with any engine. The same input and seed give the same bits.
 package inference
 
 import (
@@ -36,7 +36,7 @@ type Pair struct {
 	Cost     float64
 }
 
-// Points is the number of points m.
+// Points returns the number of points m.
 func (p *PairwiseEnergy) Points() int { return len(p.Unary) / max(p.K, 1) }
 
 // Energy computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a
@@ -69,8 +69,8 @@ func (e Engine) String() string {
 	return [...]string{"unknown", "icm", "bp", "lp", "exact"}[e]
 }
 
-// Options are the limits of the engines. They count work rather than time, so that the answer does not depend on the
-// machine. A field of 0 means the default.
+// Options limits the work of the engines. Limits count operations rather than time, so that the answer does not depend
+// on the machine. A zero field means its default.
 type Options struct {
 	BPRounds    int     // rounds of messages in graphs with cycles; the default is 100
 	Roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts; the default is 50
@@ -89,10 +89,10 @@ func (o Options) withDefaults() Options {
 type Result struct {
 	Labels []int32
 	Energy float64
-	Exact  bool // no labeling has less energy, up to rounding, or for LP up to 1e-9 of the energy
+	Exact  bool // Energy is the minimum, up to rounding, or for LP up to 1e-9 of the energy
 	Rounds int  // the maximum over components of passes, rounds of messages, or interior-point steps
 	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if no
-	// component fell back to BP, and less than that otherwise.
+	// component fell back to BP, and lower otherwise.
 	LPValue   float64
 	Used      Usage
 	Fallbacks []Fallback
@@ -102,14 +102,14 @@ type Result struct {
 type Usage struct {
 	Unconstrained int // single points without a constraint of positive cost, which take their cheapest label
 	Reduced       int // solved exactly by the reductions, as trees are
-	ICM           int // by ICM, also if another engine was asked for but did worse
+	ICM           int // by ICM, including components where the requested engine did worse
 	BP            int
 	LP            int
 	Exact         int
 }
 
-// Fallback says that a part of a component was too much for the engine. Its labels come from BP, or are what the
-// engine had found before it gave up, if those are better.
+// Fallback reports that the engine gave up on a part of a component. Its labels come from BP, or from what the engine
+// had found before it gave up if that is better.
 type Fallback struct {
 	Engine Engine // the engine that gave up
 	Point  int32  // the lowest point of the component
@@ -117,19 +117,19 @@ type Fallback struct {
 	Cause  Cause
 }
 
-// Cause says why an engine gave up.
+// Cause is the reason why an engine gave up.
 type Cause string
 
 // The causes.
 const (
-	OverWorkLimit  Cause = "over the work limit" // LP: Options.LPWork, or the memory that goes with it
+	OverWorkLimit  Cause = "over the work limit" // LP: Options.LPWork, or the limit of memory
 	OverNodeLimit  Cause = "over the node limit" // Exact: Options.SearchNodes
 	LostToRounding Cause = "precision ran out"   // LP: the relaxation stalled short of its optimum
 )
 
-// Solve finds labels of low energy. ICM starts from the current labels, and the result is never worse than them; -1
-// means no label. If energies are equal, the current labels are kept, so that a caller that repeats the step
-// converges.
+// Solve finds labels of low energy. ICM starts from the current labels, where -1 means no label. The result is never
+// worse than the current labels, and keeps them if its energy is equal, so that repeated calls converge. Solve returns
+// an error if the input is invalid or ctx is done.
 func Solve(ctx context.Context, engine Engine, p *PairwiseEnergy, current []int32, rng *rand.Rand, o Options) (Result, error) {
 	return NewRepeated(p.K, p.Pairs).Solve(ctx, engine, p.Unary, current, rng, o)
 }
@@ -142,12 +142,12 @@ type Repeated struct {
 	components []*graph // of the graph of `points` points; nil until the first Solve
 }
 
-// NewRepeated returns the energy of the given pairs, which the caller must not change afterward.
+// NewRepeated returns an energy with the given pairs, which the caller must not modify afterward.
 func NewRepeated(k int, pairs []Pair) *Repeated {
 	return &Repeated{energy: PairwiseEnergy{K: k, Pairs: pairs}}
 }
 
-// Solve is like the function Solve, with the given unary costs.
+// Solve is the function Solve with the given unary costs.
 func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand, o Options) (Result, error) {
 	p := &r.energy
 	p.Unary = unary
@@ -191,7 +191,7 @@ func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, cu
 	return s.result, nil
 }
 
-// keepCurrent returns to the current labels if rounding of the total makes them better.
+// keepCurrent restores the current labels if their total energy is lower, which only rounding can cause.
 func (s *solver) keepCurrent(p *PairwiseEnergy, current []int32) {
 	if slices.ContainsFunc(current, func(label int32) bool { return label < 0 }) {
 		return

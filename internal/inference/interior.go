@@ -37,10 +37,10 @@ type blockPlace struct {
 }
 
 const (
-	relativeGap      = 1e-10 // at which the path ends
-	enoughGap        = 1e-7  // that is accepted when there is no more progress
-	idleSteps        = 5     // without halving the gap, after which there is no more progress
-	lostSteps        = 30    // the same before enoughGap is reached, because some stretches are slow
+	relativeGap      = 1e-10 // the path ends at this gap
+	enoughGap        = 1e-7  // this gap is accepted if there is no more progress
+	idleSteps        = 5     // there is no more progress if this many steps do not halve the gap
+	lostSteps        = 30    // the same before enoughGap is reached, because progress may be slow for a while
 	maxSteps         = 100
 	boundaryFraction = 0.99
 	startProduct     = 0.3 // the value of all products at the start, in units of scale
@@ -71,7 +71,7 @@ func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	return p
 }
 
-// start chooses a point in the middle: equal shares, multipliers in the middle of their range but no larger than the
+// start chooses a central point: equal shares, multipliers in the middle of their range but no larger than the
 // costs, and about equal products. For a term that equal shares violate, and that weighs more than all else, z - s
 // is not part(y) yet, because its product would be far above the others. The first steps correct that.
 func (p *interior) start() {
@@ -139,10 +139,10 @@ func (p *interior) run(ctx context.Context, workPerStep, workLimit float64) (sol
 	}
 }
 
-// gap is the relative distance of value and bound.
+// gap returns the relative distance of value and bound.
 func (s *solution) gap() float64 { return (s.value - s.bound) / s.magnitude() }
 
-// magnitude is the value, or a thousandth of a point's typical cost if that is more.
+// magnitude returns the value, or a thousandth of a point's typical cost if that is larger.
 func (s *solution) magnitude() float64 { return max(1e-3, math.Abs(s.value)) }
 
 // productAfter returns the mean of all products, which is 0 at the optimum, after a step in a direction.
@@ -179,7 +179,7 @@ func stepToZero(value, step float64) float64 {
 	return 1
 }
 
-// move takes a step. The bound is valid only if multipliers stay within their range to the last bit.
+// move takes a step. It caps multipliers at the weights of their terms, because the bound is valid only within their range.
 func (p *interior) move(d *direction, primal, dual float64) {
 	for v := range p.y {
 		p.y[v] += float64(primal * d.y[v])

@@ -8,15 +8,16 @@ import (
 // maxFactorEntries limits the memory of a factor to 512 MiB.
 const maxFactorEntries = 1 << 26
 
-// minSteps is about the least number of steps that a relaxation takes. If the work limit does not allow that many,
-// it is not started.
+// minSteps is about the smallest number of steps that a relaxation takes. If the work limit does not allow that many,
+// the relaxation is not started.
 const minSteps = 20
 
-// provingGap is how close to the bound, relative to the value of the relaxation, a labeling must be to be optimal.
+// provingGap is the distance from the bound, relative to the value of the relaxation, within which a labeling counts as
+// optimal.
 const provingGap = 1e-9
 
-// solveLP solves the relaxation of a piece and rounds it. The cheap ascent goes first: often it solves both, and
-// otherwise its labels and its bound are the result if the relaxation is given up.
+// solveLP solves the relaxation of a piece and rounds it. It runs the cheap ascent first, which often solves both; if
+// not, and the relaxation is given up, the ascent's labels and bound are the result.
 func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	a, err := ascend(s.ctx, g, prefer, relativeGap)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 	proof := bound + float64(provingGap*x.scale*optimum.magnitude()) + g.rounding()
 	o := outcome{bound: bound, by: LP, rounds: optimum.steps}
 	least := math.Inf(1)
-	candidate := a.labels // start with the ascent's labels
+	candidate := a.labels
 	for try := 0; ; try++ {
 		if _, err := s.icm(g, candidate); err != nil {
 			return outcome{}, "", err

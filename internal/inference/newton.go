@@ -1,6 +1,6 @@
 package inference
 
-// direction is a step of every quantity of the interior-point method. The step of v is minus that of the multiplier.
+// direction holds a step of every quantity of the interior-point method. The step of v is minus that of the multiplier.
 type direction struct{ y, slack, z, s, multiplier []float64 }
 
 func (p *interior) newDirection() *direction {
@@ -48,7 +48,7 @@ func (p *interior) assemble() {
 	}
 }
 
-// diagonal is the diagonal of the matrix before dependent variables are eliminated: slack/y, plus the curvature of
+// diagonal returns the diagonal of the matrix before dependent variables are eliminated: slack/y, plus the curvature of
 // each term at both its ends.
 func (p *interior) diagonal() []float64 {
 	diagonal := make([]float64, len(p.y))
@@ -63,7 +63,7 @@ func (p *interior) diagonal() []float64 {
 	return diagonal
 }
 
-// index returns the index of a variable in its point's block, -1 for the dependent one.
+// index returns the index of a variable in its point's block, or -1 for the dependent one.
 func (p *interior) index(v, first, dependent int32) int {
 	switch {
 	case v == dependent:

@@ -2,11 +2,11 @@ package inference
 
 import "slices"
 
-// elimination is an order of the points in which the factor of the Newton matrix stays sparse, and the structure of
-// the factor.
+// elimination is an order of the points that keeps the factor of the Newton matrix sparse, with the structure of the
+// factor.
 type elimination struct {
 	order []int32
-	later [][]int32 // per point: the later points that its column of blocks has rows for
+	later [][]int32 // per point: the later points with rows in its column of blocks
 	work  float64   // multiplications of one factorization
 	size  float64   // numbers in the factor
 }
@@ -17,7 +17,7 @@ type elimination struct {
 func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elimination, bool) {
 	n := g.size()
 	e := &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
-	near := make([][]int32, n) // neighbors that are not eliminated, ascending
+	near := make([][]int32, n) // neighbors that are not yet eliminated, ascending
 	rows := make([]float64, n) // the sum of their widths
 	var queue pointQueue
 	for i := range n {
@@ -43,7 +43,7 @@ func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elim
 		if e.work > workLimit || e.size > sizeLimit {
 			return nil, false
 		}
-		if len(near[i]) == n-len(e.order) { // the rest is a clique, where any order is as good
+		if len(near[i]) == n-len(e.order) { // the rest is a clique, so any order is equally good
 			for at, j := range near[i] {
 				e.order = append(e.order, j)
 				e.later[j] = near[i][at+1:]

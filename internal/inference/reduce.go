@@ -17,7 +17,7 @@ import "math"
 // On a tree this is the exact two-pass max-product algorithm: from the leaves inward, then back by the answers.
 type reduction struct {
 	g        *graph
-	prefer   []int32   // the labels to prefer among equals
+	prefer   []int32   // labels that win ties
 	cost     []float64 // points x k; +Inf for labels that are ruled out
 	must     []float64 // points x k: the weight of must-links to neighbors that can have the label
 	cannot   []float64 // points x k: the same for cannot-links
@@ -30,7 +30,7 @@ type reduction struct {
 	constant float64   // the energy that does not depend on the remaining points
 }
 
-// removal says how a removed point gets its label, once those that were removed after it have theirs.
+// removal records how a removed point gets its label, after the points that were removed later have theirs.
 type removal struct {
 	point, parent int32 // parent is -1 if the label is settled
 	label         int32
@@ -55,7 +55,7 @@ func reduce(g *graph, prefer []int32) *reduction {
 		r.enqueue(i)
 	}
 	for at := 0; at < len(r.queue); at++ {
-		if 2*at > len(r.queue) && at > n { // drop what is done
+		if 2*at > len(r.queue) && at > n { // drop the processed entries
 			r.queue = append(r.queue[:0], r.queue[at:]...)
 			at = 0
 		}
@@ -221,8 +221,8 @@ func (r *reduction) remove(i int32, how removal) {
 	}
 }
 
-// pieces returns what is left, one graph per connected component, with the points numbered as in r.g. Every point has
-// at least two labels and two neighbors left.
+// pieces returns the remaining graph, one part per connected component, with the points numbered as in r.g. Every point
+// has at least two labels and two neighbors left.
 func (r *reduction) pieces() []*graph {
 	var left []int32
 	for i, gone := range r.gone {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// relaxation is the linear program of Bilenko2004 (8)-(15) over the shares y_il of points in labels, after everything
-// that can be eliminated:
+// relaxation is the linear program of Bilenko2004 (8)-(15) over the shares y_il of points in labels, after the
+// elimination of redundant variables and constraints:
 //
 //	min  sum cost_v y_v + sum over must-links   w sum_l (y_il - y_jl)+
 //	                    + sum over cannot-links w sum_l (y_il + y_jl - 1)+
@@ -37,7 +37,7 @@ type term struct {
 	weight float64 // in units of scale
 }
 
-// termsOfEdge says which terms come from the pair i, j. Their a is a variable of i, their b one of j.
+// termsOfEdge records which terms come from the pair i, j. Their a is a variable of i, their b one of j.
 type termsOfEdge struct {
 	i, j        int32
 	from, until int
@@ -100,7 +100,7 @@ func (x *relaxation) normalize() {
 		}
 		x.scale += slices.Max(costs) / float64(x.points())
 	}
-	if x.scale == 0 { // all costs are 0, and any unit will do
+	if x.scale == 0 { // all costs are 0, so any unit is fine
 		x.scale = 1
 	}
 	for v := range x.cost {
@@ -113,7 +113,7 @@ func (x *relaxation) normalize() {
 
 func (x *relaxation) points() int { return len(x.first) - 1 }
 
-// part is the expression of which a term is the positive part.
+// part returns the expression of which a term is the positive part.
 func (t *term) part(y []float64) float64 {
 	if t.sign < 0 {
 		return y[t.a] - y[t.b]
@@ -121,7 +121,7 @@ func (t *term) part(y []float64) float64 {
 	return (y[t.a] - 0.5) + (y[t.b] - 0.5) // both differences are exact near the kink
 }
 
-// value is the objective for shares y, in units of scale and without the constant.
+// value returns the objective for shares y, in units of scale and without the constant.
 func (x *relaxation) value(y []float64) float64 {
 	total := 0.0
 	for v, cost := range x.cost {
@@ -144,7 +144,7 @@ func (x *relaxation) reducedCosts(multiplier, reduced []float64) {
 	}
 }
 
-// bound is the dual objective: a lower bound of value, for any multipliers within their bounds.
+// bound returns the dual objective: a lower bound of value, for any multipliers within their bounds.
 func (x *relaxation) bound(multiplier, reduced []float64) float64 {
 	total := 0.0
 	for i := range x.points() {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// solver runs one engine on all components and collects the result.
+// solver runs one engine on all components and collects the result. It serves a single call of Solve.
 type solver struct {
 	ctx     context.Context
 	engine  Engine
@@ -54,8 +54,7 @@ func (s *solver) solveComponent(g *graph, labels []int32) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Energies that differ only by rounding count as equal, and then ICM's labels, which stay close to the current
-	// ones, are used.
+	// If energies differ only by rounding, use ICM's labels, which stay close to the current ones.
 	greedy, global, rounding := g.energy(labels), g.energy(found), g.rounding()
 	if global > greedy+rounding {
 		by = &s.result.Used.ICM
@@ -132,7 +131,7 @@ func (s *solver) solvePiece(piece *graph, prefer []int32, component *graph) (out
 		return outcome{}, err
 	}
 	if o.labels != nil && piece.energy(o.labels) < piece.energy(fallen.labels) {
-		fallen.labels = o.labels // the engine did not finish, but what it has found is better
+		fallen.labels = o.labels // the engine gave up, but its labels are better
 	}
 	fallen.bound = o.bound
 	return fallen, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// check refuses invalid input. The sum of all magnitudes must be finite too, so that no energy overflows.
+// check returns an error for invalid input. The sum of all magnitudes must be finite too, so that no energy overflows.
 func check(engine Engine, p *PairwiseEnergy, current []int32, o Options) error {
 	if engine < ICM || engine > Exact {
 		return fault.Invalid("UNKNOWN_ENGINE", "there is no inference engine %d; use icm, bp, lp or exact", engine)
@@ -38,14 +38,14 @@ func checkCosts(p *PairwiseEnergy) error {
 	total := 0.0
 	for at, cost := range p.Unary {
 		if math.IsNaN(cost) || math.IsInf(cost, 0) {
-			return fault.Invalid("BAD_COST", "point %d pays %g for label %d; costs must be finite", at/p.K, cost, at%p.K)
+			return fault.Invalid("BAD_COST", "the cost of label %[3]d for point %[1]d is %[2]g; costs must be finite", at/p.K, cost, at%p.K)
 		}
 		total += math.Abs(cost)
 	}
 	for at, pair := range p.Pairs {
 		switch {
 		case pair.I < 0 || int(pair.I) >= p.Points() || pair.J < 0 || int(pair.J) >= p.Points():
-			return fault.Invalid("POINT_OUT_OF_RANGE", "pair %d (%d,%d) names a point that is not there; points are 0..%d",
+			return fault.Invalid("POINT_OUT_OF_RANGE", "pair %d (%d,%d) has a point outside 0..%d",
 				at, pair.I, pair.J, p.Points()-1)
 		case pair.I == pair.J:
 			return fault.Invalid("SELF_PAIR", "pair %d joins point %d with itself; leave it out", at, pair.I)
@@ -55,7 +55,7 @@ func checkCosts(p *PairwiseEnergy) error {
 		total += pair.Cost
 	}
 	if total > math.MaxFloat64/16 {
-		return fault.Invalid("BAD_COST", "the costs add up to %g, beyond what a float64 holds; scale them down", total)
+		return fault.Invalid("BAD_COST", "the costs add up to %g, which is not a finite number; scale them down", total)
 	}
 	return nil
 }

@@ -37,21 +37,21 @@ func OnField(err error, field string) error { return onField(err, field) }
 // OnTable marks a fault as being about the table whose rows are clustered.
 func OnTable(err error) error { return onField(err, fieldTable) }
 
-// Wishes returns what a spec says about the columns of its table.
-func Wishes(p *cleavev1.TablePoints) recipe.Wishes {
-	return recipe.Wishes{
+// RecipeOptions converts what a spec says about the columns of its table.
+func RecipeOptions(p *cleavev1.TablePoints) recipe.Options {
+	return recipe.Options{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
 		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
 		Keep: p.GetKeep(), Dates: p.GetDatesAsNumbers(), KeepLastRow: p.GetKeepLastRow(),
 	}
 }
 
-// TablePointsProto says that the rows of a table are clustered. The caller sets the id.
-func TablePointsProto(w recipe.Wishes) *cleavev1.TablePoints {
+// TablePointsProto is the inverse of RecipeOptions. The caller sets the id of the table.
+func TablePointsProto(o recipe.Options) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
-		IdColumn: w.ID, LabelColumn: w.Label, Ignore: w.Ignore, Only: w.Only,
-		Categorical: w.Categorical, Missing: missingPolicies.write(w.Missing), DecimalMark: w.Decimals,
-		Keep: w.Keep, DatesAsNumbers: w.Dates, KeepLastRow: w.KeepLastRow,
+		IdColumn: o.ID, LabelColumn: o.Label, Ignore: o.Ignore, Only: o.Only,
+		Categorical: o.Categorical, Missing: missingPolicies.write(o.Missing), DecimalMark: o.Decimals,
+		Keep: o.Keep, DatesAsNumbers: o.Dates, KeepLastRow: o.KeepLastRow,
 	}
 }
 

@@ -27,16 +27,16 @@ func TestRecipesSurviveTheWire(t *testing.T) {
 		if got := Recipe(RecipeProto(want)); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v", got)
 		}
-		wishes := recipe.Wishes{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: ".",
+		options := recipe.Options{ID: "1", Label: "class", Ignore: []string{"a"}, Only: []string{"b", "c"}, Categorical: []string{"b"}, Missing: recipe.Missing(missing), Decimals: ".",
 			Keep: []string{"d"}, Dates: true, KeepLastRow: true}
-		if got := Wishes(TablePointsProto(wishes)); !reflect.DeepEqual(got, wishes) {
+		if got := RecipeOptions(TablePointsProto(options)); !reflect.DeepEqual(got, options) {
 			t.Errorf("got %+v", got)
 		}
 	}
 	if Recipe(nil) != nil || RecipeProto(nil) != nil {
 		t.Error("no recipe became one")
 	}
-	if got := missingPolicies.write(Wishes(&cleavev1.TablePoints{}).Missing); got != 0 {
+	if got := missingPolicies.write(RecipeOptions(&cleavev1.TablePoints{}).Missing); got != 0 {
 		t.Errorf("what is left open became %v", got)
 	}
 }

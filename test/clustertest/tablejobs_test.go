@@ -45,7 +45,7 @@ func withRecipe(of Outcome, fitted *recipe.Recipe, notices []string) Outcome {
 // points do that are made here, to the last bit.
 func TestJobsOnTables(t *testing.T) {
 	all := customers(t, 2000)
-	fitted, notices, err := recipe.Fit(all, recipe.Wishes{})
+	fitted, notices, err := recipe.Fit(all, recipe.Options{})
 	must(t, fitted, err)
 	made, err := fitted.Apply(all)
 	must(t, made, err)

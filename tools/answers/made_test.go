@@ -77,7 +77,7 @@ func TestWriteTables(t *testing.T) {
 			t.Errorf("%s: %v", kind.name, err)
 			continue
 		}
-		made, _, err := recipe.Fit(all, recipe.Wishes{})
+		made, _, err := recipe.Fit(all, recipe.Options{})
 		if err != nil {
 			if !slices.Contains(refused, kind.name) {
 				t.Errorf("%s: %v", kind.name, err)

@@ -110,7 +110,7 @@ func startJobOnTable(path string) error {
 	if err != nil {
 		return err
 	}
-	made, _, err := recipe.Fit(t, recipe.Wishes{})
+	made, _, err := recipe.Fit(t, recipe.Options{})
 	if err != nil {
 		return err
 	}

@@ -296,9 +296,9 @@ func (f *tableFlags) reading() (format.TableOptions, error) {
 	return o, f.apply(&o)
 }
 
-// wishes returns what the flags say about columns.
-func (f *tableFlags) wishes() recipe.Wishes {
-	return recipe.Wishes{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text),
+// recipeOptions returns what the flags say about the columns of a table.
+func (f *tableFlags) recipeOptions() recipe.Options {
+	return recipe.Options{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text),
 		Keep: f.keep, Dates: f.dates.text == datesAsNumbers, KeepLastRow: f.keepLastRow}
 }
 

@@ -145,7 +145,7 @@ func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 		return nil, nil
 	}
 	spec := proto.CloneOf(j.Spec)
-	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.wishes)}
+	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.options)}
 	if spec.GetTable().GetLabelColumn() != "" {
 		wire.UseLabelsAs(spec, wire.LabelsTruth) // the spec has tables of what is used
 	}

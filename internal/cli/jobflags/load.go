@@ -34,7 +34,7 @@ type Rows struct {
 	Notices []string   // what to tell the user about how the file was read
 	Fitted  []string   // what to tell the user about how columns become features
 
-	wishes  recipe.Wishes
+	options recipe.Options
 	classes *classColumn     // the classes of all rows; nil if there are none
 	stream  *Stream          // set if the table is sent to the coordinator while it is read
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
@@ -149,9 +149,9 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	wishes := f.wishes()
-	wishes.Decimals = from.Decimals()
-	made, fitted, err := recipe.Fit(t, wishes)
+	options := f.recipeOptions()
+	options.Decimals = from.Decimals()
+	made, fitted, err := recipe.Fit(t, options)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -159,7 +159,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), wishes: wishes}
+	rows := &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
 	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, within(f.name(), err)
 	}

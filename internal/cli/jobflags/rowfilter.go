@@ -247,7 +247,7 @@ func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		left.Words = data.Words
+		left.Categorical = data.Categorical
 		return left, nil
 	case *dataset.SparsePoints:
 		starts := slices.Compact(slices.Clone(data.RowStart))

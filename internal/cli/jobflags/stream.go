@@ -95,7 +95,7 @@ func (f *Flags) openLater(j *Job) error {
 		f.forgetFarthest(j)
 		return nil
 	}
-	j.Table = &Rows{wishes: f.wishes(), stream: s}
+	j.Table = &Rows{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }
 
@@ -142,7 +142,7 @@ func (s *Stream) begin(columns []table.Column) int {
 // truth. Notices are for the user.
 func (j *Job) Sent(rows int) (notices []string, err error) {
 	j.Rows, j.Notices = rows, nil
-	j.Table.classes, j.Table.wishes.Decimals = j.Table.stream.found, j.Table.stream.marks
+	j.Table.classes, j.Table.options.Decimals = j.Table.stream.found, j.Table.stream.marks
 	err = j.Table.stream.sent()
 	return slices.Concat(j.Table.Notices, j.Notices), err
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// column is what is known of each row under one name, as the data have it.
+// column gives access to the values of one data column by point.
 type column struct {
 	name   string
-	number func(point int32) float64 // NaN: missing; nil for texts
-	text   func(point int32) string  // "": missing
+	number func(point int32) float64 // NaN if missing; nil for a column of texts
+	text   func(point int32) string  // "" if missing
 }
 
-// maxCategories is how many values a column of texts may have to describe clusters.
+// maxCategories is the largest number of distinct texts in a column that describes clusters.
 const maxCategories = 50
 
-// findColumns takes the columns of the table that the data come from, or those of the points.
+// findColumns returns the columns of the table that the data come from, or else those of the points. It returns nil if the
+// points do not match the labels.
 func (b *pageBuilder) findColumns() []column {
 	if b.scene.Table != nil {
 		return b.tableColumns(b.scene.Table)
@@ -40,8 +41,8 @@ func (b *pageBuilder) findColumns() []column {
 	return list
 }
 
-// tableColumns leaves out texts with too many values, such as ids, and known classes: they do not describe clusters that
-// were made to agree with them.
+// tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do not
+// describe clusters that were made to agree with them.
 func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil
@@ -66,7 +67,7 @@ func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	return list
 }
 
-// isID tells whether a column only names rows, or has so many different texts that none says much about a cluster.
+// isID reports whether a column holds row ids, or so many different texts that none describes a cluster.
 func (b *pageBuilder) isID(c *table.Column) bool {
 	if c.Type == table.Text {
 		seen := map[string]bool{}
@@ -103,7 +104,7 @@ func (b *pageBuilder) numbers(name string, empty func(row int) bool, value func(
 	}}
 }
 
-// profiled are the columns of some points, and their labels.
+// profiled returns the columns of the given points, and their labels.
 func (b *pageBuilder) profiled(points []int32) ([]profile.Column, []int32) {
 	columns, labels := make([]profile.Column, len(b.columns)), make([]int32, len(points))
 	for at, i := range points {
@@ -122,15 +123,15 @@ func (b *pageBuilder) profiled(points []int32) ([]profile.Column, []int32) {
 	return columns, labels
 }
 
-// Rows are placed among clusters whose means have at most so many values.
+// maxMeanValues limits the values in the means of all clusters. Above it, sparse rows are not compared with the means.
 const maxMeanValues = 5e7
 
-// byDirection tells whether sparse rows were compared by their directions, as auto does.
+// byDirection reports whether the run compared sparse rows by their directions, as auto does.
 func (r *Report) byDirection(spec *cleavev1.JobSpec) bool {
 	return r.Result.GetChoice() != nil || r.Model != nil && r.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
 }
 
-// amongSparse compares sparse rows as the run did, nil if there are too many columns.
+// amongSparse compares sparse rows as the run did. It returns nil if there are too many columns.
 func (b *pageBuilder) amongSparse(points *dataset.SparsePoints) *space {
 	if float64(b.k)*float64(points.D) > maxMeanValues {
 		return nil
@@ -148,10 +149,10 @@ func (b *pageBuilder) amongSparse(points *dataset.SparsePoints) *space {
 	}
 }
 
-// sparseProfiles are the columns that are highest in each cluster.
+// sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
 func (b *pageBuilder) sparseProfiles(points *dataset.SparsePoints) *page.Profiles {
-	p := &page.Profiles{Text: "The columns that are highest in the rows of each cluster, compared with all others: their means, where what is not there is 0, " +
-		"and below the share of rows that have them. A difference is in standard deviations: 0.5 is noticeable, 1 is large."}
+	p := &page.Profiles{Text: "The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, " +
+		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large."}
 	b.addProfiles(p, profile.SparseTraits(points, b.Labels, b.k, profileTraits))
 	if len(p.Clusters) == 0 {
 		return nil
@@ -159,7 +160,7 @@ func (b *pageBuilder) sparseProfiles(points *dataset.SparsePoints) *page.Profile
 	return p
 }
 
-// traitName is the name of a column that sets a cluster apart.
+// traitName returns the name of a column that distinguishes a cluster.
 func (b *pageBuilder) traitName(at int) string {
 	if b.columns == nil {
 		return b.columnName(at)

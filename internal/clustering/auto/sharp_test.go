@@ -59,7 +59,7 @@ func TestSharpColumns(t *testing.T) {
 		}
 	}
 	words := table(5, func(v []float64) { normal(v[:2]); v[2+rng.IntN(3)] = 1.5 })
-	ofWords := &dataset.Points{N: n, D: 5, Values: make([]float64, len(words.Values)), Words: []dataset.Words{{From: 2, To: 5}}}
+	ofWords := &dataset.Points{N: n, D: 5, Values: make([]float64, len(words.Values)), Categorical: []dataset.Categorical{{From: 2, To: 5}}}
 	for at, v := range words.Values {
 		if ofWords.Values[at] = v; at%5 >= 2 && v > 0 {
 			ofWords.Values[at] = 1 // as they are given; neighbors are found in units

@@ -143,7 +143,7 @@ func withWords(t testing.TB, n int) *dataset.Points {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points.Words = []dataset.Words{{From: 4, To: 7}, {From: 7, To: 8}}
+	points.Categorical = []dataset.Categorical{{From: 4, To: 7}, {From: 7, To: 8}}
 	return points
 }
 

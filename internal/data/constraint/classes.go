@@ -2,9 +2,8 @@ package constraint
 
 import "slices"
 
-// OfClasses are constraints that follow from the classes of points, as few as tell them all: a must-link from each point of a class
-// to the next, and for every two classes a cannot-link for each point of the larger one. The classes are those of the points, in
-// order.
+// OfClasses returns a small set of constraints that implies the classes of points: a must-link from each point of a class to the
+// next, and for every two classes one cannot-link for each point of the larger one. classes[i] is the class of points[i].
 func OfClasses(points, classes []int32) []Constraint {
 	members := map[int32][]int32{}
 	var order []int32
@@ -32,14 +31,14 @@ func OfClasses(points, classes []int32) []Constraint {
 	return pairs
 }
 
-// SeededPoint is a point and the labels that it may have, with their probabilities, which add up to 1.
+// SeededPoint is a point with the labels that it may have, in ascending order, and their probabilities, which sum to 1.
 type SeededPoint struct {
 	Point   int32
 	Labels  []int32
 	Chances []float64
 }
 
-// GatherSeeds groups seeds by point, in ascending order, and scales the probabilities of each point to the sum 1.
+// GatherSeeds groups seeds by point, in ascending order, and scales the probabilities of each point to sum to 1.
 func GatherSeeds(given []Seed) []SeededPoint {
 	sorted := slices.Clone(given)
 	slices.SortStableFunc(sorted, func(a, b Seed) int {

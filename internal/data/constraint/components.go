@@ -1,19 +1,19 @@
 package constraint
 
-// Components partitions the points into sets that must be together, numbered by their lowest point.
+// Components partitions the points into sets that must be together. Sets are numbered in the order of their lowest points.
 type Components struct {
 	of      []int32 // the component of each point
 	members []int32 // the points, component by component
 	start   []int32 // where each component starts in members, and where the last one ends
 }
 
-// Count is the number of components.
+// Count returns the number of components.
 func (c *Components) Count() int { return len(c.start) - 1 }
 
-// Of is the component of a point.
+// Of returns the component of a point.
 func (c *Components) Of(point int32) int32 { return c.of[point] }
 
-// Members are the points of a component in ascending order; the caller must not change them.
+// Members returns the points of a component in ascending order. The caller must not modify the slice.
 func (c *Components) Members(component int32) []int32 {
 	return c.members[c.start[component]:c.start[component+1]]
 }
@@ -55,7 +55,7 @@ func (u *unionFind) union(i, j int32) {
 func (u *unionFind) components() *Components {
 	n := len(u.parent)
 	c := &Components{of: make([]int32, n), members: make([]int32, n)}
-	number := make([]int32, n) // of each root's component, plus one; 0: not yet seen
+	number := make([]int32, n) // for each root, 1 + the number of its component; 0 if not yet seen
 	for i := range n {
 		root := u.find(int32(i))
 		if number[root] == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Conflict is a cannot-link between two points that the must-links put together. Path proves it: a
-// shortest path of must-links from one to the other.
+// Conflict is a cannot-link between two points that must-links connect. Path proves it: a shortest
+// path of must-links from one to the other.
 type Conflict struct {
 	Pair Pair
 	Path []int32 // from Pair.I to Pair.J, ends included
@@ -17,7 +17,7 @@ func (c Conflict) String() string {
 	return c.Message().String()
 }
 
-// Message describes the conflict, with the middle of a long path left out.
+// Message describes the conflict. It elides the middle of a long path.
 func (c Conflict) Message() text.Message {
 	const shown = 12
 	row := func(point int32) text.Part { return text.Row(int(point)) }
@@ -38,7 +38,7 @@ func (c Conflict) Message() text.Message {
 	return m
 }
 
-// CountConflicts is the number of cannot-links inside a must-link component.
+// CountConflicts returns the number of given cannot-links inside a must-link component.
 func (s *Set) CountConflicts() int {
 	count := 0
 	for _, p := range s.stated() {
@@ -49,7 +49,7 @@ func (s *Set) CountConflicts() int {
 	return count
 }
 
-// Conflicts lists up to limit conflicts (all of them when limit is 0) with their paths.
+// Conflicts returns up to limit conflicts with their paths, or all of them if limit is 0.
 func (s *Set) Conflicts(limit int) []Conflict {
 	var conflicts []Conflict
 	var links adjacency
@@ -86,8 +86,8 @@ func (s *Set) mustLinkAdjacency() adjacency {
 	return links
 }
 
-// shortestPath is a breadth-first search. It visits partners in order, so that the same constraints
-// always give the same path.
+// shortestPath returns a shortest path, or nil if there is none. The same constraints always give the
+// same path.
 func (links adjacency) shortestPath(from, to int32) []int32 {
 	previous := map[int32]int32{from: from}
 	for queue := []int32{from}; len(queue) > 0; queue = queue[1:] {
@@ -119,7 +119,7 @@ type Satisfaction struct {
 	CannotLinkViolated int
 }
 
-// Satisfied is the number of constraints that hold.
+// Satisfied returns the number of constraints that hold.
 func (s Satisfaction) Satisfied() int { return s.Total - s.MustLinkViolated - s.CannotLinkViolated }
 
 // Violates reports whether labels violate the constraint.
@@ -127,7 +127,7 @@ func (p Pair) Violates(labels []int32) bool {
 	return (labels[p.I] == labels[p.J]) == (p.Kind == CannotLink)
 }
 
-// Satisfaction checks labels against every constraint; where pairs were added by EntailSmall, against those given.
+// Satisfaction checks labels against every given constraint. Pairs that EntailSmall added do not count.
 func (s *Set) Satisfaction(labels []int32) Satisfaction {
 	report := Satisfaction{Total: len(s.stated())}
 	for _, p := range s.stated() {

@@ -1,9 +1,10 @@
-// Package constraint holds the supervision: pairs of points that must or cannot be together.
+// Package constraint represents supervision: pairs of points that must or cannot be together, and
+// points with known labels.
 //
-// A Set is a checked list of pairs, without duplicates, and the transitive closure of its must-links
-// in the form of components. A cannot-link between two components entails a cannot-link between every
-// point of one and every point of the other. Entailed pairs are not stored; Entail makes the whole
-// list, which grows with the square of the size of the components.
+// A Set is a validated list of distinct pairs, with the transitive closure of its must-links stored as
+// components. A cannot-link between two components entails a cannot-link between every point of one
+// and every point of the other. Entailed pairs are not stored; Entail makes the whole list, which
+// grows with the square of the size of the components.
 package constraint
 
 import (
@@ -38,7 +39,7 @@ type Constraint struct {
 	I, J     int32
 	Kind     Kind
 	Weight   float64
-	Weighted bool // false: no weight was given, take the algorithm's default
+	Weighted bool // if false, Weight is ignored and the algorithm's default applies
 }
 
 // Pair is one distinct constraint: I < J, and Weight is the sum over the constraints merged into it.
@@ -48,7 +49,7 @@ type Pair struct {
 	Weight float64
 }
 
-// Constraint is a pair as a constraint with its weight.
+// Constraint converts a pair to a constraint with its weight.
 func (p Pair) Constraint() Constraint {
 	return Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: p.Weight, Weighted: true}
 }
@@ -62,34 +63,34 @@ type Seed struct {
 }
 
 // Belief is an entry of the constraint matrix Q of Wang 2014, for an unordered pair or on the diagonal. A positive
-// value says that the points belong together, a negative one that they belong apart.
+// value means that the points belong together, a negative one that they belong apart.
 type Belief struct {
 	I, J  int32
 	Value float64
 }
 
-// Set is the supervision of one problem of n points.
+// Set holds the distinct constraints on n points. It is immutable, so that it is safe for concurrent use.
 type Set struct {
 	n          int
 	pairs      []Pair // sorted by (I, J, Kind)
-	given      []Pair // those that were given, where pairs has more; nil: all were
+	given      []Pair // the pairs before EntailSmall added some; nil if it added none
 	components *Components
 	apart      map[[2]int32]struct{} // pairs of cannot-linked components, the smaller number first
 }
 
-// KulisWeight is the default weight of the kernel family, w = n / (k m) with m distinct
+// KulisWeight returns the default weight of the kernel family, w = n / (k m) with m distinct
 // constraints (Kulis2009 5.2).
 func KulisWeight(n, k int) func(distinct int) float64 {
 	return func(distinct int) float64 { return float64(n) / (float64(k) * float64(distinct)) }
 }
 
-// UnitWeight is the default weight of the vector and spectral families.
+// UnitWeight is the default weight of the k-means and spectral families.
 func UnitWeight(int) float64 { return 1 }
 
-// NewSet checks and merges the constraints of n points. Constraints of the same kind between the same
-// two points, in either order, count as one, with the sum of their weights; a must-link of a point with
-// itself says nothing and is dropped. A constraint without a weight gets defaultWeight of the number of
-// distinct constraints.
+// NewSet validates and merges the constraints of n points. Constraints of the same kind between the same
+// two points, in either order, become one pair with the sum of their weights; a must-link of a point with
+// itself has no effect and is dropped. A constraint without a weight gets defaultWeight(distinct), where
+// distinct is the number of pairs.
 func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) float64) (*Set, error) {
 	sorted := make([]Constraint, 0, len(constraints))
 	for at, c := range constraints {
@@ -126,7 +127,7 @@ func NewSet(n int, constraints []Constraint, defaultWeight func(distinct int) fl
 	}
 	for _, p := range s.pairs {
 		if math.IsInf(p.Weight, 0) {
-			return nil, fault.Invalid("BAD_WEIGHT", "the weights of the %v-links %d-%d add up to infinity", p.Kind, p.I, p.J)
+			return nil, fault.Invalid("BAD_WEIGHT", "the weights of the %v-links %d-%d add up to infinity; use smaller weights", p.Kind, p.I, p.J)
 		}
 	}
 	s.computeClosure()
@@ -138,32 +139,32 @@ func samePair(a, b Constraint) bool { return a.I == b.I && a.J == b.J && a.Kind 
 func checkConstraint(n, at int, c Constraint) error {
 	switch {
 	case c.Kind != MustLink && c.Kind != CannotLink:
-		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has no kind; use must or cannot", at, c.I, c.J)
+		return fault.Invalid("UNKNOWN_CONSTRAINT_KIND", "constraint %d (%d,%d) has an unknown kind; use must or cannot", at, c.I, c.J)
 	case c.I < 0 || int(c.I) >= n || c.J < 0 || int(c.J) >= n:
-		return fault.Invalid("INDEX_OUT_OF_RANGE", "constraint %d (%d,%d) names a point outside 0..%d", at, c.I, c.J, n-1)
+		return fault.Invalid("INDEX_OUT_OF_RANGE", "constraint %d (%d,%d) has a point outside 0..%d", at, c.I, c.J, n-1)
 	case c.I == c.J && c.Kind == CannotLink:
-		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d says that point %d cannot be with itself", at, c.I)
+		return fault.Invalid("SELF_CANNOT_LINK", "constraint %d is a cannot-link of point %d with itself; remove it", at, c.I)
 	case c.Weighted && (!(c.Weight > 0) || math.IsInf(c.Weight, 0)):
 		return fault.Invalid("BAD_WEIGHT", "constraint %d (%d,%d) has weight %v; weights must be positive and finite", at, c.I, c.J, c.Weight)
 	}
 	return nil
 }
 
-// Points is the number of points, constrained or not.
+// Points returns the number of points, constrained or not.
 func (s *Set) Points() int { return s.n }
 
-// Pairs are the distinct constraints, sorted by (I, J, Kind); the caller must not change them.
+// Pairs returns the distinct constraints, sorted by (I, J, Kind). The caller must not modify the slice.
 func (s *Set) Pairs() []Pair { return s.pairs }
 
-// Len is the number of distinct constraints.
+// Len returns the number of distinct constraints.
 func (s *Set) Len() int { return len(s.pairs) }
 
-// Components are those of the must-links' transitive closure. A point without must-links is a
+// Components returns the connected components of the must-links. A point without must-links is a
 // component of its own.
 func (s *Set) Components() *Components { return s.components }
 
-// Apart reports whether there is a cannot-link between two components, so that every point of one must
-// be apart from every point of the other.
+// Apart reports whether there is a cannot-link between two components, which separates every point of
+// one from every point of the other.
 func (s *Set) Apart(a, b int32) bool {
 	if a > b {
 		a, b = b, a
@@ -172,11 +173,11 @@ func (s *Set) Apart(a, b int32) bool {
 	return apart
 }
 
-// Without is the set without the constraints of some points.
-func (s *Set) Without(left []bool) *Set {
+// Without returns the set without the constraints of the points for which excluded is true.
+func (s *Set) Without(excluded []bool) *Set {
 	rest := &Set{n: s.n}
 	for _, p := range s.pairs {
-		if !left[p.I] && !left[p.J] {
+		if !excluded[p.I] && !excluded[p.J] {
 			rest.pairs = append(rest.pairs, p)
 		}
 	}
@@ -201,11 +202,11 @@ func (s *Set) computeClosure() {
 	}
 }
 
-// Evened is the set with the weights of constraints that say the same several times evened out: all must-links within a
-// component together weigh as much for each of its points as one, and all cannot-links between two components as one
-// for each point of the smaller one. So it makes no difference how many of the implied pairs are listed.
+// Evened returns the set with weights that do not depend on how many of the implied pairs are listed: all must-links
+// within a component together weigh as much as one for each of its points, and all cannot-links between two components
+// at most as much as one for each point of the smaller component.
 func (s *Set) Evened() *Set {
-	listed := map[[2]int32]int{} // pairs within a component, and between two of them
+	listed := map[[2]int32]int{} // the number of pairs within a component, or between two of them
 	for _, p := range s.pairs {
 		if key, implied := s.impliedBy(p); implied {
 			listed[key]++
@@ -224,13 +225,13 @@ func (s *Set) Evened() *Set {
 	})
 }
 
-// impliedBy is the two components that a pair is about; ok is false for a cannot-link within one, which contradicts it.
+// impliedBy returns the components of a pair's points; ok is false for a cannot-link within a component, a conflict.
 func (s *Set) impliedBy(p Pair) (components [2]int32, ok bool) {
 	a, b := s.components.Of(p.I), s.components.Of(p.J)
 	return [2]int32{min(a, b), max(a, b)}, (a == b) == (p.Kind == MustLink)
 }
 
-// Reweighted is the set with other weights.
+// Reweighted returns the set with the weights that the function returns.
 func (s *Set) Reweighted(weight func(Pair) float64) *Set {
 	other := *s
 	other.pairs = make([]Pair, len(s.pairs))
@@ -241,7 +242,7 @@ func (s *Set) Reweighted(weight func(Pair) float64) *Set {
 	return &other
 }
 
-// link is a constraint or a pair.
+// link is a Constraint or a Pair.
 type link[L any] interface {
 	ends() (i, j int32)
 	between(i, j int32) L
@@ -261,7 +262,8 @@ func (p Pair) between(i, j int32) Pair {
 	return p
 }
 
-// Among are the constraints between some of n points, which ascend, by their numbers among them.
+// Among returns the constraints whose two points are both in kept, a sorted subset of n points, renumbered by their
+// positions in kept. It may return all itself.
 func Among[L link[L]](n int, kept []int32, all []L) []L {
 	if len(kept) == n {
 		return all

@@ -6,9 +6,9 @@ import "github.com/cleave-project/cleave/internal/fault"
 // of the components.
 const MaxEntailed = 20_000_000
 
-// EntailSmall returns the set with every entailed pair as a constraint of its own, if there are fewer than a limit and no
-// constraints contradict each other, else the set itself: where some are wrong, entailing would multiply the error.
-// Satisfaction and Conflicts are about those that were given.
+// EntailSmall is Entail if there are fewer than limit entailed pairs and no conflicts; otherwise it returns s itself. A
+// conflict shows that some constraints are wrong, and entailing would multiply the error. Satisfaction and Conflicts of the
+// result still consider only the given constraints.
 func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
 	if len(s.pairs) == 0 || s.CountConflicts() > 0 || s.countEntailed(limit) >= limit {
 		return s, nil
@@ -20,7 +20,7 @@ func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (
 	return entailed, err
 }
 
-// stated are the constraints that the user knows of.
+// stated returns the given constraints, without those that EntailSmall added.
 func (s *Set) stated() []Pair {
 	if s.given != nil {
 		return s.given
@@ -28,7 +28,7 @@ func (s *Set) stated() []Pair {
 	return s.pairs
 }
 
-// countEntailed counts the entailed pairs, up to a limit.
+// countEntailed counts the entailed pairs, but stops at the limit.
 func (s *Set) countEntailed(limit int) (count int) {
 	s.eachEntailedPair(func(int32, int32, Kind) bool {
 		count++
@@ -37,8 +37,9 @@ func (s *Set) countEntailed(limit int) (count int) {
 	return count
 }
 
-// Entail is the set with every entailed pair as a constraint of its own. Pairs that were given keep
-// their weights; the others get the default weight, computed from the number of all of them.
+// Entail returns the set with every entailed pair as a constraint of its own. Given pairs keep their
+// weights; the others get defaultWeight of the number of all pairs. It returns an error if there are
+// more than MaxEntailed pairs.
 func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 	count := s.countEntailed(MaxEntailed + 1)
 	if count > MaxEntailed {
@@ -56,7 +57,7 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 		all = append(all, Constraint{I: i, J: j, Kind: kind, Weight: weight, Weighted: weighted})
 		return true
 	})
-	// What is left are conflicts: cannot-links inside a component, which the closure does not imply.
+	// The pairs still in given are conflicts: cannot-links inside a component, which the closure does not imply.
 	for _, p := range s.pairs {
 		if _, left := given[Pair{I: p.I, J: p.J, Kind: p.Kind}]; left {
 			all = append(all, p.Constraint())
@@ -91,7 +92,7 @@ func (s *Set) eachEntailedPair(yield func(i, j int32, kind Kind) bool) {
 	}
 }
 
-// oneCannotLinkPerPair is the first cannot-link between each two components that are apart.
+// oneCannotLinkPerPair returns the first cannot-link between each two components that are apart.
 func (s *Set) oneCannotLinkPerPair() []Pair {
 	var firsts []Pair
 	seen := map[[2]int32]bool{}
@@ -106,7 +107,7 @@ func (s *Set) oneCannotLinkPerPair() []Pair {
 	return firsts
 }
 
-// EntailedCount is how many pairs Entail would make.
+// EntailedCount returns the number of entailed pairs, without a limit. Conflicts are not among them.
 func (s *Set) EntailedCount() int64 {
 	count := int64(0)
 	for component := range int32(s.components.Count()) {

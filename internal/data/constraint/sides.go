@@ -1,9 +1,9 @@
 package constraint
 
-// TwoClusters turns constraints into those that they imply where there are two clusters: there, what is apart from the
-// same point is together. So every set of points that constraints of either kind connect has two sides: the points of
-// a side are must-linked, one after the other, and a cannot-link holds between the sides, with the mean weight of the
-// set's constraints. A constraint that contradicts those before it is left out.
+// TwoClusters returns the constraints that the given ones imply if there are two clusters: two points that are apart from
+// the same point are then together. So every set of points that constraints of either kind connect has two sides. The
+// result has a chain of must-links along each side and a cannot-link between the sides, each with the mean weight of the
+// set's constraints. A given constraint that contradicts earlier ones is ignored.
 func TwoClusters(n int, given []Constraint) []Constraint {
 	s := newSides(n)
 	total, count := make([]float64, n), make([]int, n)
@@ -15,7 +15,7 @@ func TwoClusters(n int, given []Constraint) []Constraint {
 		total[root] += c.Weight
 		count[root]++
 	}
-	last := make([][2]int32, n) // of each set, the last point met of either side, plus 1
+	last := make([][2]int32, n) // for each set and side, 1 + the last point seen; 0 if none
 	var implied []Constraint
 	for i := range int32(n) {
 		root, side := s.find(i)
@@ -34,10 +34,10 @@ func TwoClusters(n int, given []Constraint) []Constraint {
 	return implied
 }
 
-// Checks counts the constraints that others imply, and of these the ones that contradict them: a must-link between
-// points that must-links connect already, a cannot-link within a must-link component or between components that are
-// apart already; with two clusters everything that TwoClusters implies. Wrong constraints show as contradictions: where
-// many were checked and none contradicts, few are wrong.
+// Checks estimates how reliable the constraints are. checked counts those that others already decide: a must-link
+// between points that must-links connect, a cannot-link within a must-link component or between components that are
+// already apart; with k = 2, also what TwoClusters implies. contradictions counts those of them that contradict the
+// others. If many are checked and none contradicts, few constraints are wrong.
 func Checks(n, k int, given []Constraint) (checked, contradictions int) {
 	if k == 2 {
 		s := newSides(n)
@@ -78,10 +78,10 @@ func Checks(n, k int, given []Constraint) (checked, contradictions int) {
 	return checked, contradictions
 }
 
-// sides joins points into sets, with the side of each point relative to the one it hangs below.
+// sides is a union-find structure of points that also keeps which of two sides of its set each point is on.
 type sides struct {
 	parent []int32
-	side   []uint8
+	side   []uint8 // 0 or 1, relative to the parent
 }
 
 func newSides(n int) *sides {
@@ -92,7 +92,7 @@ func newSides(n int) *sides {
 	return s
 }
 
-// find is the root of a point's set, and the side of the point relative to it. It shortens the path on its way.
+// find returns the root of a point's set, and the side of the point relative to it. It shortens the path on the way.
 func (s *sides) find(i int32) (root int32, side uint8) {
 	for s.parent[i] != i {
 		above := s.parent[i]
@@ -104,7 +104,8 @@ func (s *sides) find(i int32) (root int32, side uint8) {
 	return i, side
 }
 
-// join joins the sets of a constraint's points. If they are in one set already, it tells whether the constraint agrees.
+// join joins the sets of a constraint's points. If they are already in one set, joined is false, and agrees reports whether
+// the constraint agrees with the sides.
 func (s *sides) join(c Constraint) (joined, agrees bool) {
 	differ := uint8(0)
 	if c.Kind == CannotLink {

@@ -50,9 +50,9 @@ type Dataset interface {
 type Points struct {
 	N, D   int
 	Values []float64 // row by row
-	// Words lists the columns that encode categories, in ascending order. They are not part of the canonical bytes, because
+	// Categorical lists the columns that encode categories, in ascending order. They are not part of the canonical bytes, because
 	// only the code that made the points needs them, to find units.
-	Words []Words
+	Categorical []Categorical
 
 	made *identity // what MakePoints computed; nil for other points
 }
@@ -142,7 +142,7 @@ func Take(data Dataset, rows []int32) (Dataset, error) {
 		for _, i := range rows {
 			values = append(values, data.Row(int(i))...)
 		}
-		return &Points{N: len(rows), D: data.D, Values: values, Words: data.Words}, nil
+		return &Points{N: len(rows), D: data.D, Values: values, Categorical: data.Categorical}, nil
 	case *SparsePoints:
 		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
 		for _, i := range rows {

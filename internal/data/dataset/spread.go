@@ -118,7 +118,7 @@ func (p *Points) EachColumns(do func(from, to int)) {
 type Spans struct {
 	Narrow, Wide int     // the columns with the smallest and the largest span above 0
 	Ratio        float64 // of the two spans
-	alike        bool
+	SameUnit     bool    // columns may share a unit; if not, the units of a few columns decide which points are close
 }
 
 const (
@@ -157,7 +157,7 @@ func ColumnSpans(p *Points) Spans {
 }
 
 func spansOf(widths []float64) Spans {
-	s := Spans{Ratio: 1, alike: true}
+	s := Spans{Ratio: 1, SameUnit: true}
 	var logs []float64
 	for f, width := range widths {
 		if width <= 0 {
@@ -186,9 +186,6 @@ func spansOf(widths []float64) Spans {
 	}
 	widest := math.Log(widths[s.Wide])
 	s.Ratio = math.Exp(widest - math.Log(widths[s.Narrow]))
-	s.alike = widest-mean < math.Log(wideSpan) && math.Sqrt(squares/float64(len(logs))) < math.Log(apartSpans)
+	s.SameUnit = widest-mean < math.Log(wideSpan) && math.Sqrt(squares/float64(len(logs))) < math.Log(apartSpans)
 	return s
 }
-
-// Alike reports whether the columns may share a unit. If not, the units of a few columns decide which points are close.
-func (s Spans) Alike() bool { return s.alike }

@@ -90,11 +90,11 @@ func UnitsBy(rule Rule, p *Points) *Units {
 	default:
 		spread := ColumnSpread(p)
 		u = spread.standardUnits()
-		u.weighWords(p, spread)
+		u.weighCategories(p, spread)
 		return u
 	}
-	if len(p.Words) > 0 {
-		u.weighWords(p, ColumnSpread(p))
+	if len(p.Categorical) > 0 {
+		u.weighCategories(p, ColumnSpread(p))
 	}
 	return u
 }
@@ -148,14 +148,14 @@ func positive(width float64) float64 {
 	return min(width, math.MaxFloat64)
 }
 
-// Words lists the columns [From, To) that encode one categorical column: one column per category, which is 1 in the rows of
+// Categorical holds the columns [From, To) that encode one categorical column: one column per category, which is 1 in the rows of
 // that category and 0 elsewhere. A single column encodes two categories.
-type Words struct{ From, To int }
+type Categorical struct{ From, To int }
 
 // numbers reports for every column whether it is numeric.
 func (p *Points) numbers() []bool {
 	are := slices.Repeat([]bool{true}, p.D)
-	for _, w := range p.Words {
+	for _, w := range p.Categorical {
 		for f := w.From; f < w.To; f++ {
 			are[f] = false
 		}
@@ -163,13 +163,13 @@ func (p *Points) numbers() []bool {
 	return are
 }
 
-// weighWords gives every categorical column the weight of one numeric column, however many categories it has: the squared
+// weighCategories gives every categorical column the weight of one numeric column, however many categories it has: the squared
 // distance of two categories is the mean squared distance of two rows in a numeric column, twice its variance in these units. So
 // the total variance of its columns, 1 - sum p^2 over the shares p of the categories, is close to that of a numeric column if
 // there are many categories, half of it if there are two, and less if nearly all rows share one.
-func (u *Units) weighWords(p *Points, spread *Spread) {
+func (u *Units) weighCategories(p *Points, spread *Spread) {
 	deviation := u.meanDeviation(p, spread)
-	for _, w := range p.Words {
+	for _, w := range p.Categorical {
 		scale := 1 / deviation
 		if w.To-w.From == 1 {
 			scale /= math.Sqrt2 // there is no second column to contribute as much

@@ -115,7 +115,7 @@ func TestWidestColumn(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		columns [][]float64
-		words   []Words
+		words   []Categorical
 		widest  int
 		share   float64
 		varying int
@@ -125,10 +125,10 @@ func TestWidestColumn(t *testing.T) {
 		{"constant columns do not count", [][]float64{{3, 3}, times(10), {3, 3}}, nil, 1, 1, 1},
 		{"nothing varies", [][]float64{{3, 3}, {4, 4}}, nil, 0, 0, 0},
 		{"nine tenths", [][]float64{unit, times(3)}, nil, 1, 0.9, 2},
-		{"words do not count", [][]float64{times(1e-3), {0, 1}, {1, 0}, times(1e-3)}, []Words{{1, 3}}, 0, 0.5, 2},
+		{"words do not count", [][]float64{times(1e-3), {0, 1}, {1, 0}, times(1e-3)}, []Categorical{{1, 3}}, 0, 0.5, 2},
 	} {
 		p := columns(t, c.columns...)
-		p.Words = c.words
+		p.Categorical = c.words
 		widest, share, varying := ColumnSpread(p).Widest(p)
 		if widest != c.widest || !near(share, c.share, 1e-9) || varying != c.varying {
 			t.Errorf("%s: %d with %v of %d", c.name, widest, share, varying)

@@ -24,7 +24,7 @@ func withWords(t rapid.TB, rng *rand.Rand, n int) *Points {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Words = []Words{{1, 4}, {4, 5}}
+	p.Categorical = []Categorical{{1, 4}, {4, 5}}
 	return p
 }
 
@@ -72,7 +72,7 @@ func TestUnitsOfWordsAlone(t *testing.T) {
 		"the smallest numbers": {[][]float64{{0, 1, 0}, {1, 0, 1}, {0, 1e-309, 0}}, math.MaxFloat64},
 	} {
 		p := columns(t, c.columns...)
-		p.Words = []Words{{0, 2}}
+		p.Categorical = []Categorical{{0, 2}}
 		u := UnitsBy(Raw, p)
 		if _, err := u.Apply(p); err != nil || c.want > 0 && u.Scale[0] != c.want || c.want == 0 && u.Scale[0] > 1e-300 {
 			t.Errorf("%s: %v, %v", name, u, err)
@@ -99,7 +99,7 @@ func TestSpans(t *testing.T) {
 	}
 	sparse.Row(7)[1] = 2
 	words := table(200, 1000, 1, 900)
-	words.Words = []Words{{1, 2}}
+	words.Categorical = []Categorical{{1, 2}}
 	for name, c := range map[string]struct {
 		points       *Points
 		alike        bool
@@ -119,7 +119,7 @@ func TestSpans(t *testing.T) {
 		"beyond what differences can be": {columns(t, []float64{-math.MaxFloat64, math.MaxFloat64}, []float64{0, 1e308}), true, 1, 0},
 	} {
 		s := ColumnSpans(c.points)
-		if s.Alike() != c.alike || c.narrow >= 0 && s.Narrow != c.narrow || c.wide >= 0 && s.Wide != c.wide {
+		if s.SameUnit != c.alike || c.narrow >= 0 && s.Narrow != c.narrow || c.wide >= 0 && s.Wide != c.wide {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

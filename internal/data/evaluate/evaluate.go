@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Scores say how well predicted labels match the true ones. All but MutualInformation (natural
-// logarithms) are at most 1, which is a perfect match.
+// Scores measure how well predicted labels match the true ones. All but MutualInformation, which is in
+// nats, are at most 1, which is a perfect match.
 type Scores struct {
 	NMI               float64 `json:"nmi"`
 	MutualInformation float64 `json:"mutualInformation"`
@@ -27,11 +27,11 @@ type Scores struct {
 // Label is any integer type.
 type Label interface{ ~int | ~int32 | ~int64 }
 
-// Compare scores predicted labels against the true ones on the points listed in `on`, or on all points
-// if it is nil.
+// Compare scores predicted labels against the true ones on the points listed in on, or on all points if
+// on is nil. It returns an error if the lengths differ, or on is empty, out of range or has duplicates.
 func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	if len(predicted) != len(truth) {
-		return Scores{}, fault.Invalid("SIZE_MISMATCH", "there are %d predicted labels and %d true ones; the numbers must agree", len(predicted), len(truth))
+		return Scores{}, fault.Invalid("SIZE_MISMATCH", "there are %d predicted labels and %d true ones; give equally many", len(predicted), len(truth))
 	}
 	if on != nil {
 		if err := checkSubset(len(truth), on); err != nil {
@@ -61,7 +61,7 @@ func checkSubset(n int, on []int32) error {
 			return fault.Invalid("INDEX_OUT_OF_RANGE", "entry %d of the indices to score on is %d, outside 0..%d", at, i, n-1)
 		}
 		if seen[i] {
-			return fault.Invalid("DUPLICATE_INDEX", "point %d stands twice among the indices to score on", i)
+			return fault.Invalid("DUPLICATE_INDEX", "point %d is listed twice among the indices to score on; list it once", i)
 		}
 		seen[i] = true
 	}
@@ -76,8 +76,8 @@ func pick[L Label](labels []L, on []int32) []L {
 	return picked
 }
 
-// mutualInformation is the sum of n_ij/n log(n n_ij / (a_i b_j)) over the cells, with row sums a_i and
-// column sums b_j.
+// mutualInformation returns the sum of n_ij/n log(n n_ij / (a_i b_j)) over the cells, with row sums a_i
+// and column sums b_j.
 func (t *contingency) mutualInformation() float64 {
 	sum := 0.0
 	for _, c := range t.cells {
@@ -85,11 +85,11 @@ func (t *contingency) mutualInformation() float64 {
 		share := float64(c.count) / t.total
 		sum += float64(share * math.Log(float64(c.count)*t.total/(a*b)))
 	}
-	return math.Max(sum, 0) // rounding may make that of independent labelings negative
+	return math.Max(sum, 0) // for independent labelings, rounding may make the sum negative
 }
 
-// normalized is I / ((H(predicted) + H(truth))/2), Kulis2009 (10). It is exactly 1 if the labelings are
-// the same, also where both entropies are 0.
+// normalized returns I / ((H(predicted) + H(truth))/2), Kulis2009 (10). It is exactly 1 if the labelings
+// are the same, even if both entropies are 0.
 func (t *contingency) normalized(information float64) float64 {
 	if t.identical() {
 		return 1
@@ -106,9 +106,9 @@ func (t *contingency) entropy(counts []int64) float64 {
 	return sum
 }
 
-// purity is the share of points in the most frequent class of their predicted cluster.
+// purity returns the share of points in the most frequent class of their predicted cluster.
 func (t *contingency) purity() float64 {
-	largest := make([]int64, len(t.predicted)) // cell of each predicted cluster
+	largest := make([]int64, len(t.predicted)) // the largest cell of each predicted cluster
 	for _, c := range t.cells {
 		largest[c.predicted] = max(largest[c.predicted], c.count)
 	}
@@ -133,7 +133,7 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	return inBoth, inPredicted, inTruth
 }
 
-// adjustedRand is the share of pairs on which the labelings agree, corrected for chance (Hubert and
+// adjustedRand returns the share of pairs on which the labelings agree, corrected for chance (Hubert and
 // Arabie 1985), in terms of the four counts of pairs. It is 1 if they agree on all pairs.
 func (t *contingency) adjustedRand() float64 {
 	inBoth, inPredicted, inTruth := t.pairs()
@@ -149,7 +149,7 @@ func (t *contingency) adjustedRand() float64 {
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
 
-// ratio takes 0/0 for 1: where there are no pairs, none is wrong.
+// ratio returns part/whole, and 1 for 0/0: if there are no pairs, none is wrong.
 func ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 1
@@ -157,12 +157,12 @@ func ratio(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// contingency is the table of two labelings of the same points: how many have which two labels.
+// contingency counts how many points have each pair of a predicted and a true label.
 type contingency struct {
 	total     float64
 	predicted []int64 // points with each predicted label, in ascending order of the labels
-	truth     []int64 // points of each true class, likewise
-	cells     []cell  // only those that are not empty, sorted by (predicted, truth)
+	truth     []int64 // points of each true class, in ascending order of the classes
+	cells     []cell  // the nonempty cells, sorted by (predicted, truth)
 }
 
 type cell struct {
@@ -192,7 +192,7 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 	return t
 }
 
-// rank replaces each label by its place among the sorted distinct labels.
+// rank replaces each label by its index among the sorted distinct labels.
 func rank[L Label](labels []L) []int32 {
 	distinct := slices.Clone(labels)
 	slices.Sort(distinct)
@@ -213,7 +213,7 @@ func addAt(counts []int64, at int32, count int64) []int64 {
 	return counts
 }
 
-// identical reports whether the two labelings are the same but for the numbers of their labels.
+// identical reports whether the two labelings are the same up to the numbers of their labels.
 func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
 }

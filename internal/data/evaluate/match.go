@@ -1,8 +1,8 @@
 package evaluate
 
-// Match gives every class a cluster of its own, such that as many points as possible are in the cluster of their class.
-// counts has, for each class, how many of its points are in each cluster; there are at least as many clusters as classes.
-// Of equally good matches the result is always the same one.
+// Match assigns a different cluster to every class, such that as many points as possible are in the cluster of their
+// class. counts[class][cluster] is the number of points of a class in a cluster; there must be at least as many clusters
+// as classes. The result is the cluster of each class, and always the same one of equally good assignments.
 //
 // It is the Hungarian method with potentials: classes are added one by one, each along the cheapest path of changes.
 func Match(counts [][]int64) []int {
@@ -12,7 +12,7 @@ func Match(counts [][]int64) []int {
 	clusters := len(counts[0])
 	ofClass := make([]int64, len(counts)+1) // potentials
 	ofCluster := make([]int64, clusters+1)
-	class := make([]int, clusters+1) // 1 + the class of each cluster, from 1 on; 0: none
+	class := make([]int, clusters+1) // 1 + the class of each cluster, which are numbered from 1; 0 if none
 	from := make([]int, clusters+1)
 	for added := 1; added <= len(counts); added++ {
 		const unreached = int64(1) << 62

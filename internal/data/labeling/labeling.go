@@ -1,6 +1,5 @@
-// Package labeling is what all families of algorithms share about labels: the moves of points between
-// clusters, and the checks that keep every copy of the labels, on the coordinator and on the workers,
-// the same.
+// Package labeling represents labels, and moves of points between clusters, for all families of
+// algorithms. Its checks keep the copies of the labels on the coordinator and on the workers the same.
 package labeling
 
 import (
@@ -14,14 +13,14 @@ const None = -1
 // Move is one point that changes its cluster within one lane. From or To may be None.
 type Move struct{ Point, From, To int32 }
 
-// Candidate is the point farthest from its own cluster, as far as some tiles know.
+// Candidate is the point farthest from its own cluster among the points of some tiles. Found is false if there is none.
 type Candidate struct {
 	Found    bool
 	Point    int32
 	Distance float64 // to its own cluster, times the point's weight where points have weights
 }
 
-// Farther returns the farther of two candidates, the lower point of equally far ones.
+// Farther returns the farther of two candidates, or the lower point if they are equally far.
 func (c Candidate) Farther(other Candidate) Candidate {
 	if !other.Found || (c.Found && (c.Distance > other.Distance || (c.Distance == other.Distance && c.Point < other.Point))) {
 		return c
@@ -29,17 +28,17 @@ func (c Candidate) Farther(other Candidate) Candidate {
 	return other
 }
 
-// Shape says which labels a problem allows.
+// Shape defines which labels a problem allows.
 //
-// Lanes are independent labelings of the same points, such as restarts. Clusters are numbered through
-// all lanes, those of lane l from l*Clusters on, and the labels of the lanes lie one after the other.
+// Lanes are independent labelings of the same points, such as restarts. Clusters are numbered across
+// all lanes: those of lane l start at l*Clusters. A list of labels has those of one lane after the other.
 type Shape struct {
 	Points   int
 	Clusters int // of each lane
 	Lanes    int
 }
 
-// CheckLabels makes sure that every point of every lane has None or a cluster of its lane.
+// CheckLabels returns an error unless every point of every lane has the label None or a cluster of its lane.
 func (s Shape) CheckLabels(labels []int32) error {
 	if len(labels) != s.Lanes*s.Points {
 		return fmt.Errorf("%d labels for %d points in %d lanes", len(labels), s.Points, s.Lanes)
@@ -52,10 +51,10 @@ func (s Shape) CheckLabels(labels []int32) error {
 	return nil
 }
 
-// Lane returns the lane of a valid move. A move from None to None counts as one of the first lane.
+// Lane returns the lane of a valid move, or 0 for a move from None to None.
 func (s Shape) Lane(m Move) int { return int(max(m.From, m.To, 0)) / s.Clusters }
 
-// Shift renumbers the clusters of a move, from those of one lane to those of the lane the given number of lanes away.
+// Shift renumbers the clusters of a move for the lane that is the given number of lanes higher.
 func (s Shape) Shift(m Move, lanes int) Move {
 	return Move{Point: m.Point, From: s.shift(m.From, lanes), To: s.shift(m.To, lanes)}
 }
@@ -67,8 +66,8 @@ func (s Shape) shift(c int32, lanes int) int32 {
 	return c + int32(lanes*s.Clusters)
 }
 
-// AppendChanges appends the moves, in point order, that give the points of one lane the labels `to`, whose clusters are
-// numbered from 0. The labels are those of all lanes.
+// AppendChanges appends the moves, in point order, that change the labels of one lane to the given ones, whose clusters
+// are numbered from 0. labels holds the labels of all lanes.
 func (s Shape) AppendChanges(moves []Move, labels []int32, lane int, to []int32) []Move {
 	for i, from := range labels[lane*s.Points : (lane+1)*s.Points] {
 		if c := s.shift(to[i], lane); c != from {
@@ -78,7 +77,7 @@ func (s Shape) AppendChanges(moves []Move, labels []int32, lane int, to []int32)
 	return moves
 }
 
-// Valid reports whether a move is of one of the points, and between clusters of one lane.
+// Valid reports whether a move has an existing point, and None or clusters of one lane.
 func (s Shape) Valid(m Move) bool {
 	k, all := int32(s.Clusters), int32(s.Clusters*s.Lanes)
 	return m.Point >= 0 && int(m.Point) < s.Points &&
@@ -86,7 +85,7 @@ func (s Shape) Valid(m Move) bool {
 		(min(m.From, m.To) < 0 || m.From/k == m.To/k)
 }
 
-// Apply changes labels by moves: by all of them or, with an error, by none. A point moves at most once.
+// Apply applies all moves to labels, or none and returns an error. A point may move at most once.
 func (s Shape) Apply(labels []int32, moves []Move) error {
 	for at, m := range moves {
 		if !s.Valid(m) || *s.label(labels, m) != m.From {
@@ -102,14 +101,14 @@ func (s Shape) Apply(labels []int32, moves []Move) error {
 	return err
 }
 
-// Undo takes applied moves back.
+// Undo reverts applied moves.
 func (s Shape) Undo(labels []int32, moves []Move) {
 	for _, m := range slices.Backward(moves) {
 		*s.label(labels, m) = m.From
 	}
 }
 
-// CheckApplied makes sure that labels are those that the moves lead to.
+// CheckApplied returns an error unless every moved point has the label that its move leads to.
 func (s Shape) CheckApplied(labels []int32, moves []Move) error {
 	for _, m := range moves {
 		if !s.Valid(m) || *s.label(labels, m) != m.To {
@@ -119,7 +118,7 @@ func (s Shape) CheckApplied(labels []int32, moves []Move) error {
 	return nil
 }
 
-// label is where the label of a valid move's point is kept.
+// label returns a pointer to the label of a valid move's point.
 func (s Shape) label(labels []int32, m Move) *int32 {
 	return &labels[s.Lane(m)*s.Points+int(m.Point)]
 }

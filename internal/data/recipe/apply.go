@@ -17,7 +17,7 @@ import (
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
 	whole := t
-	if r.total(t) {
+	if r.endsInTotals(t) {
 		t, p.Total = t.First(t.Rows()-1), true
 	}
 	sources, err := r.sources(t)
@@ -42,7 +42,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	}
 	columns := len(p.Names)
 	if rows > 0 && columns > (1<<40)/rows {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too much; --ignore leaves columns out", rows, columns)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too many; leave columns out with --ignore", rows, columns)
 	}
 	similar, err := newSimilarity(sources)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Points.Words = r.words()
+	p.Points.Categorical = r.categorical()
 	for at := range sources {
 		p.Notices = append(p.Notices, sources[at].notices()...)
 	}
@@ -126,7 +126,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		} else if s.column.Type == table.Text && empty < t.Rows() {
 			if f.Dates != "" {
 				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date like the others of the column", s.column.Texts[row])
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
 			}
 			row := noNumberAt(s.column)
 			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
@@ -135,7 +135,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 	return sources, nil
 }
 
-// noNumberAt returns the first row that is not a number, or the first of all rows if each of them is one.
+// noNumberAt returns the first row that is not a number, or the first row with a value if all values are numbers.
 func noNumberAt(c *table.Column) int {
 	first := -1
 	for row, s := range c.Texts {
@@ -218,7 +218,7 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 			s.mark(values[at:], int(row))
 			at += columns
 		}
-	case c.Empty != nil || c.Type == table.Text: // texts, which are all empty
+	case c.Empty != nil || c.Type == table.Text: // a column of texts gets here only if all its cells are empty
 		for _, row := range rows {
 			if c.IsEmpty(int(row)) {
 				values[at] = s.Fill
@@ -248,7 +248,7 @@ func (s *source) spelled(category string) string {
 	return category
 }
 
-// mark sets the column of a row's category to 1. It counts unknown categories.
+// mark sets the column of a row's category to 1. It leaves all columns at 0 for an unknown category, and counts it.
 func (s *source) mark(values []float64, row int) {
 	value := s.FillCategory
 	if !s.column.IsEmpty(row) {

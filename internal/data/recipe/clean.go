@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// clean is a column as a feature reads it: dates as numbers, and without the cells that stand for missing values. It is the column
-// itself where nothing changes.
+// clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values become empty.
+// It returns c itself if nothing changes, and never modifies c.
 func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
 	case f.Dates != "" && c.Type == table.Text:
@@ -31,7 +31,7 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
-// asNumbers reads texts as numbers; those that are none are missing.
+// asNumbers parses texts as numbers. Cells that do not parse become empty.
 func asNumbers(c *table.Column, decimals string) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row, s := range c.Texts {
@@ -45,20 +45,21 @@ func asNumbers(c *table.Column, decimals string) *table.Column {
 	return read
 }
 
-// readNumber reads a number that has this character before its decimals; "": either one.
-func readNumber(s, decimals string) (float64, bool) {
+// readNumber parses a number with the given decimal separator; "" allows both. ok is false for anything else, for numbers that
+// are not finite, and for thousands separators, which are ambiguous.
+func readNumber(s, decimals string) (v float64, ok bool) {
 	if decimals == "." && strings.Contains(s, ",") || decimals == "," && strings.Contains(s, ".") || len(s) > 40 {
-		return 0, false // thousands, which are written in too many ways
+		return 0, false
 	}
 	v, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	return v, err == nil && v-v == 0
 }
 
-// strays are texts among numbers.
+// strays describes the cells of a mostly numeric column that are not numbers.
 type strays struct {
-	count, first int // of the rows
-	numbers      int
-	saying       int // how many say that there is no value
+	count, first int // how many there are, and the first row with one, or -1
+	numbers      int // cells that are numbers
+	placeholders int // strays that stand for a missing value, such as "n/a"
 }
 
 // findStrays counts the cells of a column that are not numbers.
@@ -75,21 +76,21 @@ func findStrays(c *table.Column, decimals string) strays {
 		if found.count++; found.first < 0 {
 			found.first = row
 		}
-		if saysNothing(s) {
-			found.saying++
+		if isPlaceholder(s) {
+			found.placeholders++
 		}
 	}
 	return found
 }
 
-// few reports whether the texts are so few, at most a twentieth, that they are no part of what the column says; or whether each says
-// that there is no value.
+// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or all are
+// placeholders and no more than the numbers.
 func (s strays) few() bool {
-	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == s.saying && s.numbers >= s.count)
+	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == s.placeholders && s.numbers >= s.count)
 }
 
-// saysNothing reports whether a text among numbers says that the value is not known.
-func saysNothing(s string) bool {
+// isPlaceholder reports whether a text among numbers stands for an unknown value.
+func isPlaceholder(s string) bool {
 	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
 	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "not available", "not known", "undefined", "no data", "tbd",
 		"unbekannt", "k.a", "ka", "keine angabe", "fehlt", "inconnu", "desconocido":
@@ -98,7 +99,7 @@ func saysNothing(s string) bool {
 	return false
 }
 
-// ambiguousCommas reports whether the commas of numbers may stand between thousands: in each, three digits follow.
+// ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow each.
 func ambiguousCommas(c *table.Column) bool {
 	found := false
 	for row, s := range c.Texts {
@@ -114,8 +115,8 @@ func ambiguousCommas(c *table.Column) bool {
 	return found
 }
 
-// conventional reports whether a number is one that people write for a missing value, and how far it has to be from all others, in
-// ranges of these.
+// conventional reports whether people write this number for a missing value, and how far it must be from all other values to
+// count as one, as a multiple of their range.
 func conventional(v float64) (apart float64, is bool) {
 	switch math.Abs(v) {
 	case 99, 999, 9999, 99999, 999999, 9999999, 99999999, 1e20, 1e30, 1e36, 32767, 32768, 65535, 2147483647, 2147483648:
@@ -128,19 +129,19 @@ func conventional(v float64) (apart float64, is bool) {
 	return 0, false
 }
 
-// findAbsent finds numbers that stand for missing values: conventional ones, far from all others, that repeat. A single one has to
-// be very far. The others have several values, and are not the fewer.
+// findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat and are far
+// from all others. One that does not repeat must be very far. The other values must be varied and at least as frequent.
 func findAbsent(c *table.Column) []float64 {
 	if c.Type == table.Text {
 		return nil
 	}
 	var absent []float64
 	for range 4 {
-		e := endsOf(c, absent)
+		e := extremesOf(c, absent)
 		switch {
-		case e.most.stands(e, e.most.next-e.least.value):
+		case e.most.isAbsent(e, e.most.next-e.least.value):
 			absent = append(absent, e.most.value)
-		case e.least.stands(e, e.most.value-e.least.next):
+		case e.least.isAbsent(e, e.most.value-e.least.next):
 			absent = append(absent, e.least.value)
 		default:
 			slices.Sort(absent)
@@ -151,22 +152,22 @@ func findAbsent(c *table.Column) []float64 {
 	return absent
 }
 
-// end is the least value of a column, or the largest.
-type end struct {
-	value, next float64 // and the one next to it
-	count       int
+// extreme is the smallest or largest value of a column.
+type extreme struct {
+	value, next float64 // the extreme value, and the distinct value closest to it
+	count       int     // cells with the extreme value
 }
 
-// ends are both, and about the column.
-type ends struct {
-	least, most end
-	count       int  // of values
-	several     bool // values are different, besides the ends: at least three
-	many        bool // at least ten
+// extremes describes both ends of a column's values.
+type extremes struct {
+	least, most extreme
+	count       int  // cells with values
+	several     bool // at least 4 distinct values
+	many        bool // at least 12 distinct values: 10 besides the extremes
 }
 
-// stands reports whether the value at an end stands for a missing one, where all others have this range.
-func (e end) stands(of ends, span float64) bool {
+// isAbsent reports whether the extreme stands for a missing value; span is the range of all other values.
+func (e extreme) isAbsent(of extremes, span float64) bool {
 	apart, is := conventional(e.value)
 	gap := math.Abs(e.value - e.next)
 	switch {
@@ -180,10 +181,10 @@ func (e end) stands(of ends, span float64) bool {
 	return true
 }
 
-// endsOf finds the ends of what is not absent.
-func endsOf(c *table.Column, absent []float64) ends {
-	const enough = 12 // ten besides both ends
-	e := ends{least: end{value: math.Inf(1), next: math.Inf(1)}, most: end{value: math.Inf(-1), next: math.Inf(-1)}}
+// extremesOf returns the extremes of a column, ignoring empty cells and the absent numbers.
+func extremesOf(c *table.Column, absent []float64) extremes {
+	const enough = 12 // distinct values, see extremes.many
+	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
@@ -196,7 +197,7 @@ func endsOf(c *table.Column, absent []float64) ends {
 		e.count++
 		switch {
 		case v < e.least.value:
-			e.least = end{value: v, next: e.least.value, count: 1}
+			e.least = extreme{value: v, next: e.least.value, count: 1}
 		case v == e.least.value:
 			e.least.count++
 		case v < e.least.next:
@@ -204,7 +205,7 @@ func endsOf(c *table.Column, absent []float64) ends {
 		}
 		switch {
 		case v > e.most.value:
-			e.most = end{value: v, next: e.most.value, count: 1}
+			e.most = extreme{value: v, next: e.most.value, count: 1}
 		case v == e.most.value:
 			e.most.count++
 		case v > e.most.next:

@@ -11,20 +11,20 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// role is what a column is used for.
+// role says how a column is used.
 type role int
 
 const (
 	undecided  role = iota
-	identifies      // it names the rows
-	classifies      // it says their classes
+	identifies      // holds the row ids
+	classifies      // holds the true classes
 	unused
 	feature
 	category // a feature whose values are categories
-	kept     // a feature as it is
+	kept     // a feature that is used unchanged
 )
 
-// Find is the place of a column by its name, or by its number from 1.
+// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a number.
 func Find(t *table.Table, name string) (int, error) {
 	for at := range t.Columns {
 		if t.Columns[at].Name == name {
@@ -52,7 +52,7 @@ func unknownColumn(t *table.Table, name string) error {
 	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; %s", name, help).With("column", name)
 }
 
-// similarTo is the name that a mistaken one was probably meant to be, whatever their capitals; "": none is like it.
+// similarTo returns the name that was probably meant by a mistaken one, ignoring case, or "" if none is similar.
 func similarTo(mistaken string, names []string) string {
 	lower := make([]string, len(names))
 	for at, name := range names {
@@ -67,8 +67,8 @@ func similarTo(mistaken string, names []string) string {
 	return ""
 }
 
-// wished gives columns the roles that the wishes say.
-func (w *Wishes) wished(t *table.Table) ([]role, error) {
+// roles returns the role that the user gave each column, undecided for the others.
+func (o *Options) roles(t *table.Table) ([]role, error) {
 	roles := make([]role, len(t.Columns))
 	give := func(name string, r role) error {
 		at, err := Find(t, name)
@@ -76,7 +76,7 @@ func (w *Wishes) wished(t *table.Table) ([]role, error) {
 			return err
 		}
 		if before := roles[at]; before != undecided && before != r && !(before == feature && (r == kept || r == category)) && !(before == kept && r == category) {
-			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q is named for two uses; a column is an id, a label, a feature or ignored", t.Columns[at].Name).
+			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q has two roles; use it for only one of id, label, feature or ignored", t.Columns[at].Name).
 				With("column", t.Columns[at].Name)
 		}
 		roles[at] = r
@@ -85,7 +85,7 @@ func (w *Wishes) wished(t *table.Table) ([]role, error) {
 	for _, list := range []struct {
 		names []string
 		role  role
-	}{{named(w.ID), identifies}, {named(w.Label), classifies}, {w.Ignore, unused}, {w.Only, feature}, {w.Keep, kept}, {w.Categorical, category}} {
+	}{{named(o.ID), identifies}, {named(o.Label), classifies}, {o.Ignore, unused}, {o.Only, feature}, {o.Keep, kept}, {o.Categorical, category}} {
 		for _, name := range list.names {
 			if err := give(name, list.role); err != nil {
 				return nil, err
@@ -102,16 +102,16 @@ func named(column string) []string {
 	return []string{column}
 }
 
-// looksLikeID reports whether a column is called as people call one that names its rows.
+// looksLikeID reports whether a column has a typical name of a column of row ids.
 func looksLikeID(t *table.Table, at int) bool {
 	name := t.Columns[at].Name
-	if name == table.Unnamed(at) { // an index, as pandas writes it, if all other columns have names
+	if name == table.Unnamed(at) { // pandas writes its index as a first column without a name
 		return at == 0 && len(t.Columns) > 1 && t.Columns[1].Name != table.Unnamed(1)
 	}
 	return table.IsIDName(name)
 }
 
-// looksLikeLabel reports whether a column is called as people call the answer that they know.
+// looksLikeLabel reports whether a column has a typical name of a column of true classes.
 func looksLikeLabel(t *table.Table, at int) bool {
 	switch strings.ToLower(t.Columns[at].Name) {
 	case "class", "label", "target", "truth", "cluster", "species":
@@ -127,8 +127,8 @@ func looksLikeLabel(t *table.Table, at int) bool {
 	return false
 }
 
-// repetition is a pair of rows with the same value, in the order of the table; found is false where all values differ.
-// Cells that are empty are not compared.
+// repetition returns the first row whose value repeats that of an earlier row, and the earlier row; found is false if all
+// values are distinct. Empty cells do not count.
 func repetition(c *table.Column) (first, second int, found bool) {
 	if c.Type == table.Integer && c.Empty == nil && ascending(c.Integers) {
 		return 0, 0, false
@@ -156,8 +156,8 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
-// mixedAt is the first text that is not a number in a column where most are, or one that is written otherwise than those before; -1
-// in all others.
+// mixedAt returns the first row that does not fit a mostly numeric column: its text is not a number or, if all are numbers, has
+// another decimal separator than those before. It returns -1 if there is none, or if most of the first 1000 texts are not numbers.
 func mixedAt(c *table.Column) int {
 	const enough = 1000
 	numbers, first, seen := 0, -1, 0
@@ -186,27 +186,27 @@ func mixedAt(c *table.Column) int {
 	return first
 }
 
-// otherDecimals is the first number with a decimal point in a column of decimal commas, or the other way round; -1: there is none.
+// otherDecimals returns the first row whose decimal separator differs from that of the rows before, or -1.
 func otherDecimals(c *table.Column) int {
-	commas := ""
+	separator := ""
 	for row, s := range c.Texts {
 		if at := strings.IndexAny(s, ".,"); at >= 0 && !c.IsEmpty(row) && isNumber(s) {
-			if commas != "" && commas != s[at:at+1] {
+			if separator != "" && separator != s[at:at+1] {
 				return row
 			}
-			commas = s[at : at+1]
+			separator = s[at : at+1]
 		}
 	}
 	return -1
 }
 
-// isNumber reports whether a text is a number, if perhaps with a decimal comma.
+// isNumber reports whether a text is a number, with a decimal point or comma.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
 	return err == nil
 }
 
-// countEmpty is how many cells are empty, and which is the first.
+// countEmpty returns how many cells are empty, and the first row with one, or -1.
 func countEmpty(c *table.Column) (count, first int) {
 	if c.Empty == nil && c.Type != table.Text {
 		return 0, -1
@@ -223,10 +223,10 @@ func countEmpty(c *table.Column) (count, first int) {
 	return count, first
 }
 
-// enoughRows is how many rows it takes to tell what is no accident.
+// enoughRows is the smallest number of rows in which a regular pattern of values is probably not an accident.
 const enoughRows = 10
 
-// likeID says why a column of integers looks as if it named the rows rather than measured them; "" where it does not.
+// likeID returns why a column of integers looks like row ids rather than measurements, or "" if it does not.
 func likeID(c *table.Column) string {
 	if c.Type != table.Integer || c.Empty != nil || c.Len() < 3 {
 		return ""
@@ -235,7 +235,7 @@ func likeID(c *table.Column) string {
 		if step == 1 {
 			return fmt.Sprintf("counts the rows from %d", c.Integers[0])
 		}
-		return fmt.Sprintf("goes on by %d from row to row", step)
+		return fmt.Sprintf("changes by %d from row to row", step)
 	}
 	if c.Len() < enoughRows {
 		return ""
@@ -252,9 +252,9 @@ func likeID(c *table.Column) string {
 	case whole:
 		return fmt.Sprintf("has each number from %d to %d once", least, most)
 	case sameDigits && digits >= longNumber:
-		return fmt.Sprintf("has another number of %d digits in each row", digits)
+		return fmt.Sprintf("has a different %d-digit number in each row", digits)
 	}
-	return "has the name of an id and ascends from row to row"
+	return "is named like an id and increases from row to row"
 }
 
 func repeats(c *table.Column) bool {
@@ -262,7 +262,7 @@ func repeats(c *table.Column) bool {
 	return found
 }
 
-// isNumberName reports whether a column is called as one that numbers the rows.
+// isNumberName reports whether a column has a typical name of a column that numbers the rows.
 func isNumberName(name string) bool {
 	switch table.LastWord(name) {
 	case "nr", "no", "num", "number", "row", "case", "record", "obs", "observation", "seq", "sequence", "#", "nummer", "zeile", "id", "index", "key":
@@ -271,7 +271,7 @@ func isNumberName(name string) bool {
 	return strings.HasSuffix(strings.ToLower(name), "nummer")
 }
 
-// even reports whether numbers are all so far apart.
+// even reports whether each number is the one before plus step.
 func even(numbers []int64, step int64) bool {
 	for at := 1; at < len(numbers); at++ {
 		if numbers[at]-numbers[at-1] != step {

@@ -10,19 +10,19 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// shape is what a column says, whatever its unit and the names of its categories: copies have the same.
+// shape describes a column regardless of its unit and the names of its categories, so that copies have equal shapes.
 type shape struct {
 	column          *table.Column
-	words           bool
+	categorical     bool
 	gaps            uint64 // a hash of which cells are empty
-	same            uint64 // of categories, a hash of which rows have the same
+	groups          uint64 // of a categorical column, a hash of which rows have equal values
 	mean, deviation float64
-	mark            float64 // of numbers, by which copies are found: a sum of standardized values, each with a sign of its row
+	mark            float64 // of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
 }
 
-// shapeOf describes a column. Sums are of shares, so that any magnitude will do.
-func shapeOf(c *table.Column, words bool) shape {
-	s := shape{column: c, words: words, gaps: 14695981039346656037, same: 14695981039346656037}
+// shapeOf describes a column. It divides before it adds, so that sums of large numbers do not overflow.
+func shapeOf(c *table.Column, categorical bool) shape {
+	s := shape{column: c, categorical: categorical, gaps: 14695981039346656037, groups: 14695981039346656037}
 	number := map[string]uint64{}
 	count := 0.0
 	for row := range c.Len() {
@@ -31,15 +31,15 @@ func shapeOf(c *table.Column, words bool) shape {
 			continue
 		}
 		count++
-		if words {
+		if categorical {
 			value := c.CellText(row)
 			if _, known := number[value]; !known {
 				number[value] = uint64(len(number))
 			}
-			s.same = (s.same ^ number[value]) * 1099511628211
+			s.groups = (s.groups ^ number[value]) * 1099511628211
 		}
 	}
-	if words {
+	if categorical {
 		return s
 	}
 	for row := range c.Len() {
@@ -60,12 +60,12 @@ func shapeOf(c *table.Column, words bool) shape {
 	return s
 }
 
-// varies reports whether there is a unit to compare numbers in.
+// varies reports whether the standard deviation is positive and finite, so that numbers can be standardized.
 func (s *shape) varies() bool { return s.deviation > 0 && s.deviation-s.deviation == 0 }
 
 func (s *shape) standard(row int) float64 { return (numberAt(s.column, row) - s.mean) / s.deviation }
 
-// sign is 1 or -1, at random.
+// sign returns 1 or -1, pseudorandomly by row.
 func sign(row int) float64 {
 	h := uint64(row+1) * 0x9E3779B97F4A7C15
 	h ^= h >> 31
@@ -73,16 +73,16 @@ func sign(row int) float64 {
 	return float64(int(h>>63)*2 - 1)
 }
 
-// isCopy reports whether a column says the same as another: its categories are the same but for their names; or its numbers are a linear
-// function of those of the other, but for what was rounded off.
+// isCopy reports whether two columns carry the same information: their categories are equal up to names, or their numbers are
+// a linear function of the other's up to rounding.
 func (s *shape) isCopy(of *shape) bool {
-	if s.words != of.words || s.gaps != of.gaps {
+	if s.categorical != of.categorical || s.gaps != of.gaps {
 		return false
 	}
-	if s.words {
-		return s.same == of.same && sameGroups(s.column, of.column)
+	if s.categorical {
+		return s.groups == of.groups && sameGroups(s.column, of.column)
 	}
-	const most = 0.06 // apart, of marks: four times what columns differ in that are as like as they have to be
+	const most = 0.06 // the largest difference of marks: four times that of columns which just count as copies
 	if !s.varies() || !of.varies() || math.Abs(s.mark-of.mark) > most {
 		return false
 	}
@@ -93,7 +93,7 @@ func (s *shape) isCopy(of *shape) bool {
 		}
 		r += float64(s.standard(row) * of.standard(row))
 		squares += float64(s.standard(row) * s.standard(row))
-		if count++; count == 64 && math.Abs(r) < 0.9*squares { // of columns that have nothing to do with each other
+		if count++; count == 64 && math.Abs(r) < 0.9*squares { // unrelated columns: stop early
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func (s *shape) isCopy(of *shape) bool {
 	case loss > 1e-4:
 		return false
 	}
-	// What is left is due to rounding.
+	// A loss in between may be due to rounding: compare each value with the linear function.
 	slope := math.Copysign(s.deviation/of.deviation, r)
 	allowed := 0.55 * (float64(slope*stepOfAll(of.column))*math.Copysign(1, slope) + stepOfAll(s.column))
 	for row := range s.column.Len() {
@@ -119,7 +119,7 @@ func (s *shape) isCopy(of *shape) bool {
 	return true
 }
 
-// sameGroups reports whether the same rows have the same category.
+// sameGroups reports whether rows have equal categories in one column exactly if they do in the other.
 func sameGroups(a, b *table.Column) bool {
 	name, back := map[string]string{}, map[string]string{}
 	for row := range a.Len() {
@@ -138,7 +138,7 @@ func sameGroups(a, b *table.Column) bool {
 	return true
 }
 
-// stepOfAll is what the last digit of the most precise of some numbers counts.
+// stepOfAll returns the value of one unit in the last digit of the most precise number, at most 1.
 func stepOfAll(c *table.Column) float64 {
 	if c.Type == table.Integer {
 		return 1
@@ -153,33 +153,33 @@ func stepOfAll(c *table.Column) float64 {
 	return step
 }
 
-// withoutCopies leaves out the columns that say the same as one before them, except those that were asked for.
-func (f *fitting) withoutCopies(gaps []gap) ([]gap, error) {
+// withoutCopies leaves out the columns that are copies of an earlier one, except those that the user named.
+func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
 	if f.Rows() < enoughRows {
-		return gaps, nil // any two numbers are a linear function of any other two
+		return candidates, nil // any two numbers are a linear function of any other two
 	}
-	shapes := make([]shape, len(gaps))
-	err := eachOf(len(gaps), func(at int) error {
-		shapes[at] = shapeOf(gaps[at].column, gaps[at].made.Categories != nil)
+	shapes := make([]shape, len(candidates))
+	err := eachColumn(len(candidates), func(at int) error {
+		shapes[at] = shapeOf(candidates[at].column, candidates[at].made.Categories != nil)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	var rest []gap
-	var those []*shape
+	var rest []candidate
+	var distinct []*shape
 	var copies, flags []string
-	for at := range gaps {
+	for at := range candidates {
 		of := -1
-		if !gaps[at].asked {
-			of = slices.IndexFunc(those, shapes[at].isCopy)
+		if !candidates[at].asked {
+			of = slices.IndexFunc(distinct, shapes[at].isCopy)
 		}
 		if of < 0 {
-			rest, those = append(rest, gaps[at]), append(those, &shapes[at])
+			rest, distinct = append(rest, candidates[at]), append(distinct, &shapes[at])
 			continue
 		}
-		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", gaps[at].made.Column, those[of].column.Name))
-		flags = append(flags, f.typed(gaps[at].at))
+		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column, distinct[of].column.Name))
+		flags = append(flags, f.typed(candidates[at].at))
 	}
 	switch len(copies) {
 	case 0:
@@ -191,7 +191,7 @@ func (f *fitting) withoutCopies(gaps []gap) ([]gap, error) {
 	return rest, nil
 }
 
-// typedList is how columns are typed after a flag, at most the first few.
+// typedList joins columns as they are typed after a flag, at most maxAlike of them.
 func typedList(flags []string) string {
 	if len(flags) > maxAlike {
 		return strings.Join(flags[:maxAlike], ",") + ",..."

@@ -9,13 +9,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// date is how dates are written, perhaps with a time: 2024-05-01, 1.5.2024, 5/1/24.
+// date matches a date, optionally with a time: 2024-05-01, 1.5.2024, 5/1/24.
 var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
 
-// withUnit is a number with something after it, such as 12 kg.
+// withUnit matches a number followed by other text, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// hasUnits reports whether all texts of a column are numbers with the same after them.
+// hasUnits reports whether all texts of a column are numbers followed by the same unit.
 func hasUnits(c *table.Column) bool {
 	unit := ""
 	for _, text := range c.Texts {
@@ -31,7 +31,7 @@ func hasUnits(c *table.Column) bool {
 	return true
 }
 
-// isProse reports whether texts are sentences rather than names: of more than four words on average.
+// isProse reports whether texts are sentences rather than names: they have more than four words on average.
 func isProse(c *table.Column) bool {
 	words := 0
 	for _, text := range c.Texts {
@@ -40,15 +40,15 @@ func isProse(c *table.Column) bool {
 	return words > 4*c.Len()
 }
 
-// whyNoFeature says what a column of texts is, all different.
+// whyNoFeature returns why a column of distinct texts is not a feature, and what to do.
 func whyNoFeature(c *table.Column) string {
 	switch {
 	case holdsDates(c):
 		return "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return fmt.Sprintf("it holds numbers with something after them, such as %q; without that they would be a feature", c.Texts[0])
+		return fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	}
-	return "its texts are all different, so that no two rows are alike by it; --id-column names rows by it"
+	return "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
 
 // holdsDates reports whether all texts of a column are dates.
@@ -66,16 +66,17 @@ func holdsDates(c *table.Column) bool {
 	return found
 }
 
-// dateParts are the numbers of a date, with its time.
+// dateParts captures the parts of a date and its time.
 var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
 
 // The orders in which year, month and day are written.
 const yearFirst, dayFirst, monthFirst = "ymd", "dmy", "mdy"
 
-// orderOf is how the dates of a column are written; "" where they are written in several ways, or are none.
+// orderOf returns the order of year, month and day in the dates of a column, or "" if the formats differ or a cell is not a
+// date. Where both orders are possible, a slash means that the month is first.
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
-	day, month := false, false // the first number is no month, the second is none
+	day, month := false, false // a first number, or a second one, is larger than 12, so it is a day
 	for row, s := range c.Texts {
 		if c.IsEmpty(row) {
 			continue
@@ -106,8 +107,9 @@ func orderOf(c *table.Column) string {
 	return order
 }
 
-// days is a date in days since 1970.
-func days(s, order string) (float64, bool) {
+// days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two digits are
+// from 1969 to 2068. ok is false if s is not a valid date.
+func days(s, order string) (since1970 float64, ok bool) {
 	found := dateParts.FindStringSubmatch(s)
 	if found == nil {
 		return 0, false
@@ -156,7 +158,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// civilDay is the number of a day, 0 for the first of 1970. Years begin with March, so that the leap day is the last of one.
+// civilDay returns the days from 1970-01-01 to a date. It lets years begin in March, so that a leap day is the last of its year.
 func civilDay(year, month, day int) int {
 	if month <= 2 {
 		year, month = year-1, month+12
@@ -164,7 +166,7 @@ func civilDay(year, month, day int) int {
 	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
 }
 
-// asDays reads dates as days since 1970. It is the column itself where one cannot be read.
+// asDays converts a column of dates to days since 1970. It returns c itself if a cell is not a date in the feature's format.
 func (f *Feature) asDays(c *table.Column) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row, s := range c.Texts {

@@ -14,51 +14,52 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// findFills finds what stands in for missing values, also if none is missing yet, of several columns at a time.
-func (f *fitting) findFills(gaps []gap) error {
+// findFills finds the values that replace missing ones in each feature, even if none is missing in this table. It handles
+// several columns in parallel.
+func (f *fitting) findFills(candidates []candidate) error {
 	if f.recipe.Missing == Drop || f.recipe.Missing == Error {
 		return nil
 	}
-	said := make([]string, len(gaps))
-	err := eachOf(len(gaps), func(at int) error {
-		said[at] = f.findFill(gaps[at].column, &f.recipe.Features[at], gaps[at].empty)
+	notices := make([]string, len(candidates))
+	err := eachColumn(len(candidates), func(at int) error {
+		notices[at] = f.findFill(candidates[at].column, &f.recipe.Features[at], candidates[at].empty)
 		return nil
 	})
 	if err != nil || f.recipe.Missing == Auto {
 		if err == nil {
-			err = f.findDonors(gaps)
+			err = f.findDonors(candidates)
 		}
 		return err
 	}
-	for at := len(gaps) - 1; at >= 0; at-- {
-		if said[at] != "" {
-			f.notices = slices.Insert(f.notices, gaps[at].after, said[at])
+	for at := len(candidates) - 1; at >= 0; at-- {
+		if notices[at] != "" {
+			f.notices = slices.Insert(f.notices, candidates[at].after, notices[at])
 		}
 	}
 	return nil
 }
 
-// eachOf does something for each of several columns, at the same time.
-func eachOf(columns int, do func(at int) error) error {
+// eachColumn calls do for the columns 0 to columns-1 in parallel.
+func eachColumn(columns int, do func(at int) error) error {
 	threads := runtime.GOMAXPROCS(0)
 	return parallel.NewPool(threads).Run(context.Background(), threads, columns, do)
 }
 
-// findDonors keeps rows from which those that are like them are filled, if there is anything to fill.
-func (f *fitting) findDonors(gaps []gap) error {
+// findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.
+func (f *fitting) findDonors(candidates []candidate) error {
 	empty := 0
 	var where []string
-	for _, g := range gaps {
+	for _, g := range candidates {
 		if g.empty > 0 {
 			empty += g.empty
 			where = append(where, fmt.Sprintf("%.40q %d", g.column.Name, g.empty))
 		}
 	}
-	donors := donorRows(f.Rows(), len(gaps))
+	donors := donorRows(f.Rows(), len(candidates))
 	if empty == 0 {
 		return nil
 	}
-	how := "from similar rows; --missing median, mean or drop does otherwise"
+	how := "from similar rows; --missing selects another method"
 	if len(donors) == 0 {
 		how = "with medians and most frequent values"
 	}
@@ -67,13 +68,13 @@ func (f *fitting) findDonors(gaps []gap) error {
 	if err != nil || len(donors) == 0 {
 		return err
 	}
-	return eachOf(len(sources), func(at int) error {
+	return eachColumn(len(sources), func(at int) error {
 		sources[at].keepDonors(donors)
 		return nil
 	})
 }
 
-// findFill finds what stands in for the missing values of a column, and says so if there are any.
+// findFill sets the value that replaces missing ones in a feature. It returns a notice, or "" if no cell is empty.
 func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 	what := ""
 	switch {
@@ -81,7 +82,7 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 		into.FillCategory = into.mostFrequent(c)
 		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
 	case f.recipe.Missing == Mean:
-		into.Fill = mean(c) + 0 // without the sign of a zero, which files do not keep
+		into.Fill = mean(c) + 0 // turns -0 into 0, because files do not keep the sign of a zero
 		what = fmt.Sprintf("its mean, %.6g", into.Fill)
 	default:
 		into.Fill = median(c) + 0
@@ -93,8 +94,8 @@ func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
 	return fmt.Sprintf("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
 }
 
-// inOrder compares the values of categories: numbers by their size, texts by their letters.
-func inOrder(t table.Type) func(a, b string) int {
+// categoryOrder returns how to sort categories: numerically in columns of numbers, else as strings.
+func categoryOrder(t table.Type) func(a, b string) int {
 	if t == table.Text {
 		return cmp.Compare[string]
 	}
@@ -105,7 +106,7 @@ func inOrder(t table.Type) func(a, b string) int {
 	}
 }
 
-// mostFrequent is the category of most rows; of several such, the first.
+// mostFrequent returns the category of most rows, and the first of equally frequent ones.
 func (f *Feature) mostFrequent(c *table.Column) string {
 	count := make(map[string]int, len(f.Categories))
 	for _, category := range f.Categories {
@@ -130,7 +131,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	return most
 }
 
-// present are the numbers of a column that are not empty.
+// present returns the numbers in the cells that are not empty.
 func present(c *table.Column) []float64 {
 	numbers := make([]float64, 0, c.Len())
 	for row := range c.Len() {
@@ -148,7 +149,7 @@ func numberAt(c *table.Column, row int) float64 {
 	return c.Numbers[row]
 }
 
-// mean is the mean of the numbers that are there. Their shares are added, because their sum may be infinite.
+// mean returns the mean of the cells that are not empty. It divides before it adds, because the sum may overflow.
 func mean(c *table.Column) float64 {
 	numbers := present(c)
 	sum := 0.0
@@ -158,11 +159,11 @@ func mean(c *table.Column) float64 {
 	return sum
 }
 
-// median is the number in the middle of those that are there, or the mean of both that are.
+// median returns the median of the cells that are not empty, of which there must be one.
 func median(c *table.Column) float64 {
 	numbers := present(c)
 	middle := len(numbers) / 2
-	place(numbers, middle)
+	selectAt(numbers, middle)
 	if len(numbers)%2 == 1 {
 		return numbers[middle]
 	}
@@ -173,10 +174,9 @@ func median(c *table.Column) float64 {
 	return below/2 + numbers[middle]/2
 }
 
-// place moves the number that belongs at a place of the sorted list there, with none larger before and none smaller
-// after it. It halves the part where the place is until that is short; where it does not get much shorter, it is
-// sorted.
-func place(numbers []float64, at int) {
+// selectAt reorders numbers so that numbers[at] is what it would be in sorted order, with none larger before it and none
+// smaller after it. It is quickselect; after too many steps it sorts the rest, so that the worst case stays n log n.
+func selectAt(numbers []float64, at int) {
 	const short = 64
 	for steps := 2 * bits.Len(uint(len(numbers))); len(numbers) > short && steps > 0; steps-- {
 		pivot := middleOf(numbers[0], numbers[len(numbers)/2], numbers[len(numbers)-1])

@@ -11,23 +11,23 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Fit decides how the rows of a table become points. The notices report what it decided by itself.
-func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
+// Fit decides how the rows of a table become points. The notices report what it decided without the user. The result depends
+// only on the table and the options.
+func Fit(t *table.Table, o Options) (r *Recipe, notices []string, err error) {
 	if t.Rows() == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
 	}
-	f := &fitting{Table: t, wishes: w, recipe: &Recipe{Missing: w.Missing, Decimals: w.Decimals}}
-	if w.Missing == "" {
+	f := &fitting{Table: t, options: o, recipe: &Recipe{Missing: o.Missing, Decimals: o.Decimals}}
+	if o.Missing == "" {
 		f.recipe.Missing = Auto
 	}
 	if !slices.Contains(MissingMethods(), string(f.recipe.Missing)) {
-		return nil, nil, fault.Invalid("BAD_MISSING", "%.40q is not a method for missing values; use one of %s", string(w.Missing), strings.Join(MissingMethods(), ", "))
+		return nil, nil, fault.Invalid("BAD_MISSING", "%.40q is not a method for missing values; use one of %s", string(o.Missing), strings.Join(MissingMethods(), ", "))
 	}
-	if !slices.Contains([]string{"", ".", ","}, w.Decimals) {
-		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out", w.Decimals)
+	if !slices.Contains([]string{"", ".", ","}, o.Decimals) {
+		return nil, nil, fault.Invalid("BAD_DECIMALS", "%.40q is not a decimal separator; use . or , or leave it out", o.Decimals)
 	}
-	var err error
-	if f.roles, err = w.wished(t); err != nil {
+	if f.roles, err = o.roles(t); err != nil {
 		return nil, nil, err
 	}
 	f.findTotal()
@@ -43,7 +43,7 @@ func Fit(t *table.Table, w Wishes) (*Recipe, []string, error) {
 // fitting holds the state of Fit.
 type fitting struct {
 	*table.Table
-	wishes  Wishes
+	options Options
 	roles   []role
 	recipe  *Recipe
 	notices []string
@@ -57,10 +57,10 @@ func (f *fitting) notice(format string, args ...any) {
 
 // leaveOut reports why a column is not a feature. If the user named the features, it reports nothing about others.
 func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
-	said := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
-	f.reasons = append(f.reasons, said)
-	if len(f.wishes.Only) == 0 || slices.Contains(f.wishes.Only, c.Name) {
-		f.notices = append(f.notices, said)
+	notice := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+	f.reasons = append(f.reasons, notice)
+	if len(f.options.Only) == 0 || slices.Contains(f.options.Only, c.Name) {
+		f.notices = append(f.notices, notice)
 	}
 }
 
@@ -85,13 +85,13 @@ func (f *fitting) findID() {
 		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
 			continue
 		}
-		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.wishes.Dates && holdsDates(c) || hasDecimals(c) {
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) || hasDecimals(c) {
 			continue
 		}
 		f.roles[at] = unused
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
-			f.notice("column %q names the rows: its texts are all different", c.Name)
+			f.notice("column %q is the row id: its values are all different", c.Name)
 		} else {
 			f.leaveOut(c, "%s", whyNoFeature(c))
 		}
@@ -121,14 +121,14 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(c, "its name is that of an id, but it is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(c, "its name is that of an id, but it has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(c, "its name is that of an id, but %q names the rows", f.recipe.ID)
+		f.leaveOut(c, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
-		f.notice("column %q names the rows and is not a feature", c.Name)
+		f.notice("column %q is the row id, not a feature", c.Name)
 	}
 }
 
@@ -140,10 +140,10 @@ func (f *fitting) findLabels() {
 		}
 	}
 	for at := range f.Columns {
-		if f.roles[at] == undecided && len(f.wishes.Only) == 0 && looksLikeLabel(f.Table, at) {
+		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice("column %q looks like known classes and is not used; --label-column %s uses it as such", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice("column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
 			} else {
 				f.notice("column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
@@ -162,12 +162,12 @@ func typed(name string, at int) string {
 	return name
 }
 
-// findFeatures makes features of all other columns.
+// findFeatures makes features of all columns without another role.
 func (f *fitting) findFeatures() error {
-	var gaps, constants, counting []gap // features, and columns that become features only if there are no others
+	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
 	for at := range f.Columns {
-		g := gap{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
-		if g.role == undecided && len(f.wishes.Only) == 0 {
+		g := candidate{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
+		if g.role == undecided && len(f.options.Only) == 0 {
 			g.role = feature
 		}
 		if g.role != feature && g.role != category && g.role != kept {
@@ -179,77 +179,77 @@ func (f *fitting) findFeatures() error {
 		switch {
 		case g.column == nil: // left out
 		case g.asked || f.Rows() < 3:
-			gaps = append(gaps, g)
+			candidates = append(candidates, g)
 		case isConstant(g.column):
 			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice("column %q %s and is used as a feature; if it should not be: --id-column %s, or --ignore", g.made.Column, likeID(g.column), f.typed(at))
-			gaps = append(gaps, g)
+			f.notice("column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			candidates = append(candidates, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
 			counting = append(counting, g)
 		default:
-			gaps = append(gaps, g)
+			candidates = append(candidates, g)
 		}
 	}
 	switch {
-	case len(gaps) > 0:
-		f.sayConstant(constants)
+	case len(candidates) > 0:
+		f.noticeConstant(constants)
 		for _, g := range counting {
-			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s names rows by it", likeID(g.column), f.typed(g.at), f.typed(g.at))
+			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
 		}
 	case len(counting) > 0:
-		f.sayConstant(constants)
-		gaps = counting
-		f.notice("column %q %s, but is used because no other is left", gaps[0].made.Column, likeID(gaps[0].column))
+		f.noticeConstant(constants)
+		candidates = counting
+		f.notice("column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
 	case len(constants) > 0:
-		gaps = constants
-		f.notice("all rows are alike: no column that is left has two values")
+		candidates = constants
+		f.notice("all rows are equal: every column that is left is constant")
 	default:
 		return f.noFeatures()
 	}
-	gaps, err := f.withoutCopies(gaps)
+	candidates, err := f.withoutCopies(candidates)
 	if err != nil {
 		return err
 	}
-	for at := range gaps {
-		f.sayCategories(&gaps[at])
-		gaps[at].after = len(f.notices)
-		f.recipe.Features = append(f.recipe.Features, gaps[at].made)
+	for at := range candidates {
+		f.noticeCategories(&candidates[at])
+		candidates[at].after = len(f.notices)
+		f.recipe.Features = append(f.recipe.Features, candidates[at].made)
 	}
-	return f.findFills(gaps)
+	return f.findFills(candidates)
 }
 
-// noFeatures returns an error that says why no column is left.
+// noFeatures returns an error that reports why no column is left.
 func (f *fitting) noFeatures() error {
 	why := ""
 	if f.recipe.ID != "" {
-		f.reasons = append([]string{fmt.Sprintf("column %q names the rows", f.recipe.ID)}, f.reasons...)
+		f.reasons = append([]string{fmt.Sprintf("column %q is the row id", f.recipe.ID)}, f.reasons...)
 	}
 	if len(f.reasons) > 0 {
 		why = " (" + text.First(f.reasons, 3) + ")"
 	}
-	help := "--columns names the columns to use"
+	help := "select the columns to use with --columns"
 	if len(f.Columns) == 1 && strings.ContainsAny(f.Columns[0].Name, ",;|\t ") {
-		help = "the table has a single column; does --delimiter say what separates its cells?"
+		help = "the table has a single column; set --delimiter to the character between its cells"
 	}
 	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 }
 
 func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
 
-// gap is a column that becomes a feature.
-type gap struct {
+// candidate is a column that may become a feature.
+type candidate struct {
 	at     int // its position in the table
 	role   role
 	asked  bool // the user named it
-	coded  bool // its name says that its numbers are codes of categories
+	coded  bool // its name suggests that its numbers are codes of categories
 	made   Feature
-	column *table.Column // as the feature reads it; nil if it is left out
+	column *table.Column // cleaned by the feature; nil if it is left out
 	empty  int           // number of empty cells
-	after  int           // how many notices come before the one about filling it
+	after  int           // index in fitting.notices for the notice about filling it
 }
 
-// quoted lists the first few names.
+// quoted lists the first six names, quoted.
 func quoted(names []string) string {
 	shown := make([]string, len(names))
 	for at, name := range names {
@@ -258,24 +258,24 @@ func quoted(names []string) string {
 	return text.First(shown, 6)
 }
 
-// maxAlike limits how many columns are named with the same notice, and maxLeftOut how many that are left out for the same reason.
+// maxAlike limits how many columns a kind of notice names, and maxLeftOut how many columns that are left out for one reason.
 const maxAlike, maxLeftOut = 8, 3
 
-// arranged sorts notices: first the roles of columns, then what their values became, what is missing, and what was filled in. Of
-// many columns with the same notice, it names the first few and counts the others.
+// arranged sorts notices: first those about ids, classes and other unique cases, then columns that are left out, categories,
+// missing values and filled cells. Of many notices of one kind, it keeps the first few and counts the others.
 func arranged(notices []string) []string {
-	kinds := []struct{ has, more string }{ // columns that are left out come first
+	kinds := []struct{ has, more string }{
 		{" is left out: it is empty", "%d more columns are left out because they are empty"},
 		{" cells are empty; --keep ", "%d more columns are left out because they are mostly empty"},
 		{" different values hardly repeat in ", "%d more columns are left out because their values hardly repeat"},
 		{" is left out: it holds dates", "%d more columns are left out because they hold dates"},
-		{" names rows by it", "%d more columns are left out because they look like running numbers"},
-		{" become one, ", "%d more columns have values that hardly repeat and become one"},
-		{" is called a code: ", "%d more columns are called codes, whose numbers are categories"},
+		{" makes it the row id", "%d more columns are left out because they look like row ids"},
+		{" become one category, ", "%d more columns have rare values that become one category"},
+		{" is named like a code: ", "%d more columns are named like codes, whose numbers are categories"},
 		{"; each becomes a column of 0 and 1", "%d more columns have categories, each of which becomes a column of 0 and 1"},
-		{": read as 1 or 0", "%d more columns say yes or no, and are read likewise"},
+		{": read as 1 or 0", "%d more columns of yes or no are read as 1 or 0"},
 		{" read as missing", "%d more columns have cells that are read as missing"},
-		{" filled ", "%d more columns have empty cells that are filled likewise"},
+		{" filled ", "%d more columns have empty cells that are filled"},
 	}
 	var first []string
 	alike := make([][]string, len(kinds))
@@ -322,18 +322,18 @@ func (f *fitting) addedColumns(at int) int {
 	return next - at
 }
 
-// findAdded leaves out what an earlier run added, unless the user named it.
+// findAdded leaves out the columns that an earlier run added, unless the user named them.
 func (f *fitting) findAdded() {
 	for at := 0; at < len(f.Columns); at++ {
 		var left []string
 		for column := at; column < at+f.addedColumns(at); column++ {
-			if f.roles[column] == undecided && len(f.wishes.Only) == 0 {
+			if f.roles[column] == undecided && len(f.options.Only) == 0 {
 				f.roles[column] = unused
 				left = append(left, f.Columns[column].Name)
 			}
 		}
 		if len(left) > 0 {
-			f.notice("columns %s are left out: an earlier run added them by --join; --columns names those to use", quoted(left))
+			f.notice("columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestNoticesFitAScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Wishes{})
+	_, notices, err := Fit(made, Options{})
 	if err != nil || len(notices) > 26 {
 		t.Errorf("%d notices, %v:\n%s", len(notices), err, strings.Join(notices, "\n"))
 	}
@@ -64,12 +64,12 @@ func TestNoticesAreArranged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Wishes{Missing: Median})
+	_, notices, err := Fit(made, Options{Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name" names the rows: its texts are all different` ||
-		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` || notices[len(notices)-1] != "22 more columns have empty cells that are filled likewise" {
+	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name" is the row id: its values are all different` ||
+		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` || notices[len(notices)-1] != "22 more columns have empty cells that are filled" {
 		t.Errorf("%q", notices)
 	}
 }

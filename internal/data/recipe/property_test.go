@@ -35,7 +35,7 @@ func anyTable(t *rapid.T) *table.Table {
 	return made(t, columns...)
 }
 
-func anyWishes(t *rapid.T, of *table.Table) Wishes {
+func anyOptions(t *rapid.T, of *table.Table) Options {
 	some := func(what string) []string {
 		var names []string
 		for at := range of.Columns {
@@ -45,7 +45,7 @@ func anyWishes(t *rapid.T, of *table.Table) Wishes {
 		}
 		return names
 	}
-	w := Wishes{Missing: Missing(rapid.SampledFrom(MissingMethods()).Draw(t, "missing")), Categorical: some("categorical")}
+	w := Options{Missing: Missing(rapid.SampledFrom(MissingMethods()).Draw(t, "missing")), Categorical: some("categorical")}
 	w.Dates, w.KeepLastRow = rapid.Bool().Draw(t, "dates"), rapid.Bool().Draw(t, "keep last row")
 	if rapid.Bool().Draw(t, "keeping") {
 		w.Keep = some("keep")
@@ -63,7 +63,7 @@ func anyWishes(t *rapid.T, of *table.Table) Wishes {
 func TestRecipesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		of := anyTable(t)
-		r, _, err := Fit(of, anyWishes(t, of))
+		r, _, err := Fit(of, anyOptions(t, of))
 		if err != nil {
 			t.Skip(err)
 		}
@@ -162,12 +162,12 @@ func BenchmarkRecipe(b *testing.B) {
 	of := made(b, list...)
 	b.Run("Fit", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := Fit(of, Wishes{}); err != nil {
+			if _, _, err := Fit(of, Options{}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	r, _, err := Fit(of, Wishes{})
+	r, _, err := Fit(of, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Texts of at most fewValues, and at most half as many as rows, are categories, each. Of more than that, those are which are in
-// at least leastRows and a leastShare-th of the rows, at most mostValues; the others are one.
+// If a column has at most fewValues distinct texts, and at most half as many as rows, each becomes a category. Otherwise those
+// in at least leastRows rows and 1/leastShare of all rows do, at most mostValues; the rest share one category.
 const fewValues, mostValues, leastRows, leastShare = 10, 50, 3, 50
 
-// maxCategories is how many categories a column may have that is called categorical.
+// maxCategories limits the categories of a column that the user called categorical.
 const maxCategories = 10_000
 
-// read finds how a column is read, and what is missing in it. It says why one is left out, which then has no cells.
-func (f *fitting) read(g *gap) error {
+// read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
+// the reason and leaves g.column nil.
+func (f *fitting) read(g *candidate) error {
 	c, name := &f.Columns[g.at], f.typed(g.at)
 	g.made.Column = c.Name
 	g.made.AbsentTexts = f.retyped != nil && f.retyped[g.at]
@@ -39,7 +40,7 @@ func (f *fitting) read(g *gap) error {
 	switch {
 	case empty > 0 && f.recipe.Missing == Error:
 		if !c.IsEmpty(row) {
-			return f.Fault(c, row, "MISSING_VALUE", "%.40q stands for a missing value; --keep %s says that it does not; or use --missing auto, drop, mean or median", c.CellText(row), name)
+			return f.Fault(c, row, "MISSING_VALUE", "%.40q stands for a missing value; use --keep %s if it is a value, or --missing auto, drop, mean or median", c.CellText(row), name)
 		}
 		return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
 	case empty == f.Rows():
@@ -61,17 +62,17 @@ func (f *fitting) read(g *gap) error {
 	return nil
 }
 
-// readTexts finds dates, and numbers among which a few words stray.
-func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, err error) {
+// readTexts recognizes dates, and numbers with a few other texts among them. If the column is left out, used is false.
+func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bool, err error) {
 	if holdsDates(c) {
 		order := orderOf(c)
 		switch {
-		case f.wishes.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
+		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
 			g.made.Dates = order
 			f.notice("column %q holds dates, read as days since 1970", c.Name)
 			return true, nil
-		case f.wishes.Dates:
-			f.leaveOut(c, "its dates are written in several ways, or are none; --categorical %s makes each a category", name)
+		case f.options.Dates:
+			f.leaveOut(c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case g.asked:
 			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
@@ -81,7 +82,7 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 	}
 	found := findStrays(c, f.recipe.Decimals)
 	if found.count == 0 && found.numbers > 0 && looksLikeID(f.Table, g.at) && !g.asked {
-		g.made.AbsentTexts = true // its name misled who read the texts
+		g.made.AbsentTexts = true // the reader took its numbers for texts because of its name
 		return true, nil
 	}
 	row := mixedAt(c)
@@ -94,17 +95,17 @@ func (f *fitting) readTexts(g *gap, c *table.Column, name string) (used bool, er
 			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
 		return true, nil
 	}
-	problem := "is not a number, as most cells of the column are"
+	problem := "is not a number, unlike most cells of the column"
 	if isNumber(c.Texts[row]) {
 		problem = "mixes decimal points and commas with the cells before"
 	}
-	return false, f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make its values categories, or --ignore %s; a cell without a value is left empty",
+	return false, f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
 		c.Texts[row], problem, name, name)
 }
 
-// findCategories finds the values of a column. Where they are many, those that hardly repeat are one; where none repeats, the
-// column is left out, unless categories were asked for.
-func (f *fitting) findCategories(g *gap, c *table.Column, name string) (used bool, err error) {
+// findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if most cells
+// are rare, the column is left out and used is false. Every value of a column that the user called categorical is a category.
+func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
 	counts := map[string]int{}
 	rows := 0
 	for row := range c.Len() {
@@ -113,10 +114,10 @@ func (f *fitting) findCategories(g *gap, c *table.Column, name string) (used boo
 			rows++
 		}
 	}
-	all := slices.SortedFunc(maps.Keys(counts), inOrder(c.Type))
+	all := slices.SortedFunc(maps.Keys(counts), categoryOrder(c.Type))
 	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
 		if len(all) > maxCategories {
-			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values; that is too many for categories", c.Name, maxCategories).With("column", c.Name)
+			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values, which is too many for categories; leave it out with --ignore", c.Name, maxCategories).With("column", c.Name)
 		}
 		g.made.Categories = all
 		return true, nil
@@ -148,12 +149,12 @@ func (f *fitting) findCategories(g *gap, c *table.Column, name string) (used boo
 		g.made.Categories = append(g.made.Categories, otherValues)
 	}
 	g.made.Other = otherValues
-	f.notice("column %q has %d different values: those of fewer than %s, in %s, become one, %q; --categorical %s keeps all", c.Name, len(all),
-		text.Plural(max(least, lowest(counts, frequent)), "row"), text.Plural(rows-in, "row"), otherValues, name)
+	f.notice("column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
+		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
-// lowest is how often the rarest of some values is there.
+// lowest returns how often the rarest of some values occurs.
 func lowest(counts map[string]int, of []string) int {
 	least := math.MaxInt
 	for _, value := range of {
@@ -162,10 +163,10 @@ func lowest(counts map[string]int, of []string) int {
 	return least
 }
 
-// otherValues is the category of values that hardly repeat.
+// otherValues is the category of all rare values.
 const otherValues = "other"
 
-// isConstant reports whether all values of a column are the same.
+// isConstant reports whether all cells that are not empty are equal.
 func isConstant(c *table.Column) bool {
 	first := -1
 	for row := range c.Len() {
@@ -180,8 +181,8 @@ func isConstant(c *table.Column) bool {
 	return true
 }
 
-// sayConstant tells which columns are left out because they are the same in all rows.
-func (f *fitting) sayConstant(list []gap) {
+// noticeConstant reports the columns that are left out because they are constant.
+func (f *fitting) noticeConstant(list []candidate) {
 	if len(list) == 0 {
 		return
 	}
@@ -189,30 +190,30 @@ func (f *fitting) sayConstant(list []gap) {
 	for _, g := range list {
 		names, flags = append(names, g.made.Column), append(flags, f.typed(g.at))
 	}
-	be := "column %s is left out: it is the same in all rows; --keep %s uses it"
+	format := "column %s is left out: it is the same in all rows; --keep %s uses it"
 	if len(list) > 1 {
-		be = "columns %s are left out: each is the same in all rows; --keep %s uses them"
+		format = "columns %s are left out: each is the same in all rows; --keep %s uses them"
 	}
-	f.notice(be, quoted(names), typedList(flags))
+	f.notice(format, quoted(names), typedList(flags))
 }
 
-// sayCategories tells what the values of a column become.
-func (f *fitting) sayCategories(g *gap) {
+// noticeCategories reports what the values of a column become.
+func (f *fitting) noticeCategories(g *candidate) {
 	c, made := g.column, &g.made
 	switch {
 	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
 	case g.coded:
-		f.notice("column %q is called a code: its %s; --keep %s reads them as sizes", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
+		f.notice("column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
 	case made.isSwitch():
 		f.notice("column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
-	case len(made.Categories) == 1: // asked for, or there is nothing else
+	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice("column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 	}
 }
 
-// countOf is how many cells have a number.
+// countOf returns how many cells hold the number v.
 func countOf(c *table.Column, v float64) int {
 	count := 0
 	for row := range c.Len() {

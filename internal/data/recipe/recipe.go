@@ -1,7 +1,7 @@
 // Package recipe makes points from ordinary tables. It decides which column holds the row ids, which one the classes, which
 // ones are features, how texts become numbers, and what replaces a missing value.
 //
-// Fit makes these decisions from a table and the user's wishes, and reports them as notices. The Recipe that it returns
+// Fit makes these decisions from a table and the user's options, and reports them as notices. The Recipe that it returns
 // applies the same decisions to any table with the same columns.
 package recipe
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// Missing is a method to treat missing values.
+// Missing selects how missing values are treated.
 type Missing string
 
 // The methods to treat missing values.
@@ -28,9 +28,9 @@ func MissingMethods() []string {
 	return []string{string(Auto), string(Error), string(Drop), string(Mean), string(Median)}
 }
 
-// Wishes is what the user says about a table; Fit decides whatever is left empty. Columns are given by name, or by number
-// from 1.
-type Wishes struct {
+// Options holds what the user specified about a table; Fit decides whatever is left empty. Columns are given by name, or by
+// number from 1.
+type Options struct {
 	ID, Label   string   // the columns of row ids and of classes
 	Ignore      []string // columns to leave out
 	Only        []string // if not empty, the only features
@@ -88,22 +88,22 @@ func (f *Feature) columns() int {
 	return max(1, len(f.Categories))
 }
 
-// words returns the columns of the points that encode categories.
-func (r *Recipe) words() []dataset.Words {
-	var all []dataset.Words
+// categorical returns the columns of the points that encode categories, in ascending order.
+func (r *Recipe) categorical() []dataset.Categorical {
+	var all []dataset.Categorical
 	from := 0
 	for at := range r.Features {
 		f := &r.Features[at]
 		to := from + f.columns()
 		if f.Categories != nil {
-			all = append(all, dataset.Words{From: from, To: to})
+			all = append(all, dataset.Categorical{From: from, To: to})
 		}
 		from = to
 	}
 	return all
 }
 
-// Prepared is what a recipe makes of a table.
+// Prepared holds the points that Apply made from a table.
 type Prepared struct {
 	Points *dataset.Points
 	Names  []string // of the columns of the points: "height", "color=red"

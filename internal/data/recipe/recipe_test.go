@@ -56,7 +56,7 @@ func flowers(t *testing.T) *table.Table {
 
 func TestTableOfFlowers(t *testing.T) {
 	flowers := flowers(t)
-	r, notices, err := Fit(flowers, Wishes{Label: "species"})
+	r, notices, err := Fit(flowers, Options{Label: "species"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func TestTableOfFlowers(t *testing.T) {
 	}
 	said := strings.Join(notices, "\n")
 	for _, part := range []string{
-		`column "id" names the rows`, `column "color" has 2 categories: "blue", "red"`,
-		`2 empty cells are filled from similar rows; --missing median, mean or drop does otherwise ("height" 1, "color" 1)`,
+		`column "id" is the row id`, `column "color" has 2 categories: "blue", "red"`,
+		`2 empty cells are filled from similar rows; --missing selects another method ("height" 1, "color" 1)`,
 	} {
 		if !strings.Contains(said, part) {
 			t.Errorf("no notice has %q:\n%s", part, said)
@@ -106,7 +106,7 @@ func TestWaysToTreatMissingValues(t *testing.T) {
 		{Median, Feature{Column: "height", Fill: 8}, nil},
 		{Drop, Feature{Column: "height"}, []int32{0, 1, 3, 4, 5}},
 	} {
-		r, _, err := Fit(flowers, Wishes{Missing: c.way, Ignore: []string{"species"}})
+		r, _, err := Fit(flowers, Options{Missing: c.way, Ignore: []string{"species"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,12 +118,12 @@ func TestWaysToTreatMissingValues(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", c.way, p, err)
 		}
 	}
-	if _, _, err := Fit(flowers, Wishes{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `row 2, column "height"`) {
+	if _, _, err := Fit(flowers, Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `row 2, column "height"`) {
 		t.Errorf("got %v", err)
 	}
 	empty := made(t, integers("a", 1, 5, 3), gaps(numbers("b", 0, 0, 0), 0, 1, 2), gaps(numbers("c", 0, 0, 7), 0, 1))
 	for way, columns := range map[Missing]int{Auto: 1, Median: 2, Mean: 2, Drop: 2} {
-		r, _, err := Fit(empty, Wishes{Missing: way, Keep: map[bool][]string{true: {"c"}}[way != Auto]})
+		r, _, err := Fit(empty, Options{Missing: way, Keep: map[bool][]string{true: {"c"}}[way != Auto]})
 		if err != nil || len(r.Features) != columns {
 			t.Errorf("%s: got %+v, %v", way, r, err)
 		}
@@ -139,7 +139,7 @@ func TestRolesOfColumns(t *testing.T) {
 		features string
 		says     string
 	}{
-		"customerId":     {columns: []table.Column{integers("customerId", 7, 3, 9, 1), x}, id: "customerId", features: "x", says: "names the rows"},
+		"customerId":     {columns: []table.Column{integers("customerId", 7, 3, 9, 1), x}, id: "customerId", features: "x", says: "is the row id"},
 		"patient_id":     {columns: []table.Column{x, words("patient_id", "p", "q", "r", "s")}, id: "patient_id", features: "x"},
 		"pandas":         {columns: []table.Column{integers(table.Unnamed(0), 0, 1, 2, 3), x}, id: table.Unnamed(0), features: "x"},
 		"no names":       {columns: []table.Column{integers(table.Unnamed(0), 0, 1, 2, 3), integers(table.Unnamed(1), 9, 9, 8, 8)}, features: "column 1 column 2", says: "counts the rows from 0"},
@@ -147,7 +147,7 @@ func TestRolesOfColumns(t *testing.T) {
 		"repeated":       {columns: []table.Column{integers("id", 1, 2, 1, 4), x}, features: "x", says: `has "1" in row 0 and in row 2`},
 		"two ids":        {columns: []table.Column{integers("id", 1, 2, 3, 4), integers("store_id", 1, 1, 2, 2), x}, id: "id", features: "x", says: `"store_id" is left out`},
 		"names":          {columns: []table.Column{words("who", "ann", "bob", "cat", "dan"), x}, id: "who", features: "x", says: "all different"},
-		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its texts are all different`},
+		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its values are all different`},
 		"measured index": {columns: []table.Column{words("index", "1.5", "2.5", "1.5", "0.25"), x}, features: "index x"},
 		"id of numbers":  {columns: []table.Column{numbers("index", 1.5, 2.5, 3, 4), x}, features: "index x"},
 		"android":        {columns: []table.Column{integers("paid", 1, 2, 5, 4), x}, features: "paid x"},
@@ -156,7 +156,7 @@ func TestRolesOfColumns(t *testing.T) {
 		"answers":        {columns: []table.Column{numbers("x1", 1, 2, 3, 5), integers("y", 1, 2, 1, 2)}, features: "x1", says: "--label-column y"},
 		"classes of one": {columns: []table.Column{x, words("label", "a", "b", "c", "d")}, features: "x", says: `--label-column label`},
 	} {
-		r, notices, err := Fit(made(t, c.columns...), Wishes{})
+		r, notices, err := Fit(made(t, c.columns...), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -170,24 +170,24 @@ func TestRolesOfColumns(t *testing.T) {
 	}
 }
 
-func TestWishes(t *testing.T) {
+func TestOptions(t *testing.T) {
 	flowers := flowers(t)
 	for _, c := range []struct {
-		wishes   Wishes
+		options  Options
 		id       string
 		features string
 	}{
-		{Wishes{Only: []string{"petals", "2"}}, "id", "height petals"},
-		{Wishes{Ignore: []string{"1", "color", "5"}}, "", "height petals"},
-		{Wishes{ID: "id", Ignore: []string{"species", "color"}, Categorical: []string{"petals"}}, "id", "height petals=3 petals=4 petals=5"},
-		{Wishes{Only: []string{"species"}, Missing: Median}, "id", "species=setosa species=virginica"},
-		{Wishes{Only: []string{"id"}, Categorical: []string{"id"}}, "", "id=a id=b id=c id=d id=e id=f"},
+		{Options{Only: []string{"petals", "2"}}, "id", "height petals"},
+		{Options{Ignore: []string{"1", "color", "5"}}, "", "height petals"},
+		{Options{ID: "id", Ignore: []string{"species", "color"}, Categorical: []string{"petals"}}, "id", "height petals=3 petals=4 petals=5"},
+		{Options{Only: []string{"species"}, Missing: Median}, "id", "species=setosa species=virginica"},
+		{Options{Only: []string{"id"}, Categorical: []string{"id"}}, "", "id=a id=b id=c id=d id=e id=f"},
 	} {
-		r, _, err := Fit(flowers, c.wishes)
+		r, _, err := Fit(flowers, c.options)
 		if err != nil {
-			t.Errorf("%+v: %v", c.wishes, err)
+			t.Errorf("%+v: %v", c.options, err)
 		} else if got := strings.Join(r.Names(), " "); got != c.features || r.ID != c.id {
-			t.Errorf("%+v: got the id %q and %s", c.wishes, r.ID, got)
+			t.Errorf("%+v: got the id %q and %s", c.options, r.ID, got)
 		}
 	}
 }
@@ -196,30 +196,30 @@ func TestFaults(t *testing.T) {
 	flowers := flowers(t)
 	free := words("remark", "so", "la", "so", "ti", "do", "re", "mi")
 	for _, c := range []struct {
-		table  *table.Table
-		wishes Wishes
-		reason string
-		says   string
+		table   *table.Table
+		options Options
+		reason  string
+		says    string
 	}{
-		{flowers, Wishes{Decimals: ";"}, "BAD_DECIMALS", `";" is not a decimal separator`},
-		{flowers, Wishes{ID: "weather"}, "UNKNOWN_COLUMN", `no column "weather"; it has "`},
-		{flowers, Wishes{ID: "Heigth"}, "UNKNOWN_COLUMN", `no column "Heigth"; did you mean "height"?`},
-		{flowers, Wishes{Ignore: []string{"6"}}, "UNKNOWN_COLUMN", "no column 6; it has 5 columns"},
-		{flowers, Wishes{ID: "id", Ignore: []string{"1"}}, "COLUMN_USED_TWICE", `"id"`},
-		{flowers, Wishes{Missing: "guess"}, "BAD_MISSING", `"guess"`},
-		{made(t, free), Wishes{}, "NO_FEATURES", `column "remark" is left out: its 6 different values hardly repeat in 7 rows; --categorical remark`},
-		{made(t, words("species", "a", "b")), Wishes{}, "NO_FEATURES", "--columns"},
-		{made(t, words("who", "a", "b"), gaps(numbers("x", 0, 0), 0, 1)), Wishes{}, "NO_FEATURES", `left to cluster by (column "who" names the rows, column "x" is left out: it is empty); --columns`},
-		{made(t, words("a;b", "1;2", "3;4")), Wishes{}, "NO_FEATURES", "does --delimiter say what separates its cells?"},
-		{made(t, words("x", "1,5", "2.5", "3,5")), Wishes{}, "NOT_A_NUMBER", `row 1, column "x": "2.5" mixes decimal points and commas with the cells before`},
-		{made(t, words("when", "2024-05-01", "2024-05-02"), integers("a", 1, 2)), Wishes{Only: []string{"when"}}, "NOT_A_NUMBER", `column "when" holds dates`},
-		{made(t, numbers("a")), Wishes{}, "EMPTY_DATA", "no rows"},
+		{flowers, Options{Decimals: ";"}, "BAD_DECIMALS", `";" is not a decimal separator`},
+		{flowers, Options{ID: "weather"}, "UNKNOWN_COLUMN", `no column "weather"; it has "`},
+		{flowers, Options{ID: "Heigth"}, "UNKNOWN_COLUMN", `no column "Heigth"; did you mean "height"?`},
+		{flowers, Options{Ignore: []string{"6"}}, "UNKNOWN_COLUMN", "no column 6; it has 5 columns"},
+		{flowers, Options{ID: "id", Ignore: []string{"1"}}, "COLUMN_USED_TWICE", `"id"`},
+		{flowers, Options{Missing: "guess"}, "BAD_MISSING", `"guess"`},
+		{made(t, free), Options{}, "NO_FEATURES", `column "remark" is left out: its 6 different values hardly repeat in 7 rows; --categorical remark`},
+		{made(t, words("species", "a", "b")), Options{}, "NO_FEATURES", "--columns"},
+		{made(t, words("who", "a", "b"), gaps(numbers("x", 0, 0), 0, 1)), Options{}, "NO_FEATURES", `left to cluster by (column "who" is the row id, column "x" is left out: it is empty); select the columns`},
+		{made(t, words("a;b", "1;2", "3;4")), Options{}, "NO_FEATURES", "set --delimiter to the character between its cells"},
+		{made(t, words("x", "1,5", "2.5", "3,5")), Options{}, "NOT_A_NUMBER", `row 1, column "x": "2.5" mixes decimal points and commas with the cells before`},
+		{made(t, words("when", "2024-05-01", "2024-05-02"), integers("a", 1, 2)), Options{Only: []string{"when"}}, "NOT_A_NUMBER", `column "when" holds dates`},
+		{made(t, numbers("a")), Options{}, "EMPTY_DATA", "no rows"},
 	} {
-		if _, _, err := Fit(c.table, c.wishes); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := Fit(c.table, c.options); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("got %v, want %s with %q", err, c.reason, c.says)
 		}
 	}
-	r, _, err := Fit(flowers, Wishes{})
+	r, _, err := Fit(flowers, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 
 // New rows need no ids and no classes, and may have categories that nobody knew.
 func TestNewRows(t *testing.T) {
-	r, _, err := Fit(flowers(t), Wishes{Label: "species", Missing: Median})
+	r, _, err := Fit(flowers(t), Options{Label: "species", Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestNumbersStayAsTheyAre(t *testing.T) {
 		for at := range columns {
 			keep = append(keep, columns[at].Name)
 		}
-		r, _, err := Fit(all, Wishes{Missing: rapid.SampledFrom([]Missing{Auto, Error, Drop, Mean, Median}).Draw(t, "missing"), Keep: keep, KeepLastRow: true})
+		r, _, err := Fit(all, Options{Missing: rapid.SampledFrom([]Missing{Auto, Error, Drop, Mean, Median}).Draw(t, "missing"), Keep: keep, KeepLastRow: true})
 		if err != nil {
 			t.Fatal(err)
 		}

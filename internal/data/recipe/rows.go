@@ -18,7 +18,7 @@ type Rows struct {
 	names func() *table.IDs // makes the index of the ids once
 }
 
-// NewRows makes Rows.
+// NewRows returns the mapping for a table of count rows; Rows describes the arguments. It keeps kept and ids.
 func NewRows(count int, kept []int32, ids []string) *Rows {
 	return &Rows{Count: count, Kept: kept, IDs: ids, names: sync.OnceValue(func() *table.IDs { return table.NewIDs(ids) })}
 }
@@ -73,7 +73,7 @@ func (r *Rows) Table() *table.Table {
 	if columns == nil {
 		return nil
 	}
-	t, _ := table.New(columns) // they are those of a table
+	t, _ := table.New(columns) // never fails: all columns have Count cells and distinct names
 	return t
 }
 
@@ -95,7 +95,8 @@ func RowsOf(t *table.Table) *Rows {
 	return NewRows(t.Rows(), kept, ids)
 }
 
-// DropZeros removes the points that are all zeros, which have no direction, and returns how many there were.
+// DropZeros removes the points that are all zeros, which have no direction, and returns how many there were. It returns an
+// error if no point would be left.
 func (p *Prepared) DropZeros() (dropped int, err error) {
 	zero := func(point int) bool {
 		return !slices.ContainsFunc(p.Points.Row(point), func(v float64) bool { return v != 0 })
@@ -126,7 +127,7 @@ func (p *Prepared) DropZeros() (dropped int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	left.Words = p.Points.Words
+	left.Categorical = p.Points.Categorical
 	p.Kept, p.Points = kept, left
 	return dropped, nil
 }

@@ -79,7 +79,7 @@ func TestTablesAboutRows(t *testing.T) {
 
 func TestDropZeros(t *testing.T) {
 	all := made(t, gaps(numbers("a", 1, 0, 0, 0, 2), 2), integers("b", 0, 0, 5, 0, 0))
-	r, _, err := Fit(all, Wishes{Missing: Drop})
+	r, _, err := Fit(all, Options{Missing: Drop})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,22 +69,22 @@ func TestRules(t *testing.T) {
 		columns []table.Column
 		does    string // the names of the columns of the points
 		says    string
-		instead Wishes
+		instead Options
 		then    string
 	}{
-		"constant": {[]table.Column{x, integers("one", slices.Repeat([]int64{1}, rows)...)}, "x", `column "one" is left out: it is the same in all rows; --keep one`, Wishes{Keep: []string{"one"}}, "x one"},
-		"copy":     {[]table.Column{x, fahrenheit}, "x", `column "fahrenheit" (of "x") is left out: a copy, perhaps in another unit; --keep fahrenheit`, Wishes{Keep: []string{"fahrenheit"}}, "x fahrenheit"},
-		"rounded":  {[]table.Column{tenths, rounded}, "tenths", `"rounded" (of "tenths") is left out`, Wishes{Only: []string{"tenths", "rounded"}}, "tenths rounded"},
-		"sentinel": {[]table.Column{x, sentinels}, "x s", `column "s": 2 cells are -999 and read as missing; --keep s keeps them`, Wishes{Keep: []string{"s"}}, "x s"},
-		"zeros":    {[]table.Column{x, zeros}, "x z", `column "z": 2 cells are 0 and read as missing; --keep z keeps them`, Wishes{Keep: []string{"z"}}, "x z"},
-		"often":    {[]table.Column{x, often}, "x city=Bern city=Oslo city=Rome city=other", `column "city" has 13 different values: those of fewer than 10 rows, in 10 rows, become one, "other"; --categorical city`, Wishes{Ignore: []string{"city"}}, "x"},
-		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Wishes{Ignore: []string{"remark"}}, "x"},
-		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is called a code: its 4 numbers are categories; --keep countryCode`, Wishes{Keep: []string{"countryCode"}}, "x countryCode"},
-		"size":     {[]table.Column{x, sizes}, "x size", "", Wishes{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
-		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is not a number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Wishes{Ignore: []string{"weight"}}, "x"},
+		"constant": {[]table.Column{x, integers("one", slices.Repeat([]int64{1}, rows)...)}, "x", `column "one" is left out: it is the same in all rows; --keep one`, Options{Keep: []string{"one"}}, "x one"},
+		"copy":     {[]table.Column{x, fahrenheit}, "x", `column "fahrenheit" (of "x") is left out: a copy, perhaps in another unit; --keep fahrenheit`, Options{Keep: []string{"fahrenheit"}}, "x fahrenheit"},
+		"rounded":  {[]table.Column{tenths, rounded}, "tenths", `"rounded" (of "tenths") is left out`, Options{Only: []string{"tenths", "rounded"}}, "tenths rounded"},
+		"sentinel": {[]table.Column{x, sentinels}, "x s", `column "s": 2 cells are -999 and read as missing; --keep s keeps them`, Options{Keep: []string{"s"}}, "x s"},
+		"zeros":    {[]table.Column{x, zeros}, "x z", `column "z": 2 cells are 0 and read as missing; --keep z keeps them`, Options{Keep: []string{"z"}}, "x z"},
+		"often":    {[]table.Column{x, often}, "x city=Bern city=Oslo city=Rome city=other", `column "city" has 13 different values: those in fewer than 10 rows become one category, "other" (10 rows); --categorical city`, Options{Ignore: []string{"city"}}, "x"},
+		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Options{Ignore: []string{"remark"}}, "x"},
+		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is named like a code: its 4 numbers are categories; --keep countryCode`, Options{Keep: []string{"countryCode"}}, "x countryCode"},
+		"size":     {[]table.Column{x, sizes}, "x size", "", Options{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
+		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is not a number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Options{Ignore: []string{"weight"}}, "x"},
 	} {
 		of := made(t, c.columns...)
-		r, notices, err := Fit(of, Wishes{})
+		r, notices, err := Fit(of, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -101,16 +101,16 @@ func TestRules(t *testing.T) {
 		}
 	}
 	one := words("one", slices.Repeat([]string{"a"}, rows)...)
-	if _, notices, err := Fit(made(t, x, one), Wishes{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
+	if _, notices, err := Fit(made(t, x, one), Options{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
 		t.Errorf("a constant column that is kept: %q", notices)
 	}
-	if _, notices, err := Fit(made(t, one), Wishes{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is constant: it is "a" in all rows`) {
+	if _, notices, err := Fit(made(t, one), Options{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is constant: it is "a" in all rows`) {
 		t.Errorf("a constant column alone: %q, %v", notices, err)
 	}
-	if _, _, err := Fit(made(t, x, stray), Wishes{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
+	if _, _, err := Fit(made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
 		t.Errorf("a stray word that is kept: got %v", err)
 	}
-	if _, _, err := Fit(made(t, x, sentinels), Wishes{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; --keep s`) {
+	if _, _, err := Fit(made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	}
 	weight.Texts[5], x.Numbers[8], x.Numbers[9] = "unknown", 9999, 9999
 	of := made(t, x, weight, city)
-	r, notices, err := Fit(of, Wishes{Missing: Median})
+	r, notices, err := Fit(of, Options{Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestTotals(t *testing.T) {
 			words("id", "1", "2", "3", "4", "5", "6", ""), a, b}, true},
 	} {
 		of := made(t, c.columns...)
-		r, notices, err := Fit(of, Wishes{})
+		r, notices, err := Fit(of, Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -195,7 +195,7 @@ func TestTotals(t *testing.T) {
 			}
 			continue
 		}
-		if r, _, err = Fit(of, Wishes{KeepLastRow: true, ID: r.ID}); err != nil {
+		if r, _, err = Fit(of, Options{KeepLastRow: true, ID: r.ID}); err != nil {
 			t.Fatal(err)
 		}
 		if name == "an id that is none" {
@@ -241,7 +241,7 @@ func TestDays(t *testing.T) {
 		}
 	}
 	when := words("when", "2024-05-01", "2024-05-03", "2024-05-02", "2024-06-01")
-	r, notices, err := Fit(made(t, when, numbers("x", 1, 2, 3, 5)), Wishes{Dates: true})
+	r, notices, err := Fit(made(t, when, numbers("x", 1, 2, 3, 5)), Options{Dates: true})
 	if err != nil || strings.Join(r.Names(), " ") != "when x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
 		t.Fatalf("got %+v, %q, %v", r, notices, err)
 	}
@@ -286,7 +286,7 @@ func twoKinds(t *testing.T, rows int, missing float64) (*table.Table, []int) {
 // What is filled in is what rows of the same kind have.
 func TestGapsAreFilledFromSimilarRows(t *testing.T) {
 	of, kinds := twoKinds(t, 3000, 0.3)
-	r, _, err := Fit(of, Wishes{})
+	r, _, err := Fit(of, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestDonorsThatDoNotFit(t *testing.T) {
 		"infinite": func(f *Feature) { f.Donors[3] = math.Inf(1) },
 		"unit":     func(f *Feature) { f.Unit = math.NaN() },
 	} {
-		r, _, err := Fit(of, Wishes{})
+		r, _, err := Fit(of, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,12 +409,12 @@ func TestHardlyAnything(t *testing.T) {
 		"only counting": {integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)},
 	} {
 		of := made(t, columns...)
-		r, notices, err := Fit(of, Wishes{})
+		r, notices, err := Fit(of, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are alike") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
+		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are equal") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
 			t.Errorf("%s: %s", name, said)
 		}
 		if p, err := r.Apply(of); err != nil || p.Points.N != of.Rows() {
@@ -434,7 +434,7 @@ func BenchmarkFillFromSimilarRows(b *testing.B) {
 		columns[at] = c
 	}
 	of := made(b, columns...)
-	r, _, err := Fit(of, Wishes{})
+	r, _, err := Fit(of, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

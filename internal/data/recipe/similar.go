@@ -8,15 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// What is kept of a table so that gaps can be filled from similar rows.
+// Limits of the rows, the donors, that a recipe stores to fill gaps from similar rows.
 const (
 	maxDonors     = 1000   // rows
-	maxDonorCells = 50_000 // of all features, so that a recipe stays small
-	nearest       = 20     // donors of a cell, and of few that have a value a fifth
+	maxDonorCells = 50_000 // in all features, so that a recipe stays small
+	nearest       = 20     // how many of the most similar donors fill a cell, at most a fifth of those with a value
 )
 
-// donorRows are the rows that a table of so many keeps, in order: a random sample, always the same, because rows that are evenly
-// spaced may all be of one kind. There are none where they would be too few to choose from.
+// donorRows returns which rows become donors, in ascending order: a random sample with a fixed seed, because evenly spaced rows
+// may all be of one kind. It returns nil if there are so many features that the donors would be too few to choose from.
 func donorRows(rows, features int) []int {
 	count := min(maxDonors, maxDonorCells/max(1, features))
 	if count < nearest {
@@ -25,7 +25,7 @@ func donorRows(rows, features int) []int {
 	if rows <= count {
 		count = rows
 	}
-	// Each set of so many rows is equally likely: Floyd's algorithm.
+	// Floyd's algorithm: every set of count rows is equally likely.
 	random, taken := rand.New(rand.NewPCG(1, 2)), make(map[int]bool, count)
 	for last := rows - count; last < rows; last++ {
 		row := random.IntN(last + 1)
@@ -42,7 +42,7 @@ func donorRows(rows, features int) []int {
 	return picked
 }
 
-// keepDonors keeps the values of donors, and the unit in which rows are compared.
+// keepDonors stores the donors' values in the feature, and the unit in which rows are compared.
 func (s *source) keepDonors(donors []int) {
 	c := s.column
 	s.Donors = make([]float64, len(donors))
@@ -68,10 +68,10 @@ func (s *source) keepDonors(donors []int) {
 	for _, count := range counts {
 		differ -= float64((count / total) * (count / total))
 	}
-	s.Unit = math.Sqrt(max(0, differ) / 2) // so that two rows are as far apart, on average, as by a column of numbers
+	s.Unit = math.Sqrt(max(0, differ) / 2) // so that the mean distance of two rows is that of a numeric column
 }
 
-// deviation is the standard deviation of numbers, of any magnitude.
+// deviation returns the standard deviation. It scales the numbers first, so that large ones do not overflow.
 func deviation(numbers []float64) float64 {
 	largest := 0.0
 	for _, v := range numbers {
@@ -91,14 +91,15 @@ func deviation(numbers []float64) float64 {
 	return largest * math.Sqrt(sum/count)
 }
 
-// similarity fills the gaps of a row from the donors that are most like it.
+// similarity fills the gaps of a row from the most similar donors.
 type similarity struct {
 	sources []source
 	donors  int
-	values  [][]float64 // of each source those of the donors, NaN where there is none
+	values  [][]float64 // for each source, the donors' values; NaN if a donor has none
 }
 
-// newSimilarity is nil where a recipe keeps no donors. It refuses those that do not fit together, as a file may say.
+// newSimilarity returns nil if the recipe has no donors. It returns an error if the donors are inconsistent, because a recipe
+// may come from a file.
 func newSimilarity(sources []source) (*similarity, error) {
 	if len(sources) == 0 || len(sources[0].Donors) == 0 {
 		return nil, nil
@@ -119,13 +120,14 @@ func newSimilarity(sources []source) (*similarity, error) {
 			s.values[at][donor] = math.NaN()
 		}
 		if bad {
-			return nil, fault.Invalid("BAD_RECIPE", "the rows that fill the gaps of column %q do not fit the recipe; run the job again", f.Column).With("column", f.Column)
+			return nil, fault.Invalid("BAD_RECIPE", "the rows stored in the recipe to fill empty cells of column %q are invalid; run the job again", f.Column).With("column", f.Column)
 		}
 	}
 	return s, nil
 }
 
-// fillRow fills the gaps of a row of the table in its point.
+// fillRow replaces the values of empty cells in the point of a row. It does nothing if all cells of the row are empty.
+// distances is scratch space, one for each donor.
 func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 	gaps := 0
 	for at := range s.sources {
@@ -133,7 +135,7 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 			gaps++
 		}
 	}
-	if gaps == 0 || gaps == len(s.sources) { // a row that says nothing is like no other
+	if gaps == 0 || gaps == len(s.sources) {
 		return
 	}
 	clear(distances)
@@ -154,12 +156,12 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 
 // What a column adds to the distance of a donor.
 const (
-	unknownCost = 2   // where the donor has no value: the mean of all pairs
-	mostCost    = 1e6 // which is finite, also where numbers are near the largest
+	unknownCost = 2   // if the donor has no value: the mean over all pairs
+	mostCost    = 1e6 // keeps distances finite
 	leastUnit   = 1e-300
 )
 
-// add adds to the distances of the donors how much they differ in one column: by the square of the difference in its unit.
+// add adds the squared difference in one column, in its unit, to the distance of each donor.
 func (s *similarity) add(distances []float64, at int, value float64) {
 	f := &s.sources[at]
 	if f.Unit < leastUnit {
@@ -190,7 +192,7 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 	}
 }
 
-// choose finds the nearest donors that have a value, those of equal distances in order.
+// choose appends the nearest donors that have a value to chosen, by distance and then by number.
 func choose(distances, values []float64, chosen []int) []int {
 	have := 0
 	for _, v := range values {
@@ -215,11 +217,11 @@ func choose(distances, values []float64, chosen []int) []int {
 	return chosen
 }
 
-// blend writes the weighted mean of donors, of categories their shares. Weights fall from 1, at distance 0, to almost 0 at the
-// farthest of them.
+// blend writes the weighted mean of the chosen donors, or the weighted share of each category. Weights fall linearly from 1 at
+// distance 0 to almost 0 at the farthest donor. Without donors it leaves the default fill in place.
 func (s *source) blend(into, distances, values []float64, chosen []int) {
 	if len(chosen) == 0 {
-		return // what stands in otherwise is there
+		return
 	}
 	const last = 0.999
 	farthest := distances[chosen[len(chosen)-1]]
@@ -243,7 +245,7 @@ func (s *source) blend(into, distances, values []float64, chosen []int) {
 	}
 }
 
-// valueAt is the number in a row, of a category its number, -1 for one that is not known.
+// valueAt returns the number in a row, or the number of its category, -1 if that is unknown. The cell must not be empty.
 func (s *source) valueAt(row int) float64 {
 	if s.category == nil {
 		return numberAt(s.column, row)

@@ -18,7 +18,7 @@ func TestYesAndNo(t *testing.T) {
 		"TRUE": {[]string{"FALSE", "TRUE", "FALSE", "FALSE"}, "a=TRUE x", []float64{0, 1, 0, 0}},
 		"Y":    {[]string{"Y", "N", "N", "N"}, "a=Y x", []float64{1, 0, 0, 0}},
 	} {
-		r, notices, err := Fit(made(t, words("a", c.cells...), x), Wishes{})
+		r, notices, err := Fit(made(t, words("a", c.cells...), x), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -37,7 +37,7 @@ func TestYesAndNo(t *testing.T) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
-	r, _, err := Fit(made(t, words("a", "yes", "no", "no", "yes"), x), Wishes{})
+	r, _, err := Fit(made(t, words("a", "yes", "no", "no", "yes"), x), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,20 +66,20 @@ func TestDates(t *testing.T) {
 		}
 	}
 	sizes := words("size", "1 kg", "2.5 kg", "12 kg", "7 kg")
-	if r, notices, err := Fit(made(t, sizes, numbers("x", 1, 2, 3, 5)), Wishes{}); err != nil || r.ID != "" || !strings.Contains(strings.Join(notices, "\n"), `such as "1 kg"`) {
+	if r, notices, err := Fit(made(t, sizes, numbers("x", 1, 2, 3, 5)), Options{}); err != nil || r.ID != "" || !strings.Contains(strings.Join(notices, "\n"), `such as "1 kg"`) {
 		t.Errorf("got %+v, %v, %v", r, notices, err)
 	}
-	// They are no features, unless as categories; where nothing else names the rows, they do.
+	// They are not features, except as categories; if no other column can be the row id, they are.
 	x, id := numbers("x", 1, 2, 3, 5), words("id", "a", "b", "c", "d")
 	when := words("when", "2024-05-01", "2024-05-02", "2024-05-02", "2024-05-01")
-	r, notices, err := Fit(made(t, id, when, x), Wishes{})
+	r, notices, err := Fit(made(t, id, when, x), Options{})
 	if err != nil || strings.Join(r.Names(), " ") != "x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
 		t.Errorf("got %+v, %v, %v", r, notices, err)
 	}
-	if r, _, err = Fit(made(t, id, when, x), Wishes{Categorical: []string{"when"}}); err != nil || len(r.Names()) != 3 {
+	if r, _, err = Fit(made(t, id, when, x), Options{Categorical: []string{"when"}}); err != nil || len(r.Names()) != 3 {
 		t.Errorf("got %+v, %v", r, err)
 	}
-	if r, _, err = Fit(made(t, words("day", "2024-05-01", "2024-05-02", "2024-05-03", "2024-05-04"), x), Wishes{}); err != nil || r.ID != "day" {
+	if r, _, err = Fit(made(t, words("day", "2024-05-01", "2024-05-02", "2024-05-03", "2024-05-04"), x), Options{}); err != nil || r.ID != "day" {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// What a last row is called that sums up the others.
+// Lowercase names of a last row that holds totals or averages.
 var (
 	totals   = []string{"total", "totals", "sum", "sums", "grand total", "overall", "all", "subtotal", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "totale", "suma", "somme"}
 	averages = []string{"average", "averages", "mean", "means", "avg", "median", "durchschnitt", "mittelwert", "mittel", "schnitt", "moyenne", "media", "promedio"}
 )
 
-// fewestSummed is how many rows a total has above it, at least.
+// fewestSummed is the smallest number of rows above a row of totals.
 const fewestSummed = 3
 
-// findTotal leaves out a last row that sums up the others.
+// findTotal leaves out a last row that holds totals or averages of the others.
 func (f *fitting) findTotal() {
-	if f.wishes.KeepLastRow || f.Rows() <= fewestSummed {
+	if f.options.KeepLastRow || f.Rows() <= fewestSummed {
 		return
 	}
 	r, last := f.recipe, f.Rows()-1
 	for at := range f.Columns {
-		if c := &f.Columns[at]; f.roles[at] != unused && saysTotal(c) && (slices.Contains(totals, called(c)) || f.hasMeans()) {
+		if c := &f.Columns[at]; f.roles[at] != unused && saysTotal(c) && (slices.Contains(totals, lastName(c)) || f.hasMeans()) {
 			r.TotalColumn = c.Name
 			f.notice("the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
 			break
@@ -34,7 +34,7 @@ func (f *fitting) findTotal() {
 	}
 	if r.TotalColumn == "" {
 		var columns []*table.Column
-		blank := false // a text that all other rows have
+		blank := false // the last row alone is empty in a column of texts
 		for at := range f.Columns {
 			c := &f.Columns[at]
 			switch {
@@ -55,7 +55,7 @@ func (f *fitting) findTotal() {
 		if means > sums {
 			what = "means"
 		}
-		f.notice("the last row is left out: it has the %s of the rows before; --keep-last-row uses it", what)
+		f.notice("the last row is left out: it holds the %s of the rows above; --keep-last-row uses it", what)
 	}
 	whole := f.Columns
 	f.Table, f.retyped = f.First(last), make([]bool, len(whole))
@@ -68,7 +68,8 @@ func (f *fitting) findTotal() {
 	}
 }
 
-// retype makes a column one of numbers that only its last cell kept from being one.
+// retype converts a column of texts to numbers in place if all its cells are numbers, as the row of totals is gone. It reports
+// whether it did.
 func (f *fitting) retype(c *table.Column) bool {
 	if found := findStrays(c, f.recipe.Decimals); found.count > 0 || found.numbers == 0 || ambiguousCommas(c) {
 		return false
@@ -89,8 +90,8 @@ func (f *fitting) retype(c *table.Column) bool {
 	return true
 }
 
-// total reports whether the last row of a table sums up the others, as the recipe says.
-func (r *Recipe) total(t *table.Table) bool {
+// endsInTotals reports whether the last row of a table holds totals, by the recipe's rule.
+func (r *Recipe) endsInTotals(t *table.Table) bool {
 	if t.Rows() <= fewestSummed {
 		return false
 	}
@@ -116,7 +117,7 @@ func (r *Recipe) total(t *table.Table) bool {
 	return all && sums+means > 0
 }
 
-// totalID is what a row of totals is called, beside the ids of the others.
+// totalID returns an id for the row of totals that differs from all other ids.
 func totalID(c *table.Column, ids []string) string {
 	name := cmp.Or(c.CellText(c.Len()-1), "total")
 	for slices.Contains(ids, name) {
@@ -131,18 +132,18 @@ func saysTotal(c *table.Column) bool {
 		return false
 	}
 	last := c.Texts[len(c.Texts)-1]
-	if name := called(c); !slices.Contains(totals, name) && !slices.Contains(averages, name) {
+	if name := lastName(c); !slices.Contains(totals, name) && !slices.Contains(averages, name) {
 		return false
 	}
 	return slices.Index(c.Texts, last) == len(c.Texts)-1
 }
 
-// called is what the last cell of a column says.
-func called(c *table.Column) string {
+// lastName returns the last cell of a column in lowercase, without surrounding spaces and colons.
+func lastName(c *table.Column) string {
 	return strings.ToLower(strings.Trim(c.Texts[len(c.Texts)-1], " :"))
 }
 
-// hasMeans reports whether the last row has the sum or mean of some column: average is a word as others are.
+// hasMeans reports whether the last row holds the sum or mean of some column. A name such as "average" alone is not enough.
 func (f *fitting) hasMeans() bool {
 	for at := range f.Columns {
 		if c := &f.Columns[at]; c.Type != table.Text {
@@ -154,8 +155,8 @@ func (f *fitting) hasMeans() bool {
 	return false
 }
 
-// summed counts the columns whose last number is the sum of those before, or their mean; all says that this is so wherever there is
-// one. What would be so by chance, such as the sum of zeros or a mean of few digits, counts for neither.
+// summed counts the columns whose last number is the sum or the mean of those above. all reports whether every column with a
+// last number is one of these. Matches that may be accidents, such as the sum of zeros or a mean of few digits, are not counted.
 func summed(columns []*table.Column) (sums, means int, all bool) {
 	for _, c := range columns {
 		last := c.Len() - 1
@@ -193,7 +194,7 @@ func summed(columns []*table.Column) (sums, means int, all bool) {
 	return sums, means, true
 }
 
-// stepOf is what the last digit of a number counts.
+// stepOf returns the value of one unit in the last decimal of a number, 1 for an integer.
 func stepOf(v float64) float64 {
 	digits := strconv.FormatFloat(v, 'f', -1, 64)
 	_, decimals, found := strings.Cut(digits, ".")

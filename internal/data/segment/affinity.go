@@ -9,24 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// MinWeight is the smallest weight of an edge. Pairs that are less alike have no edge, except pixels that
-// share a side, whose edge gets this weight. So the graph of a picture is connected and no pixel has
-// degree 0, for which a normalized cut is not defined. The largest weight is 1.
+// MinWeight is the smallest weight of an edge; the largest is 1. Less similar pairs have no edge, except
+// pixels that share a side, whose edge gets this weight. So the graph of a picture is connected, and no
+// pixel has degree 0, for which a normalized cut is not defined.
 const MinWeight = 1e-6
 
 // maxPairs is the largest number of pairs within the radius: 268 million, a file of 9 GB.
 const maxPairs = 1 << 28
 
-// bytesPerEdge is about how much memory an edge takes while one machine reads and clusters the graph, as
-// measured. The graph itself takes 24 bytes of it, a column and a weight in the rows of both ends.
+// bytesPerEdge is the measured memory per edge while one machine reads and clusters the graph. The graph
+// itself takes 24 bytes of it, a column and a weight in the rows of both ends.
 const bytesPerEdge = 200
 
-// Affinity says how alike two pixels are, the RBF kernel of Wang2014 7.1 over position and gray value:
+// Affinity measures how similar two pixels are, by the RBF kernel of Wang2014 7.1 over position and gray
+// value:
 //
-//	a_ij = exp(-(dx^2 + dy^2) / (2 SigmaPosition^2) - dI^2 / (2 SigmaGrey^2))
+//	a_ij = exp(-(dx^2 + dy^2) / (2 SigmaPosition^2) - dI^2 / (2 SigmaGray^2))
 //
 // for pixels that are at most Radius apart, with gray values I from 0 to 255. The paper takes all pairs
-// and does not say which widths it uses; DefaultAffinity has ours.
+// and does not state its widths; DefaultAffinity chooses ours.
 type Affinity struct {
 	Radius        float64
 	SigmaPosition float64
@@ -45,7 +46,7 @@ func DefaultAffinity(p *Picture, radius float64) Affinity {
 	return a
 }
 
-// Check refuses parameters that make no graph of a picture, or one that is too large.
+// Check returns an error if the parameters are invalid, or the graph of the picture would be empty or too large.
 func (a Affinity) Check(p *Picture) error {
 	for _, sigma := range []struct {
 		name  string
@@ -68,7 +69,7 @@ func (a Affinity) Check(p *Picture) error {
 	return nil
 }
 
-// pairs is the number of pairs within the radius.
+// pairs returns the number of pairs within the radius.
 func (a Affinity) pairs(p *Picture) float64 {
 	pairs := 0.0
 	for dy := range p.Height {
@@ -89,8 +90,8 @@ func (a Affinity) pairs(p *Picture) float64 {
 	return pairs
 }
 
-// reach is the largest dx within the picture and the radius for pixels dy rows apart; within tells
-// whether such rows are within the radius at all.
+// reach returns the largest dx within the picture and the radius for pixels dy rows apart; within is
+// false if no such pixels are within the radius.
 func (a Affinity) reach(p *Picture, dy int) (dx int, within bool) {
 	left := float64(a.Radius*a.Radius) - float64(float64(dy)*float64(dy))
 	if left < 0 {
@@ -100,14 +101,14 @@ func (a Affinity) reach(p *Picture, dy int) (dx int, within bool) {
 	return min(dx, p.Width-1), true
 }
 
-// offset leads from a pixel to one with a larger number.
+// offset is the difference between a pixel and one with a larger number.
 type offset struct {
 	dx, dy       int
 	positionTerm float64 // (dx^2 + dy^2) / (2 SigmaPosition^2)
 	adjacent     bool    // the two pixels share a side
 }
 
-// offsets are all offsets within the radius, in the order of the pixels that they lead to.
+// offsets returns all offsets within the radius, in the order of the pixels that they lead to.
 func (a Affinity) offsets(p *Picture) []offset {
 	var offsets []offset
 	for dy := range p.Height {
@@ -132,7 +133,7 @@ func (a Affinity) offsets(p *Picture) []offset {
 func halfSquare(x float64) float64 { return float64(x*x) / 2 }
 
 // Edges yields the edges of a picture that Check accepts, sorted by their first pixel, then by the
-// second. It stores none of them.
+// second. It computes them one at a time, without storing them.
 func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 	return func(yield func(dataset.Edge) bool) {
 		offsets := a.offsets(p)
@@ -152,7 +153,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 	}
 }
 
-// weight is 0 for a pair without an edge. difference is that of the gray values from 0 to 65535.
+// weight returns the weight of an edge, 0 if there is none. difference is between gray values from 0 to 65535.
 func (a Affinity) weight(o offset, difference float64) float64 {
 	weight := kernel.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray)))
 	switch {

@@ -14,19 +14,19 @@ type Box struct {
 	Label         int64
 }
 
-// Check refuses a box that is empty or reaches out of a picture.
+// Check returns an error if the box is empty or not entirely inside a picture of the given size.
 func (b Box) Check(width, height int) error {
 	if b.Width < 1 || b.Height < 1 {
 		return fault.Invalid("EMPTY_BOX", "the box is %d x %d pixels; it needs at least one", b.Width, b.Height)
 	}
 	if b.X < 0 || b.Y < 0 || b.Width > width || b.Height > height || b.X > width-b.Width || b.Y > height-b.Height {
-		return fault.Invalid("BOX_OUTSIDE", "the box of %d x %d pixels at (%d, %d) reaches out of the picture of %d x %d; its first pixel is (0, 0), at the top left",
+		return fault.Invalid("BOX_OUTSIDE", "the box of %d x %d pixels at (%d, %d) is not inside the picture of %d x %d; its first pixel is (0, 0), at the top left",
 			b.Width, b.Height, b.X, b.Y, width, height)
 	}
 	return nil
 }
 
-// maxAllPairs is the largest number of constraints that AllPairs lists; Chains says the same in fewer.
+// maxAllPairs is the largest number of constraints that AllPairs returns.
 const maxAllPairs = 1 << 20
 
 // Labeled lists the labeled pixels of a picture: one ascending list for each label, in the order of the
@@ -73,7 +73,7 @@ func Label(width, height int, boxes []Box) (Labeled, error) {
 // as large; with it the best normalized cut separates a labeled box from its surroundings.
 const UnitWeight = 1
 
-// Chains is a short list of constraints with the same closure as AllPairs: a chain of must-links through
+// Chains returns a short list of constraints with the same closure as AllPairs: a chain of must-links through
 // the pixels of each label, and cannot-links between any two labels such that every pixel has one (the
 // pixels of the larger class in order, each with the next pixel of the smaller class, cyclically).
 func (l Labeled) Chains(weight float64) []constraint.Constraint {
@@ -91,14 +91,15 @@ func (l Labeled) Chains(weight float64) []constraint.Constraint {
 	return links
 }
 
-// AllPairs has a constraint between every two labeled pixels, as in Wang2014 7.1.
+// AllPairs returns a constraint between every two labeled pixels, as in Wang2014 7.1, or an error if there
+// are too many.
 func (l Labeled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	pixels := 0
 	for _, class := range l {
 		pixels += len(class)
 	}
 	if pairs := pixels * (pixels - 1) / 2; pairs > maxAllPairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or do without all pairs, which says the same in fewer constraints",
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the %d labeled pixels have %d pairs; at most %d are listed: make the boxes smaller, or leave --all-pairs off, which implies the same with fewer constraints",
 			pixels, pairs, maxAllPairs)
 	}
 	var links []constraint.Constraint
@@ -119,7 +120,7 @@ func (l Labeled) AllPairs(weight float64) ([]constraint.Constraint, error) {
 	return links, nil
 }
 
-// eachTwoLabels visits the pixels of every two labels.
+// eachTwoLabels calls visit with the pixels of every two labels.
 func (l Labeled) eachTwoLabels(visit func(a, b []int32)) {
 	for at, a := range l {
 		for _, b := range l[at+1:] {

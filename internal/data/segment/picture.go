@@ -1,6 +1,6 @@
 // Package segment turns pictures into clustering problems, as Wang2014 7.1 does: a graph whose
-// vertices are the pixels and whose edges say how alike two pixels are in position and gray value, and
-// constraints from rectangles that a person labeled.
+// vertices are the pixels and whose edges weigh how similar two pixels are in position and gray value,
+// and constraints from rectangles that a person labeled.
 //
 // Pixels are numbered row by row from the top left, from 0. The package reads no files: package format
 // decodes pictures, and package picture draws results.
@@ -17,17 +17,17 @@ import (
 // has 168 million edges, which take about 34 GB of memory to cluster on one machine.
 const MaxPixels = 1 << 22
 
-// grayLevel is what one step of the usual scale from 0 (black) to 255 (white) is in 16 bits.
+// grayLevel is the 16-bit equivalent of one step on the 8-bit scale from 0 (black) to 255 (white).
 const grayLevel = 257
 
-// Picture is the gray values of an image, row by row: 0 is black, 65535 white.
+// Picture holds the gray values of an image, row by row: 0 is black, 65535 white.
 type Picture struct {
 	Width, Height int
 	Gray          []uint16
 }
 
-// CheckSize refuses pictures that are empty or too large. Call it on a header, before memory is
-// allocated.
+// CheckSize returns an error if a picture is empty or too large. Callers check the header of a file
+// before they allocate memory for its pixels.
 func CheckSize(width, height int) error {
 	if width < 1 || height < 1 {
 		return fault.Invalid("EMPTY_PICTURE", "the picture is %d x %d pixels; it needs at least one", width, height)
@@ -39,10 +39,10 @@ func CheckSize(width, height int) error {
 	return nil
 }
 
-// Pixels is the number of pixels.
+// Pixels returns the number of pixels.
 func (p *Picture) Pixels() int { return p.Width * p.Height }
 
-// Contrast is the standard deviation of the gray values, on the scale from 0 to 255.
+// Contrast returns the standard deviation of the gray values, on the scale from 0 to 255.
 func (p *Picture) Contrast() float64 {
 	var sum uint64 // no overflow: 2^22 values of 16 bits
 	for _, gray := range p.Gray {
@@ -85,7 +85,7 @@ const (
 // deviation is in gray levels from 0 to 255.
 func DrawHalves(width, height int, noise float64, rng *rand.Rand) (*Scene, error) {
 	if width < minSide || height < minSide {
-		return nil, fault.Invalid("PICTURE_TOO_SMALL", "a picture of %d x %d was asked for; its sides must have at least %d pixels", width, height, minSide)
+		return nil, fault.Invalid("PICTURE_TOO_SMALL", "the picture is %d x %d pixels; each side needs at least %d", width, height, minSide)
 	}
 	if err := CheckSize(width, height); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (g *blockGraph) addEdge(i, j int32) {
 	g.degree[j]++
 }
 
-// randomPartner is another vertex of i's block, or any other vertex if i is alone in its block.
+// randomPartner returns another vertex of i's block, or any other vertex if i is alone in its block.
 func randomPartner(n, k, i int, rng *rand.Rand) int32 {
 	if size := blockSize(n, k, i%k); size > 1 {
 		return int32(randomExcept(i/k, size, rng)*k + i%k)
@@ -61,7 +61,7 @@ func randomPartner(n, k, i int, rng *rand.Rand) int32 {
 	return int32(randomExcept(i, n, rng))
 }
 
-// randomExcept is uniform among the numbers below size other than the given one.
+// randomExcept draws uniformly from the numbers 0 to size-1, except for the given one.
 func randomExcept(one, size int, rng *rand.Rand) int {
 	other := rng.IntN(size - 1)
 	if other >= one {
@@ -70,7 +70,7 @@ func randomExcept(one, size int, rng *rand.Rand) int {
 	return other
 }
 
-// blockSize is the number of vertices i < n with i mod k = block.
+// blockSize returns the number of vertices i < n with i mod k = block.
 func blockSize(n, k, block int) int { return (n - block + k - 1) / k }
 
 // eachRandomPair yields each pair j < i < n with the given probability. It jumps from one drawn pair to
@@ -107,11 +107,11 @@ func checkBlocks(n, k int, inside, outside float64) error {
 	}
 	smallest := n / k
 	if inside > float64(smallest-1) {
-		return fault.Invalid("BAD_DEGREE", "%v neighbors inside a block of %d vertices are impossible; at most %d are possible", inside, smallest, smallest-1)
+		return fault.Invalid("BAD_DEGREE", "the degree inside is %v, but the smallest block has %d vertices; use at most %d", inside, smallest, smallest-1)
 	}
 	largest := blockSize(n, k, 0)
 	if outside > float64(n-largest) {
-		return fault.Invalid("BAD_DEGREE", "%v neighbors outside a block of %d of %d vertices are impossible; at most %d are possible", outside, largest, n, n-largest)
+		return fault.Invalid("BAD_DEGREE", "the degree outside is %v, but the largest block has %d of %d vertices; use at most %d", outside, largest, n, n-largest)
 	}
 	return nil
 }

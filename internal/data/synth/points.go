@@ -1,5 +1,5 @@
-// Package synth makes data whose true clusters are known: circles, moons, Gaussians, graphs with
-// blocks, noise around them, and constraints drawn from the truth.
+// Package synth generates data whose true clusters are known: circles, moons, Gaussians, graphs with
+// blocks, background noise, and constraints drawn from the truth.
 //
 // Everything random comes from the generator that is passed in, so that the same seed gives the same
 // data. Point i belongs to cluster i mod k, so that any range of rows has about the same number of
@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The radii of TwoCircles, and amounts of noise with which the shapes stay well apart.
+// The radii of TwoCircles, and amounts of noise that keep the two shapes well apart.
 const (
 	InnerRadius  = 1.0
 	OuterRadius  = 3.0
@@ -26,7 +26,7 @@ const (
 
 // TwoCircles puts half of n points on a circle of radius 1 (label 0) and half on one of radius 3
 // around it (label 1), as the TwoCircles set of Kulis2009 5.1: no line separates them. Angles are
-// uniform; noise is the standard deviation of what is added to each coordinate.
+// uniform; noise is the standard deviation of the normal noise in each coordinate.
 func TwoCircles(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	return curves(n, noise, rng, func(label int32) (x, y float64) {
 		radius := InnerRadius
@@ -77,7 +77,7 @@ func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []
 		return nil, nil, err
 	}
 	if d < 1 || d > math.MaxInt/8/n {
-		return nil, nil, fault.Invalid("BAD_DIMENSION", "%d features were asked for; at least 1 is needed, and no more than memory holds", d)
+		return nil, nil, fault.Invalid("BAD_DIMENSION", "the number of features is %d; it must be at least 1 and fit in memory", d)
 	}
 	if err := checkNumber("spread", spread); err != nil {
 		return nil, nil, err
@@ -109,14 +109,14 @@ func roundRobin(n, k int) []int32 {
 func checkSizes(n, k int) error {
 	switch {
 	case n < 2 || n > dataset.MaxRows:
-		return fault.Invalid("BAD_SIZE", "%d points were asked for; 2 to %d can be made", n, dataset.MaxRows)
+		return fault.Invalid("BAD_SIZE", "the number of points is %d; it must be from 2 to %d", n, dataset.MaxRows)
 	case k < 1 || k > n:
-		return fault.Invalid("BAD_CLUSTER_COUNT", "%d clusters of %d points were asked for; 1 to %d are possible", k, n, n)
+		return fault.Invalid("BAD_CLUSTER_COUNT", "the number of clusters is %d for %d points; it must be from 1 to %d", k, n, n)
 	}
 	return nil
 }
 
-// checkNumber refuses what is negative or not finite.
+// checkNumber returns an error if a value is negative or not finite.
 func checkNumber(what string, value float64) error {
 	if !(value >= 0) || math.IsInf(value, 0) {
 		return fault.Invalid("BAD_NUMBER", "the %s is %v; it must be 0 or more, and finite", what, value)
@@ -128,10 +128,11 @@ func checkNumber(what string, value float64) error {
 const backgroundMargin = 0.1
 
 // WithBackground appends count points that are uniform in a box around the given ones, as in the noisy
-// sample of Wang2014 7.2. They are a class of their own, numbered after those of the truth.
+// sample of Wang2014 7.2. They form a new class, numbered after those of the truth. It modifies neither
+// argument.
 func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.Rand) (*dataset.Points, []int32, error) {
 	if count < 0 || count > dataset.MaxRows-points.N {
-		return nil, nil, fault.Invalid("BAD_SIZE", "%d background points were asked for beside %d; 0 to %d can be made", count, points.N, dataset.MaxRows-points.N)
+		return nil, nil, fault.Invalid("BAD_SIZE", "the number of background points is %d next to %d others; it must be from 0 to %d", count, points.N, dataset.MaxRows-points.N)
 	}
 	if count == 0 {
 		return points, truth, nil
@@ -160,15 +161,15 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 	return all, truth, err
 }
 
-// Constraints draws distinct pairs of points at random and makes each a must-link or a cannot-link, as
-// the truth says (Kulis2009 5.2). They have no weight, so that the algorithm's default applies.
+// Constraints draws distinct pairs of points at random and makes each a must-link or a cannot-link
+// according to the truth (Kulis2009 5.2). They have no weight, so that the algorithm's default applies.
 //
 // Pairs are numbered (pairCount(i) + j for j < i) and numbers are drawn without repetition by Floyd's
 // method: one draw for each constraint, even if nearly all pairs are drawn.
 func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constraint, error) {
 	pairs := pairCount(int64(len(truth)))
 	if count < 0 || int64(count) > pairs {
-		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "%d constraints were asked for; %d points have %d pairs", count, len(truth), pairs)
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "the number of constraints is %d; %d points have only %d pairs", count, len(truth), pairs)
 	}
 	constraints := []constraint.Constraint{}
 	drawn := map[int64]bool{}
@@ -188,10 +189,10 @@ func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constra
 	return constraints, nil
 }
 
-// pairCount is the number of pairs of m points.
+// pairCount returns the number of pairs of m points.
 func pairCount(m int64) int64 { return m * (m - 1) / 2 }
 
-// pairOf is the pair j < i with pairCount(i) + j = number.
+// pairOf returns the pair j < i with pairCount(i) + j = number.
 func pairOf(number int64) (i, j int) {
 	row := int64((1 + math.Sqrt(1+8*float64(number))) / 2)
 	for pairCount(row) > number { // the square root is rounded

@@ -73,8 +73,8 @@ type Naming struct {
 	InOrder bool // row i is about point i, whatever its id
 }
 
-// In returns the columns of a kind of table as a file has them: texts where there may be names.
-func (n Naming) In(columns Columns) Columns {
+// FileColumns returns the columns of a kind of table as a file has them: texts where ids or class names may stand for numbers.
+func (n Naming) FileColumns(columns Columns) Columns {
 	named := slices.Clone(columns)
 	for at := range named {
 		if (n.IDs != nil || n.InOrder) && pointColumns[named[at].Name] || n.Classes != nil && named[at].Name == "label" {

@@ -49,7 +49,7 @@ func TestClasses(t *testing.T) {
 
 func TestOtherNamesOfColumns(t *testing.T) {
 	for header, want := range map[string]string{"id,class": "index,label", "ID,label,class": "index,label,class", "index,label": "index,label"} {
-		read, err := FromHeader("f.csv", strings.Split(header, ","), Naming{InOrder: true}.In(Labels.Columns))
+		read, err := FromHeader("f.csv", strings.Split(header, ","), Naming{InOrder: true}.FileColumns(Labels.Columns))
 		if err != nil {
 			t.Error(err)
 			continue

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// columns makes count columns of n zeros.
+// columns returns count columns of n zeros.
 func columns(n, count int) [][]float64 {
 	block, all := make([][]float64, count), make([]float64, n*count)
 	for j := range block {
@@ -18,8 +18,8 @@ func columns(n, count int) [][]float64 {
 	return block
 }
 
-// inParallel calls work for consecutive parts of 0..n-1, each of the given size, on all processors. What work
-// computes for an index must not depend on the part that it is in.
+// inParallel calls work for consecutive ranges of 0..n-1, each of the given size, on all processors. The result for an
+// index must not depend on the range that contains it, so that the answer is the same for any size.
 func inParallel(n, size int, work func(from, to int)) {
 	parts := (n + size - 1) / size
 	threads := min(runtime.GOMAXPROCS(0), parts)
@@ -47,7 +47,7 @@ func inParallel(n, size int, work func(from, to int)) {
 
 // overTiles calls work for every tile of n rows.
 func overTiles(n int, work func(tile int, rows partition.Range)) {
-	const worthIt = 4 // tiles: fewer short ones are done before another thread has woken up
+	const worthIt = 4 // fewer short tiles are done before another thread has woken up
 	size := 1
 	if n < worthIt*1024 {
 		size = partition.TileCount(n)
@@ -81,7 +81,7 @@ func Gram(n int, x, y [][]float64) [][]float64 {
 	return total
 }
 
-// dots computes x'y of some rows for every x and every y, four by four of them at a time.
+// dots computes x'y over some rows for every x and every y, in blocks of four by four columns.
 func dots(x, y [][]float64, rows partition.Range, into [][]float64) {
 	i := 0
 	for ; i+groupColumns <= len(x); i += groupColumns {
@@ -208,12 +208,11 @@ func project(n int, w, v [][]float64) {
 	combine(n, w, v, parts)
 }
 
-// dependent is the length that a unit vector must keep after projection, or else it counts as a combination of
-// the others.
+// dependent is the smallest length of a unit vector after projection. A shorter one counts as linearly dependent.
 const dependent = 1e-8
 
-// Orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks,
-// and drops those that depend on the rest. Everything is done twice, which is enough (Kahan).
+// Orthonormalize makes the columns of w orthonormal, to each other and to the orthonormal columns of other blocks, in
+// place. It returns them without those that depend on the rest. Everything is done twice, which is enough (Kahan).
 func Orthonormalize(n int, w [][]float64, others ...[][]float64) [][]float64 {
 	kept := w[:0:0]
 	for _, x := range w {

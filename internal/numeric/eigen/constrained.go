@@ -23,13 +23,13 @@ type CutProblem struct {
 	Null     [][]float64 // the null space of Lbar: D^1/2 1 on each connected component, 0 elsewhere
 }
 
-// Cuts are feasible solutions of a CutProblem, in order of Costs.
+// Cuts holds feasible solutions of a CutProblem, sorted by Costs.
 type Cuts struct {
 	Values    []float64   // lambda, finite and above 1e-8
 	Vectors   [][]float64 // v with v'v = vol, and with a positive entry of largest magnitude
 	Costs     []float64   // v' Lbar v
 	Residuals []float64   // |Lbar v - lambda B v| / |v|
-	Floor     float64     // about what as many of the cheapest cuts would cost together, feasible or not
+	Floor     float64     // approximate total cost of the wanted number of cheapest cuts, feasible or not
 	Work
 	Converged bool
 }
@@ -40,14 +40,15 @@ const (
 	negligibleMu = 1e-11 // relative to the largest |mu|: smaller eigenvalues are 0 except for rounding
 )
 
-// Wanted says which feasible solutions are wanted.
+// Wanted selects feasible solutions: the Cuts cheapest ones of the Among with the least lambda. Solutions with a small
+// lambda are not always cheap.
 type Wanted struct {
-	Cuts  int // this many, the cheapest ones
-	Among int // of this many with the least lambda; the order by lambda is not that by cost
+	Cuts  int
+	Among int
 }
 
-// Constrained finds feasible solutions, in order of cost; fewer than wanted if no more are feasible. To find the
-// cheapest of all, Among must be the number of feasible ones. Small problems are solved exactly, large ones by
+// Constrained returns feasible solutions in order of cost, fewer than wanted if no more are feasible. To find the
+// cheapest of all, Among must be at least the number of feasible ones. Small problems are solved exactly, large ones by
 // the search that Largest uses, where the tolerance applies to Residuals.
 func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Rand, options Options) (Cuts, error) {
 	n := p.Affinity.Rows()
@@ -55,7 +56,7 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 	case p.Beliefs.Rows() != n:
 		return Cuts{}, fault.Invalid("BELIEF_ROWS", "the belief matrix has %d rows, the graph %d", p.Beliefs.Rows(), n)
 	case wanted.Cuts < 1 || wanted.Cuts > wanted.Among || wanted.Among > n:
-		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d of %d constrained cuts of a graph of %d vertices were asked for: ask for 1 to %d",
+		return Cuts{}, fault.Invalid("EIGENPAIR_COUNT", "%d cuts among %d candidates are wanted in a graph of %d vertices; use 1 <= cuts <= candidates <= %d",
 			wanted.Cuts, wanted.Among, n, n)
 	case math.IsNaN(p.Ratio) || math.IsInf(p.Ratio, 0) || !(p.Volume > 0) || math.IsInf(p.Volume, 0):
 		return Cuts{}, fault.Invalid("BETA_RANGE", "beta is %g times the volume %g: both must be finite, and the volume positive", p.Ratio, p.Volume)
@@ -65,9 +66,9 @@ func Constrained(ctx context.Context, p CutProblem, wanted Wanted, rng *rand.Ran
 	return p.solve(ctx, wanted, &generator{Rand: rng}, options, n <= denseRows)
 }
 
-// solve reduces the problem and solves it. In a graph whose clusters are hardly connected, as distant clusters
-// under a Gaussian kernel, there are further vectors that Lbar maps nearly to 0, with tiny lambdas that are no
-// solutions. They would cost all other solutions their digits, so they are added to the null vectors.
+// solve reduces the problem and solves it. If clusters are hardly connected, such as distant clusters under a Gaussian
+// kernel, Lbar maps further vectors nearly to 0. Their tiny lambdas are not solutions and would ruin the precision of
+// all others, so solve adds these vectors to the null vectors.
 func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, options Options, exact bool) (Cuts, error) {
 	var work Work
 	for round := 0; ; round++ {
@@ -93,7 +94,7 @@ func (p CutProblem) solve(ctx context.Context, wanted Wanted, rng *generator, op
 	}
 }
 
-// cheapest returns the first cuts.
+// cheapest returns the first count cuts.
 func (c Cuts) cheapest(count int, work Work) Cuts {
 	count = min(count, len(c.Values))
 	return Cuts{c.Values[:count], c.Vectors[:count], c.Costs[:count], c.Residuals[:count], c.Floor, work, c.Converged}
@@ -152,7 +153,7 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 		}
 		laplacian, beliefs = append(laplacian, l...), append(beliefs, b...)
 	}
-	// Restricted to the excluded vectors the pencil is (0, I): they appear with mu = 0.
+	// On the excluded vectors the pencil is (0, I), so they appear with mu = 0.
 	laplacian, beliefs = r.within(laplacian), r.within(beliefs)
 	for _, z := range r.excluded {
 		for i, x := range z {
@@ -172,7 +173,7 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 	}
 	var values []float64
 	var vectors [][]float64
-	for j, x := range w { // those with mu above least
+	for j, x := range w { // only those with mu above least are in w
 		if mu[j] < 1/minLambda && len(values) < wanted.Among {
 			normalize(x)
 			values, vectors = append(values, mu[j]), append(vectors, x)
@@ -263,7 +264,7 @@ func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *ge
 	return found, nil, err
 }
 
-// pencil is the problem B_S w = mu Lbar w.
+// pencil returns the problem B_S w = mu Lbar w.
 func (r *reduction) pencil() *pencil {
 	return &pencil{
 		rows: r.Affinity.Rows(), excluded: r.excluded,
@@ -306,7 +307,7 @@ func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []fl
 	return is
 }
 
-// costFloor is what the cheapest cuts cost together. Cuts between connected components cost nothing.
+// costFloor returns the total cost of the cheapest cuts. Cuts between connected components cost nothing.
 func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 	total := 0.0
 	for _, value := range lowest.Values[:max(0, min(cuts-len(r.null)+1, len(lowest.Values)))] {
@@ -315,7 +316,7 @@ func (r *reduction) costFloor(cuts int, lowest Eigenpairs) float64 {
 	return float64(r.Volume * total)
 }
 
-// lowest finds the lowest eigenvectors of Lbar besides its null vectors, as the largest of the affinity.
+// lowest finds the lowest eigenvectors of Lbar besides its null vectors. They are the largest of the affinity.
 func (r *reduction) lowest(ctx context.Context, count int, rng *generator, options Options, work *Work) (Eigenpairs, error) {
 	found, err := largest(ctx, r.Affinity, r.null, min(count, r.Affinity.Rows()-len(r.null)), rng, options)
 	work.Rounds += found.Rounds

@@ -14,7 +14,7 @@ func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors []
 	return LeadingEigenpairs(n, values, func([]float64) int { return n })
 }
 
-// DenseEigenvalues computes only the eigenvalues, in a fraction of the time.
+// DenseEigenvalues is DenseEigenpairs without the vectors, in a fraction of the time.
 func DenseEigenvalues(n int, values []float64) []float64 {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
@@ -26,8 +26,8 @@ func DenseEigenvalues(n int, values []float64) []float64 {
 	return t.diagonal
 }
 
-// LeadingEigenpairs computes all eigenvalues of such a matrix, largest first, and the vectors of the largest ones: as
-// many as count returns, which is called with all eigenvalues.
+// LeadingEigenpairs computes all eigenvalues of a matrix as DenseEigenpairs does, but only the vectors of the largest
+// ones: as many as count returns, which is called with all eigenvalues.
 func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
@@ -81,7 +81,7 @@ type tridiagonal struct {
 // the next reflection, so that the matrix is read once per step.
 func tridiagonalize(n int, a [][]float64) *tridiagonal {
 	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
-	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are not used any more
+	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are no longer used
 	p := make([]float64, n)
 	for k := range n {
 		row := a[k]
@@ -110,9 +110,9 @@ func tridiagonalize(n int, a [][]float64) *tridiagonal {
 // rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
 const rowsAtATime = 64
 
-// decoupled is the squared length that counts as 0 in a matrix whose largest entry is near 1. Shorter vectors are
-// what rounding leaves in matrices of low rank; further reflections would shrink them until their squares
-// vanish.
+// decoupled is the squared length below which a vector counts as 0 in a matrix whose largest entry is near 1. Such
+// vectors are rounding errors in matrices of low rank; further reflections would shrink them until their squares
+// underflow.
 const decoupled = 0x1p-112
 
 // reflection replaces x by the v for which I - factor v v' maps x to (norm, 0, ..., 0).
@@ -128,7 +128,7 @@ func reflection(x []float64) (norm, factor float64) {
 	return norm, 2 / (float64(x[0]*x[0]) + tail)
 }
 
-// rotationChain is rotations of neighboring rows, each with the row before it, from row `last` up.
+// rotationChain is a sequence of rotations of neighboring rows, each with the row before it, from row last to lower rows.
 type rotationChain struct {
 	last      int
 	rotations []float64 // pairs of cosine and sine
@@ -192,10 +192,10 @@ func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
 
 // applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
 func (t *tridiagonal) applyReflections(x [][]float64) {
-	const together = 16 // vectors for which a reflection is read once
+	const together = 16 // vectors that share one read of a reflection
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
-		for len(some)%groupColumns != 0 { // whole groups of four
+		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))
 		}
 		for k := len(t.diagonal) - 2; k >= 0; k-- {

@@ -95,11 +95,11 @@ const (
 // the unwanted eigenvalues is applied to a block of vectors, which are then made orthonormal and combined to Ritz
 // vectors. If products are cheap, as here, this takes a fraction of the time of Largest, which spends most of it on
 // orthogonalizing a basis of several blocks. Of the options it uses Tolerance, Rough, Scale, Start and Observe. The
-// search is part of the context's snapshot.
+// context's snapshot includes the search.
 func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := m.Rows()
 	if count < 1 || count > n-len(outside) {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n-len(outside))
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n-len(outside))
 	}
 	order := m.breadthFirst()
 	options.Start = permuted(options.Start, order)
@@ -148,7 +148,7 @@ type filtered struct {
 	x          [][]float64 // Ritz vectors, and their values, the largest first
 	values     []float64
 	lengths    []float64 // of the residuals of all
-	open       []bool    // whether a pair has not converged, or is not wanted
+	open       []bool    // which pairs have not converged or are not wanted
 	converged  int
 	iteration  int
 	wanted, to float64 // estimates of the last wanted eigenvalue, and of the first one beyond the block
@@ -405,7 +405,7 @@ func (f *filtered) estimate() {
 	}
 }
 
-// offer offers the Ritz vectors for the next snapshot, before they are filtered again.
+// offer makes the Ritz vectors available to the next snapshot, before they are filtered again.
 func (f *filtered) offer() {
 	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
 		f.told[:len(f.told)-1].save(w) // the last iteration will be reported again
@@ -417,7 +417,7 @@ func (f *filtered) offer() {
 	})
 }
 
-// restore takes over the Ritz vectors of an earlier process. It returns false if there are none.
+// restore loads the Ritz vectors from the snapshot of an earlier process. It returns false if there are none.
 func (f *filtered) restore() bool {
 	r := f.piece.State()
 	if r == nil {
@@ -436,7 +436,7 @@ func (f *filtered) restore() bool {
 	return true
 }
 
-// mayDraw reports whether a search can have drawn this many numbers.
+// mayDraw reports whether a search can have drawn this many numbers; a damaged snapshot may claim any number.
 func (f *filtered) mayDraw(drawn int, _ log) bool {
 	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
 }

@@ -12,19 +12,19 @@ import (
 // Product computes M x for a symmetric matrix M.
 type Product func(ctx context.Context, x []float64) ([]float64, error)
 
-// LeastEigenvalue is an approximation: some eigenvalue is within Residual of Value, and Value is never below the
-// least eigenvalue.
+// LeastEigenvalue approximates the least eigenvalue: some eigenvalue is within Residual of Value, and Value is never
+// below the least one.
 type LeastEigenvalue struct {
 	Value, Residual float64
 	Steps           int
 }
 
-// Bounds of the Lanczos process.
+// Limits of the Lanczos process.
 const (
 	maxSteps          = 300
-	minSteps          = 30    // before a residual is trusted: the least eigenvalue may not have appeared yet
+	minSteps          = 30    // before a residual is trusted, because the least eigenvalue may not have appeared yet
 	relativeResidual  = 1e-3  // relative to |Value|: good enough for a shift
-	negligibleSpread  = 1e-10 // relative to the largest |eigenvalue|: as good as 0
+	negligibleSpread  = 1e-10 // relative to the largest |eigenvalue|: smaller residuals count as 0
 	breakdownRelative = 1e-13
 	orthogonalRows    = 4096
 )
@@ -94,7 +94,7 @@ func (l *lanczos) step(ctx context.Context, n int, apply Product) (e LeastEigenv
 	return e, false, nil
 }
 
-// offer offers the state between two steps for the next snapshot.
+// offer makes the state between two steps available to the next snapshot.
 func (l *lanczos) offer(piece *snapshot.Piece) {
 	piece.Keep(8*len(l.v)*(2+len(l.basis)), func(w *snapshot.Writer) {
 		w.Floats(l.alpha)
@@ -105,7 +105,7 @@ func (l *lanczos) offer(piece *snapshot.Piece) {
 	})
 }
 
-// restore takes over the state of an earlier process, if there is one.
+// restore loads the state from the snapshot of an earlier process, if there is one.
 func (l *lanczos) restore(r *snapshot.Reader, n int) {
 	if r == nil {
 		return

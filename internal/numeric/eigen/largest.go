@@ -11,20 +11,19 @@ import (
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an eigenvalue
-// found, or to Options.Scale if that is larger. SearchColumns returns the memory that it takes. A small matrix on which
-// the search is slow is solved from all its entries. The search is part of the context's snapshot.
+// found, or to Options.Scale if that is larger. SearchColumns returns the memory that it needs. If the search is slow on
+// a small matrix, Largest solves the problem from all entries instead. The context's snapshot includes the search.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {
-		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "%d eigenvectors of a matrix of %d rows were asked for: ask for 1 to %d", count, n, n)
+		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n)
 	}
 	options = options.withDefaults()
 	draws := &generator{Rand: rng}
 	if n > denseRows || options.MaxProducts < 2*n {
 		return largest(ctx, op, nil, count, draws, options)
 	}
-	// Once a search has multiplied as many columns as a small matrix has, computing all entries would have been
-	// faster.
+	// A search that has multiplied as many columns as a small matrix has could have computed all its entries.
 	most := options.MaxProducts
 	options.MaxProducts = n
 	found, err := largest(ctx, op, nil, count, draws, options)
@@ -35,7 +34,7 @@ func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, option
 	return largestFromEntries(ctx, op, count, options, found.Work)
 }
 
-// largestFromEntries solves for all pairs from all entries of the matrix.
+// largestFromEntries computes the eigenpairs from all entries of the matrix.
 func largestFromEntries(ctx context.Context, op Operator, count int, options Options, work Work) (Eigenpairs, error) {
 	rows, err := work.entries(ctx, op)
 	if err != nil {
@@ -70,7 +69,7 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	return result, nil
 }
 
-// largest searches in the complement of some orthonormal eigenvectors.
+// largest searches in the orthogonal complement of outside, which must be orthonormal eigenvectors.
 func largest(ctx context.Context, op Operator, outside [][]float64, count int, rng *generator, options Options) (Eigenpairs, error) {
 	p := &pencil{rows: op.Rows(), excluded: outside, standard: true}
 	p.products = func(ctx context.Context, w *Work, x [][]float64) (ax, _ [][]float64, err error) {

@@ -9,7 +9,7 @@ import (
 type apply func(ctx context.Context, x [][]float64) ([][]float64, error)
 
 // minres takes some steps of MINRES (Paige and Saunders 1975) toward M_j x_j = b_j with symmetric M_j, for all
-// columns side by side, and replaces b_j by x_j. A column that is solved does not change any more.
+// columns side by side, and replaces b_j by x_j. A column that is solved no longer changes.
 func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 	systems := make([]minresSystem, len(b))
 	v := make([][]float64, len(b))
@@ -38,7 +38,7 @@ type minresSystem struct {
 	x                 []float64
 	v, previous       []float64 // Lanczos vectors, of this step and the one before
 	w, wBefore        []float64 // directions of the steps
-	beta, remaining   float64   // the last off-diagonal entry; what is left of |b|
+	beta, remaining   float64   // the last off-diagonal entry; the current residual, signed
 	cosine, cosBefore float64
 	sine, sinBefore   float64
 	solved            bool

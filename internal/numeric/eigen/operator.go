@@ -1,6 +1,6 @@
-// Package eigen finds eigenvalues and eigenvectors of symmetric matrices: of small ones from their entries
-// (DenseEigenpairs), of large ones from their products with blocks of vectors, which workers compute (Largest,
-// Constrained), and the least eigenvalue only (Least).
+// Package eigen computes eigenvalues and eigenvectors of symmetric matrices. DenseEigenpairs takes the entries of a
+// small matrix; Largest and Constrained take products of a large one with blocks of vectors, which workers compute;
+// Filtered takes a sparse matrix; Least finds only the least eigenvalue.
 //
 // Largest and Constrained share one search (search.go): Rayleigh-Ritz over a basis that grows by the residuals of
 // the wanted pairs, with thick restarts from its best half and the pairs' previous approximations. For a standard
@@ -11,11 +11,11 @@
 //     also finds repeated eigenvalues, such as 1 in a graph of several components, of which a single vector
 //     finds only one copy.
 //   - Pairs that have converged need no further products, but stay in the basis.
-//   - The basis is several blocks long, instead of the two or three of LOBPCG. Where eigenvalues crowd below the
+//   - The basis is several blocks long, instead of the two or three of LOBPCG. If many eigenvalues are just below the
 //     wanted ones, that takes less than half the rounds.
-//   - Products are kept beside the basis. So residuals are those of the vectors that are returned, not estimates
-//     of a recurrence, and the generalized problem and its corrections (surrogate.go) need no second algorithm.
-//     The price is twice the memory of Lanczos.
+//   - Products are kept with the basis. So residuals are those of the returned vectors, not estimates of a recurrence,
+//     and the generalized problem and its corrections (surrogate.go) need no second algorithm. It takes twice the
+//     memory of Lanczos.
 //
 // All arithmetic has a fixed order (routines.go), and sums over rows are taken per tile and then in tile order. So
 // the same operator gives the same bits, wherever its products are computed, on any number of threads.
@@ -28,17 +28,17 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Operator is a symmetric matrix that is known only by its products with vectors.
+// Operator is a symmetric matrix that can only be multiplied with vectors.
 type Operator interface {
-	// Rows is the number of rows, and of columns.
+	// Rows returns the number of rows, which is also that of columns.
 	Rows() int
 	// Multiply computes M x for every column x. The result is valid at least until the next call. Multiply neither
 	// changes nor keeps the columns.
 	Multiply(ctx context.Context, columns [][]float64) ([][]float64, error)
 }
 
-// Eigenpairs are eigenvalues with their eigenvectors. Vectors[j] has length 1, and its entry of largest magnitude
-// (the first of equals) is positive. Residuals[j] is |M v - value v|.
+// Eigenpairs holds eigenvalues, largest first, with their eigenvectors. Vectors[j] has length 1, and its entry of
+// largest magnitude (the first of equals) is positive. Residuals[j] is |M v - value v|.
 type Eigenpairs struct {
 	Values    []float64
 	Vectors   [][]float64
@@ -47,7 +47,7 @@ type Eigenpairs struct {
 	Converged bool // every residual is within the tolerance
 }
 
-// Work counts the products that a search has asked for.
+// Work counts the products of a search.
 type Work struct {
 	Rounds   int // calls of Multiply
 	Products int // columns multiplied

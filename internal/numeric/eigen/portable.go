@@ -1,6 +1,6 @@
 package eigen
 
-// The portable forms of the SIMD routines. Lengths are multiples of 8 here, and not 0.
+// The portable forms of the SIMD routines. Lengths must be positive multiples of 8.
 
 func dotLanesPortable(sums *[lanes]float64, x, y []float64) {
 	y = y[:len(x)]

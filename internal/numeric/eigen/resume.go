@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// The snapshot of a search holds its basis and their products, whose bits depend on how the basis grew, so they could not
-// be recomputed. Everything else is recomputed from them. A search that is resumed reports all its iterations again.
+// The snapshot of a search holds its basis and the basis' products, because their bits depend on how the basis grew and
+// cannot be recomputed. Everything else is recomputed from them. A resumed search reports all its iterations again.
 
 // generator counts the numbers that it draws, so that a resumed search can skip them.
 type generator struct {
@@ -52,7 +52,7 @@ func readLog(r *snapshot.Reader) (l log) {
 	return l
 }
 
-// memory is what a search needs to save and resume its progress, besides its own state.
+// memory holds what a search needs to save and resume its progress, in addition to its own state.
 type memory struct {
 	piece       *snapshot.Piece
 	told        log
@@ -68,7 +68,7 @@ func (m *memory) tell(observe func(Progress), p Progress) {
 
 func (m *memory) drawn() int { return m.rng.drawn - m.drawnBefore }
 
-// resume takes over the log and the random numbers of an earlier process.
+// resume restores the log and the position in the random numbers of an earlier process.
 func (m *memory) resume(told log, drawn int, observe func(Progress)) {
 	m.rng.skipTo(m.drawnBefore + drawn)
 	for _, p := range told {
@@ -108,7 +108,7 @@ func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, told l
 	return found, true
 }
 
-// offer offers the state for the next snapshot, before the basis grows by the candidates.
+// offer makes the state available to the next snapshot, before the basis grows by the candidates.
 func (s *search) offer(candidates [][]float64) {
 	columns := len(s.basis) + len(s.a) + len(s.b) + len(candidates)
 	s.piece.Keep(8*s.rows*columns, func(w *snapshot.Writer) {
@@ -131,8 +131,8 @@ func (s *search) offer(candidates [][]float64) {
 	})
 }
 
-// restore takes over the state of an earlier process and returns the candidates that its basis grows by next, or nil if
-// there is no state.
+// restore loads the state from the snapshot of an earlier process. It returns the candidates that the basis grows by
+// next, or nil if there is no state.
 func (s *search) restore() [][]float64 {
 	r := s.piece.State()
 	if r == nil {

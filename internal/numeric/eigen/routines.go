@@ -1,15 +1,15 @@
 package eigen
 
-// The loops in which nearly all time is spent, for slices of any length. The part of a slice that is a multiple of
-// 8 is done in SIMD code (simd_amd64.go) or in its portable form (portable.go), which has the same bits.
+// The loops that take nearly all the time, for slices of any length. The part of a slice whose length is a multiple of
+// 8 runs in SIMD code (simd_amd64.go) or in its portable form (portable.go), which gives the same bits.
 
 const (
 	lanes        = 8  // partial sums of a dot product
-	groupColumns = 4  // columns for which another one is read once
+	groupColumns = 4  // columns that are processed together, sharing one read of another column
 	stripColumns = 16 // columns of a matrix that are rotated at a time
 )
 
-// plainDot is x'y in one piece, not by tiles: product i is added to partial sum i mod 8, in order.
+// plainDot returns x'y in one piece, not by tiles: product i is added to partial sum i mod 8, in order.
 func plainDot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var sums [lanes]float64
@@ -55,7 +55,7 @@ func plainDotBlock(x, y *[groupColumns][]float64) (products [groupColumns * grou
 	return products
 }
 
-// upTo are the first values of four columns.
+// upTo returns the first count values of four columns.
 func upTo(x *[groupColumns][]float64, count int) (first [groupColumns][]float64) {
 	for c := range x {
 		first[c] = x[c][:count]
@@ -63,7 +63,7 @@ func upTo(x *[groupColumns][]float64, count int) (first [groupColumns][]float64)
 	return first
 }
 
-// subtractMultiple is w -= factor u.
+// subtractMultiple computes w -= factor u in place.
 func subtractMultiple(w, u []float64, factor float64) {
 	w = w[:len(u)]
 	whole := len(u) / lanes * lanes
@@ -100,7 +100,7 @@ func addBlock(to, x *[groupColumns][]float64, factors *[groupColumns * groupColu
 	if whole == len(to[0]) {
 		return
 	}
-	for at, f := range factors { // of each column in the order of x
+	for at, f := range factors { // adds the multiples to each column in the order of x
 		column, from := to[at/groupColumns], x[at%groupColumns]
 		for i := whole; i < len(column); i++ {
 			column[i] += float64(f * from[i])

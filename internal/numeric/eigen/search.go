@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Options of a search. A zero asks for the default.
+// Options configures a search. A zero field means its default.
 type Options struct {
 	Tolerance   float64        // of residuals; the default is 1e-8
-	MaxProducts int            // columns to multiply before the best so far is returned; the default is 20,000
+	MaxProducts int            // columns to multiply before giving up with the best pairs so far; the default is 20,000
 	Basis       int            // columns of the basis: more take more memory, but fewer products
-	Rough       int            // how many of the wanted pairs, the last ones, need only be approximate
-	Scale       float64        // lower bound of the eigenvalue that residuals are relative to, if a larger one is known
-	Start       [][]float64    // columns near the wanted vectors, if any are known; the search begins with them
+	Rough       int            // the last Rough of the wanted pairs need only be approximate
+	Scale       float64        // a known lower bound of the eigenvalue magnitude that residuals are relative to
+	Start       [][]float64    // known approximations of wanted vectors, from which the search begins
 	Observe     func(Progress) // called after every iteration
 }
 
-// Approximate pairs may have residuals of rough times their values: the eigenvalues of a kernel fall quickly, and the
-// residuals of small ones are small for any vectors. Values below least times the largest count as that much.
+// Approximate pairs may have residuals of rough times their values, because the eigenvalues of a kernel fall quickly and
+// a small eigenvalue has a small residual with any vector. Values below least times the largest count as that much.
 const (
 	rough = 1e-2
 	least = 1e-3
@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// pencil is the problem A x = value B x, with B positive definite, in the complement of some vectors.
+// pencil is the problem A x = value B x, with B positive definite, in the complement of the excluded vectors.
 type pencil struct {
 	rows     int
 	excluded [][]float64 // orthonormal: the search stays orthogonal to them
@@ -73,14 +73,14 @@ type search struct {
 	memory
 	count int     // pairs wanted
 	block int     // pairs worked on, see blockSize
-	scale float64 // the largest magnitude of a value so far, which only some problems use
+	scale float64 // the largest magnitude of a value so far; some problems do not use it
 
 	basis, a, b        [][]float64 // orthonormal columns, and their products
 	forms, weights     [][]float64 // basis' A basis, basis' B basis
 	values             []float64   // Ritz values, largest first
 	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
 	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
-	residuals, bx      [][]float64 // A x - value B x, and B x, of these
+	residuals, bx      [][]float64 // A x - value B x, and B x, of these pairs
 	errors             []float64   // the residuals' lengths, as assessed
 	tolerances         []float64
 	converged          int
@@ -108,7 +108,7 @@ func (s *search) randomStart(good [][]float64) [][]float64 {
 	return good
 }
 
-// run searches from some columns, which must be enough for a block.
+// run searches from the start columns, which must be at least a block.
 func (s *search) run(ctx context.Context, start [][]float64) error {
 	candidates := s.restore()
 	if candidates == nil {
@@ -191,7 +191,7 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 	}
 	for i := range size {
 		for j := range size - old {
-			if i <= old+j { // the upper triangle counts
+			if i <= old+j { // use the upper triangle only
 				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
 			}
 		}
@@ -245,7 +245,7 @@ func (s *search) solve() {
 	}
 }
 
-// relax raises the tolerances of pairs that are not needed.
+// relax raises the tolerances of pairs that need only be approximate.
 func (s *search) relax() {
 	const roughly = 1e-3
 	x, forms := s.x[:s.count], make([]float64, s.count)
@@ -279,9 +279,8 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	return residuals, s.correct(ctx, residuals, values, s.x)
 }
 
-// restart shrinks the basis to the best Ritz vectors, and to what the wanted ones were a round ago. The two together
-// span the direction in which each one moves, which a restart would otherwise forget (Stathopoulos and Saad
-// 1998).
+// restart shrinks the basis to the best Ritz vectors and the wanted ones of the previous round. The two together span
+// the direction in which each vector moves, which a restart would otherwise forget (Stathopoulos and Saad 1998).
 func (s *search) restart() {
 	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
 	for j, y := range s.previousRitz {

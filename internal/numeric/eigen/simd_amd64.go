@@ -58,7 +58,7 @@ func mixBlock(y, x *[groupColumns][]float64, factors *[groupColumns * groupColum
 	mixBlockAVX512(&a[0], &b[0], &factors[0], len(y[0]))
 }
 
-// starts are pointers to four columns of the same length.
+// starts returns pointers to the first values of four columns.
 func starts(x *[groupColumns][]float64) (pointers [groupColumns]*float64) {
 	for c := range x {
 		pointers[c] = &x[c][:len(x[0])][0]

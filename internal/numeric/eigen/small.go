@@ -22,7 +22,7 @@ func transposed(vectors [][]float64, length int) [][]float64 {
 	return rows
 }
 
-// length is the Euclidean length.
+// length returns the Euclidean length.
 func length(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // congruent computes C' M C, given the columns of C.
@@ -119,7 +119,7 @@ func ForwardAll(g, columns [][]float64) [][]float64 {
 	x := cloneColumns(columns)
 	inParallel(len(x), together, func(from, to int) {
 		some := x[from:to]
-		for len(some)%groupColumns != 0 { // whole groups of four
+		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
 		}
 		for i, row := range g {

@@ -7,14 +7,14 @@ import (
 )
 
 // surrogate is a reduction with I - U Theta U' in place of Lbar, where U are the lowest eigenvectors of Lbar and
-// Theta their eigenvalues in the affinity. A product with it needs no product with the affinity, which is what
-// takes the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
+// Theta their eigenvalues in the affinity. Its products do not need products with the affinity, which take most of
+// the time. Affinities of points are close to such a matrix, and those of graphs are close enough.
 type surrogate struct {
 	*reduction
 	lowest Eigenpairs // of Lbar, given as the largest of the affinity
 }
 
-// products computes, approximately, Lbar x, and exactly B_S x.
+// products computes Lbar x approximately and B_S x exactly.
 func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]float64, err error) {
 	bx, err = new(Work).multiply(ctx, s.Beliefs, x)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]flo
 	return lx, bx, nil
 }
 
-// pencil is the surrogate's own problem.
+// pencil returns the problem with the surrogate in place of Lbar.
 func (s *surrogate) pencil() *pencil {
 	p := s.reduction.pencil()
 	p.products = func(ctx context.Context, _ *Work, x [][]float64) (ax, bx [][]float64, err error) {
@@ -70,8 +70,8 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
 	return search.x, nil
 }
 
-// beliefStart finds columns in the dominant directions of the beliefs. Where few points have beliefs, or most
-// vectors are infeasible, random columns alone would miss the feasible ones.
+// beliefStart finds columns in the dominant directions of the beliefs. If few points have beliefs, or most vectors
+// are infeasible, random columns alone would miss the feasible ones.
 func (s *surrogate) beliefStart(ctx context.Context, count int, rng *generator) ([][]float64, error) {
 	x := make([][]float64, count)
 	for j := range x {

@@ -9,14 +9,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Count writes a whole number with separators of thousands.
+// Count formats an integer with thousands separators.
 func Count(n int) string {
 	return strings.Replace(text.Grouped(n), "-", minus, 1)
 }
 
 const minus = "\u2212"
 
-// Number writes a number with four digits, or more if it has more before the point.
+// Number formats a number with four significant digits, or with all digits before the decimal point if there are more. It
+// omits trailing zeros, and uses a power of ten from 1e9 on and below 1e-4. NaN is "none".
 func Number(v float64) string {
 	size := math.Abs(v)
 	sign := ""
@@ -51,7 +52,7 @@ func Number(v float64) string {
 	return sign + whole + rest
 }
 
-// trimmed is a decimal without zeros at its end.
+// trimmed returns a decimal without trailing zeros.
 func trimmed(digits string) string {
 	if !strings.Contains(digits, ".") {
 		return digits
@@ -71,7 +72,7 @@ func superscript(power int) string {
 	return b.String()
 }
 
-// Signed writes a difference with its sign.
+// Signed formats a difference with its sign, or "0" if it rounds to zero.
 func Signed(v float64, decimals int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	switch {
@@ -83,7 +84,7 @@ func Signed(v float64, decimals int) string {
 	return "+" + text
 }
 
-// Fixed writes a number with so many decimals.
+// Fixed formats a number with the given number of decimals.
 func Fixed(v float64, decimals int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	if v < 0 && strings.Trim(text, "0.") != "" {
@@ -92,10 +93,10 @@ func Fixed(v float64, decimals int) string {
 	return text
 }
 
-// Isolated sets a name off in a sentence, so that one of another direction of writing does not turn its neighbors around.
+// Isolated wraps a name in Unicode isolates, so that a right-to-left name does not reorder the text around it.
 func Isolated(name string) string { return "\u2068" + name + "\u2069" }
 
-// Percent writes a share.
+// Percent formats a share from 0 to 1 as a percentage.
 func Percent(share float64) string {
 	switch percent := 100 * share; {
 	case percent > 0 && percent < 0.1:
@@ -107,7 +108,7 @@ func Percent(share float64) string {
 	}
 }
 
-// Seconds writes a time.
+// Seconds formats a duration in the unit that suits it, from milliseconds to hours.
 func Seconds(seconds float64) string {
 	switch {
 	case seconds < 0.0005:
@@ -126,7 +127,7 @@ func Seconds(seconds float64) string {
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
-// Short cuts a text that is too long for its place.
+// Short truncates a text to at most limit characters, the last of which is then an ellipsis.
 func Short(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	maxLandmarks   = 1000 // rows of a kernel matrix whose components are computed
+	maxLandmarks   = 1000 // points whose kernel matrix the components come from
 	kernelProducts = 400
 )
 
-// ProjectKernel gives every point its first two kernel principal components. They are those of at most
-// 1,000 evenly spaced points, the landmarks; the other points are projected onto them by the Nystroem
-// method, which for the landmarks themselves gives exactly their components. A component without a
+// ProjectKernel returns the first two kernel principal components of every point, and the names of the
+// axes. The components come from at most 1,000 evenly spaced points, the landmarks; the other points are
+// projected onto them by the Nystroem method, which is exact for the landmarks. A component without a
 // positive eigenvalue is 0 for all points.
 func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 	chosen := evenSample(k.N, maxLandmarks)

@@ -9,21 +9,21 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// MaxLayoutVertices is the largest number of vertices of a graph that LayoutGraph takes.
+// MaxLayoutVertices is the largest number of vertices that LayoutGraph accepts.
 const MaxLayoutVertices = 2000
 
 const (
 	spectralProducts = 1200
 	forceIterations  = 120
-	// The time of an iteration grows with the square of the vertices, so large graphs get fewer.
+	// The time of an iteration grows with the square of the number of vertices, so large graphs get fewer iterations.
 	manyVertices          = 600
 	forceIterationsOfMany = 50
 )
 
 // LayoutGraph places the vertices of a small graph: every connected component starts from its spectral
 // embedding and is refined by forces (Fruchterman and Reingold 1991); then the components are put side
-// by side. For a graph of more than MaxLayoutVertices vertices ok is false; ClusterGraph draws those.
-// Negative weights count by their absolute value; loops do not count.
+// by side. If the graph has more than MaxLayoutVertices vertices, ok is false; use ClusterGraph for those.
+// Negative weights count with their absolute value; loops are ignored. The same seed gives the same layout.
 func LayoutGraph(g *dataset.Graph, seed uint64) (xy [][2]float64, ok bool) {
 	if g.N > MaxLayoutVertices {
 		return nil, false
@@ -41,7 +41,7 @@ func LayoutGraph(g *dataset.Graph, seed uint64) (xy [][2]float64, ok bool) {
 	return xy, true
 }
 
-// component is one connected component of a graph. Its vertices have numbers of their own.
+// component is one connected component of a graph. Its vertices are numbered from 0 in the order of vertices.
 type component struct {
 	vertices []int32 // ascending
 	edges    []link
@@ -55,8 +55,8 @@ type link struct {
 	weight float64
 }
 
-// connectedComponents lists the vertices of each connected component, the largest component first, and
-// of equally large ones the one with the smallest vertex.
+// connectedComponents lists the vertices of each connected component, in ascending order. The largest
+// component is first, and of equally large ones the one with the smallest vertex.
 func connectedComponents(g *dataset.Graph) [][]int32 {
 	seen := make([]bool, g.N)
 	var parts [][]int32
@@ -105,7 +105,7 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	}
 	for at := range c.edges {
 		e := &c.edges[at]
-		// Not too small, because degrees are divided by.
+		// Keep weights away from 0, because spectralStart divides by degrees.
 		e.weight = math.Max(e.weight/mean, 1e-6)
 		c.degree[e.a] += e.weight
 		c.degree[e.b] += e.weight
@@ -113,7 +113,7 @@ func newComponent(g *dataset.Graph, vertices []int32) component {
 	return c
 }
 
-// spectralStart takes the second and third eigenvectors of the normalized Laplacian
+// spectralStart sets the coordinates to the second and third eigenvectors of the normalized Laplacian
 // I - D^-1/2 A D^-1/2, that is the second and third largest of (I + D^-1/2 A D^-1/2) / 2, whose
 // eigenvalues lie in 0..1. The first, D^1/2 1, is projected out.
 func (c *component) spectralStart() {
@@ -157,7 +157,7 @@ func (c *component) spectralStart() {
 			c.xy[i][axis] = sign * vector[i] / math.Sqrt(c.degree[i])
 			largest = math.Max(largest, math.Abs(c.xy[i][axis]))
 		}
-		// Fill a square with the area n, so that vertices are about at unit distance.
+		// Fill a square of area n, so that neighboring vertices are about one unit apart.
 		for i := range vector {
 			if largest > 0 {
 				c.xy[i][axis] *= math.Sqrt(float64(n)) / 2 / largest
@@ -167,8 +167,8 @@ func (c *component) spectralStart() {
 }
 
 // applyForces moves the vertices by forces whose ideal edge length is 1: every two vertices repel each
-// other by 1/d, an edge attracts its ends by w d^2, and a falling temperature limits the steps. A little
-// noise at the start separates vertices that have the same spectral embedding.
+// other with the force 1/d, an edge attracts its ends with w d^2, and a falling temperature limits the
+// steps. A little noise at the start separates vertices that have the same spectral embedding.
 func (c *component) applyForces(generator *rand.Rand) {
 	n := len(c.vertices)
 	if n < 2 {
@@ -179,7 +179,7 @@ func (c *component) applyForces(generator *rand.Rand) {
 			c.xy[i][axis] += 0.1 * (generator.Float64() - 0.5)
 		}
 	}
-	// Attraction is divided by the mean degree, or dense graphs would collapse.
+	// Attraction is divided by the mean degree, because dense graphs would collapse otherwise.
 	pull := math.Min(1, 4*float64(n)/float64(2*len(c.edges)))
 	rounds := forceIterations
 	if n > manyVertices {

@@ -10,24 +10,25 @@ import (
 
 const (
 	maxPCARows       = 20000     // principal components of more rows are those of an even sample
-	maxPCAValues     = 4_000_000 // the sample of wide rows is smaller: it has at most this many values,
+	maxPCAValues     = 4_000_000 // a sample of wide rows has at most this many values,
 	minPCARows       = 1000      // but at least this many rows
 	maxDenseColumns  = 500       // with more columns the covariance matrix is not formed
 	pcaProducts      = 360
-	minVarianceShare = 1e-20 // a smaller share of the total variance counts as none
+	minVarianceShare = 1e-20 // a smaller share of the total variance counts as 0
 )
 
-// Project gives every point two coordinates and names the axes. For two columns they are the data
-// itself; for more columns they are the first two principal components; for one column they are the
-// value and a number without meaning, and without a name, that spreads the points. Of more than 20,000
-// rows (fewer if they are wide) the components are those of an even sample, onto which all rows are
-// projected.
+// Project returns two coordinates for every point, and the names of the axes. For two columns they are
+// the data itself; for more columns they are the first two principal components. For one column they are
+// the value and an arbitrary number that spreads the points, whose axis has no name. With more than 20,000
+// rows (fewer if they are wide), the components come from an even sample, and all rows are projected onto
+// them.
 func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
 	xy, _, axes = ProjectWith(points, nil)
 	return xy, axes
 }
 
-// ProjectWith is Project that also projects centers, rows with the same columns as the points.
+// ProjectWith is like Project, but also projects centers, which have the same columns as the points and may
+// be nil.
 func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
 	project, axes := projection(points)
 	each := func(rows *dataset.Points) [][2]float64 {
@@ -50,7 +51,7 @@ func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, a
 	return xy, centersXY, axes
 }
 
-// projection is the function that maps a row to two coordinates, and the names of the axes. With one
+// projection returns a function that maps a row to two coordinates, and the names of the axes. With one
 // column the second coordinate is 0.5, the middle of the spread.
 func projection(points *dataset.Points) (project func(row []float64) [2]float64, axes [2]string) {
 	switch points.D {
@@ -73,7 +74,7 @@ func projection(points *dataset.Points) (project func(row []float64) [2]float64,
 	}, axes
 }
 
-// components are the first two principal components of points that were multiplied by scale.
+// components holds the first two principal components of points that were multiplied by scale.
 type components struct {
 	scale    float64
 	mean     []float64
@@ -81,15 +82,15 @@ type components struct {
 	shares   [2]float64 // of the total variance
 }
 
-// center writes a row, scaled and relative to the mean, to another.
+// center writes a row to another, scaled and relative to the mean.
 func (p *components) center(to, row []float64) {
 	for j, v := range row {
 		to[j] = v*p.scale - p.mean[j]
 	}
 }
 
-// safeScale is the power of two that brings the largest value to about 1, so that squares neither
-// overflow nor underflow; multiplying by it is exact.
+// safeScale returns the power of two that scales the largest value to about 1, so that squares neither
+// overflow nor underflow. Multiplying by it is exact.
 func safeScale(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {

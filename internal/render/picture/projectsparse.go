@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	maxSparseValues = 1_000_000 // principal components are those of an even sample with about as many values
+	maxSparseValues = 1_000_000 // principal components come from an even sample with about this many values
 	minSparseRows   = 500
 	sparseProducts  = 240
 )
 
-// ProjectSparse gives every row its first two principal components, those of an even sample of the rows where there are many.
-// It never forms the centered rows, which would not be sparse: a product with them is one with the sparse rows and with
-// their mean.
+// ProjectSparse returns the first two principal components of every row, and the names of the axes. With many rows, the
+// components come from an even sample. It never forms the centered rows, which would not be sparse: a product with them is
+// one with the sparse rows minus one with their mean.
 func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]string) {
 	perRow := max(1, points.NonZeros()/max(1, points.N))
 	p := &sparseRows{points: points, rows: evenSample(points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
 	p.center()
-	// The eigenvectors u of the rows' products with each other have an entry for each row, and there may be far more columns.
+	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more columns.
 	values, vectors := leadingEigenpairs(len(p.rows), sparseProducts, p.multiply)
 	xy = make([][2]float64, points.N)
 	for c := range axes {
@@ -38,7 +38,7 @@ func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]strin
 	return xy, axes
 }
 
-// sparseRows are some rows of sparse points, multiplied by scale, and their mean.
+// sparseRows holds some rows of sparse points, multiplied by scale, and their mean.
 type sparseRows struct {
 	points *dataset.SparsePoints
 	rows   []int
@@ -61,7 +61,7 @@ func (p *sparseRows) center() {
 	p.total = max(0, squares-float64(len(p.rows))*dot(p.mean, p.mean))
 }
 
-// dot is the product of a row with a vector.
+// dot returns the product of a scaled row with a vector.
 func (p *sparseRows) dot(i int, with []float64) float64 {
 	columns, values := p.points.Row(i)
 	sum := 0.0
@@ -71,7 +71,8 @@ func (p *sparseRows) dot(i int, with []float64) float64 {
 	return sum
 }
 
-// direction is the sum of the centered rows, each times a weight and all times a factor, and its product with the mean.
+// direction returns the sum of the centered rows, each times its weight and the factor, and the product of that sum with
+// the mean.
 func (p *sparseRows) direction(weights []float64, factor float64) (direction []float64, offset float64) {
 	direction = make([]float64, p.points.D)
 	all := 0.0
@@ -87,7 +88,7 @@ func (p *sparseRows) direction(weights []float64, factor float64) (direction []f
 	return direction, dot(direction, p.mean)
 }
 
-// multiply sets dst to the products of the centered rows with each other times src.
+// multiply sets dst to the Gram matrix of the centered rows times src.
 func (p *sparseRows) multiply(dst, src [][]float64) {
 	for c, in := range src {
 		direction, offset := p.direction(in, 1)

@@ -1,6 +1,6 @@
 package picture
 
-// evenSample is at most limit of the indices 0..n-1, evenly spaced, with the first and the last.
+// evenSample returns at most limit of the indices 0..n-1, evenly spaced, including the first and the last.
 func evenSample(n, limit int) []int {
 	if n <= limit || limit < 2 {
 		chosen := make([]int, min(n, max(limit, 0)))

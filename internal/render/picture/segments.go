@@ -12,11 +12,12 @@ import (
 	"github.com/cleave-project/cleave/internal/data/segment"
 )
 
-// Overlay draws results over a picture, each of whose pixels becomes a square of Scale x Scale.
+// Overlay draws results over a picture. Each pixel becomes a square of Scale x Scale pixels; Scale must be from 1 to
+// MaxScale.
 type Overlay struct {
 	Picture *segment.Picture
 	Scale   int
-	Boxes   []segment.Box // outlined on top
+	Boxes   []segment.Box // drawn as outlines on top
 }
 
 // targetSide is the longer side that AutoScale aims at, and maxAutoScale its largest scale.
@@ -25,13 +26,13 @@ const (
 	maxAutoScale = 16
 )
 
-// AutoScale is a scale that makes a small picture large enough to look at; that of a large one is 1.
+// AutoScale returns a scale that makes a small picture large enough to see, 1 for a large picture.
 func AutoScale(p *segment.Picture) int {
 	return min(max(targetSide/max(p.Width, p.Height), 1), maxAutoScale)
 }
 
 // Segments draws the picture in gray, tints each pixel with the color of its cluster, and draws white
-// lines between clusters. A pixel with a negative label has no tint. The file is a PNG.
+// lines between clusters. A pixel with a negative label has no tint. It writes a PNG.
 func (o Overlay) Segments(w io.Writer, labels []int64) error {
 	if err := o.check(len(labels)); err != nil {
 		return fmt.Errorf("draw the segments: %w", err)
@@ -56,8 +57,8 @@ var (
 	heatHigh = color.NRGBA{R: 0xC2, G: 0x1F, B: 0x2E, A: 255}
 )
 
-// HeatMap draws one number for each pixel, the relaxed indicator of a segment: 0 is pale, the number of
-// the largest absolute value full red if positive or full blue if negative. The file is a PNG.
+// HeatMap draws one finite number for each pixel, the relaxed indicator of a segment: 0 is pale, and the
+// largest absolute value is full red if positive or full blue if negative. It writes a PNG.
 func (o Overlay) HeatMap(w io.Writer, values []float64) error {
 	if err := o.check(len(values)); err != nil {
 		return fmt.Errorf("draw the heat map: %w", err)
@@ -65,7 +66,7 @@ func (o Overlay) HeatMap(w io.Writer, values []float64) error {
 	largest := 0.0
 	for i, v := range values {
 		if !isFinite(v) {
-			return fmt.Errorf("draw the heat map: pixel %d has the value %v", i, v)
+			return fmt.Errorf("draw the heat map: pixel %d has the value %v; values must be finite", i, v)
 		}
 		largest = max(largest, math.Abs(v))
 	}
@@ -100,13 +101,13 @@ func (o Overlay) check(values int) error {
 	return nil
 }
 
-// MaxScale is the largest scale at which the drawing has at most four times as many pixels as the
-// largest picture (64 MB in memory).
+// MaxScale returns the largest scale at which the drawing has at most four times as many pixels as the
+// largest picture (64 MB in memory), at least 1.
 func MaxScale(p *segment.Picture) int {
 	return max(int(math.Sqrt(4*segment.MaxPixels/float64(p.Pixels()))), 1)
 }
 
-// paint fills the square of each pixel.
+// paint returns a drawing in which the square of each pixel has the given color.
 func (o Overlay) paint(colorOf func(pixel int) color.NRGBA) *image.NRGBA {
 	drawn := image.NewNRGBA(image.Rect(0, 0, o.Picture.Width*o.Scale, o.Picture.Height*o.Scale))
 	for pixel := range o.Picture.Pixels() {
@@ -181,7 +182,7 @@ func grayColor(gray uint16) color.NRGBA {
 	return color.NRGBA{R: level, G: level, B: level, A: 255}
 }
 
-// mix is the color at part/whole of the way from one color to another.
+// mix returns the color at part/whole of the way between two colors.
 func mix(from, to color.NRGBA, part, whole int) color.NRGBA {
 	between := func(a, b uint8) uint8 { return uint8((int(a)*(whole-part) + int(b)*part + whole/2) / whole) }
 	return color.NRGBA{R: between(from.R, to.R), G: between(from.G, to.G), B: between(from.B, to.B), A: 255}
