@@ -81,8 +81,8 @@ func wantSequence(t testing.TB, lines string, count int) {
 	t.Helper()
 	var seen int
 	for line := range strings.Lines(lines) {
-		var event struct{ Sequence string }
-		if err := json.Unmarshal([]byte(line), &event); err != nil || event.Sequence != fmt.Sprint(seen+1) {
+		var event struct{ Sequence int }
+		if err := json.Unmarshal([]byte(line), &event); err != nil || event.Sequence != seen+1 {
 			t.Fatalf("line %d is %q", seen+1, line)
 		}
 		seen++

@@ -152,7 +152,7 @@ func TestListeningElsewhereNeedsCertificates(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the data directory was made: %v", err)
 	}
-	wantSentence(t, Cleave(t, "serve", "--listen", "0.0.0.0:0"), 2, "the program coordinator serves them with certificates")
+	wantSentence(t, Cleave(t, "serve", "--listen", "0.0.0.0:0"), 2, "use the program coordinator with certificates")
 	wantSentence(t, Command(t, Build(t).Worker, "--coordinator", "192.0.2.1:7400"), 2, "--insecure to connect without encryption")
 	c := StartCoordinator(t, Options{Listen: "0.0.0.0:0", Args: []string{"--insecure"}})
 	startWorker(t, c.Addr, "w", "1GiB", "--insecure")

@@ -156,7 +156,7 @@ func TestBrokenUploadsOfStreams(t *testing.T) {
 	}{{file, p.cut}, {pipe, p.cut}, {pipe, func() { c.Kill(); c.Restart() }}} {
 		p.whenPassed(400_000, broken.fault)
 		got := shellIn(t, dir, broken.line+args+p.addr())
-		if got.ExitCode != 0 || got.Stdout != want.Stdout || !strings.Contains(got.Stderr, "sent again") {
+		if got.ExitCode != 0 || got.Stdout != want.Stdout || !strings.Contains(got.Stderr, "sending the table again from its first row") {
 			t.Errorf("%s: exit code %d, %d bytes where %d were expected: %s", broken.line, got.ExitCode, len(got.Stdout), len(want.Stdout), got.Stderr)
 		}
 	}

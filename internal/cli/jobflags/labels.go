@@ -18,7 +18,7 @@ import (
 )
 
 // naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids of
-// the rows, any id is accepted.
+// the rows, any id is accepted, and every call returns new ids: a table is named by the naming that it was read with.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {

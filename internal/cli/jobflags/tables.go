@@ -21,11 +21,12 @@ import (
 func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
-		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, j.naming())
+		naming := j.naming()
+		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, naming)
 		if err != nil {
 			return err
 		}
-		supervision(spec).Constraints = wire.InlineTable(constraints.Named(j.naming().IDs))
+		supervision(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
 	}
 	if f.Given("seeds") {
 		if err := f.loadSeeds(rows, j); err != nil {
@@ -33,11 +34,12 @@ func (f *Flags) loadFiles(j *Job) error {
 		}
 	}
 	if f.Given("weights") {
-		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, j.naming())
+		naming := j.naming()
+		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, naming)
 		if err != nil {
 			return err
 		}
-		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(j.naming().IDs))
+		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(naming.IDs))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
 		if err := f.loadBeliefs(o, rows, j.naming()); err != nil {
