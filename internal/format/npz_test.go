@@ -57,7 +57,7 @@ func TestNPZ(t *testing.T) {
 	}
 	several := npz(t, zip.Store, "x.npy", x, "z.npy", z)
 	for what, c := range map[string]struct{ content, array, reason, says string }{
-		"several":  {several, "", "SEVERAL_ARRAYS", "x, z; say which by --array"},
+		"several":  {several, "", "SEVERAL_ARRAYS", "x, z; select one with --array"},
 		"no such":  {several, "w", "NO_SUCH_ARRAY", "the file has x, z"},
 		"no array": {npz(t, zip.Store, "x.txt", "x"), "", "NOT_NPZ", "without arrays"},
 		"empty":    {npz(t, zip.Store), "", "NOT_NPZ", "a ZIP archive with nothing in it"},

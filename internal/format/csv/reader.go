@@ -258,7 +258,7 @@ func (r *Reader) Next() (*table.Table, error) {
 			r.blank = b.Parsed.blank
 		}
 		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
-			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, which is the most that is supported", table.MaxRows)
+			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
 		}
 		if b.Parsed.table != nil {
 			return b.Parsed.table, nil
