@@ -52,7 +52,7 @@ func TestBadInput(t *testing.T) {
 		{"--data empty.csv --k 2", "empty.csv"},
 		{"--data header.csv --k 2", "no rows"},
 		{"--data gone.csv --k 2", "gone.csv: the file cannot be read: no such file"},
-		{"--data . --k 2", "parts of a table have the same columns"},
+		{"--data . --k 2", "parts of a table must have the same columns"},
 		{"--data data.unknown --k 2", `the suffix ".unknown"`},
 		{"--data trunc.csv.gz --k 2", "damaged or cut short"},
 		{"--data liar.npy --k 2", "liar.npy"},

@@ -51,7 +51,7 @@ func TestPointsAsAGraph(t *testing.T) {
 		{"run --graph g.csv --k 2 --knn 10", "--knn does not apply to a graph, which has edges"},
 		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho does not go with --knn"},
 		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph goes with --knn only"},
-		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: a graph is written to a file whose name ends in .csv or .mtx"},
+		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: cannot write a graph in this format; use a name that ends in .csv or .mtx"},
 		{"predict --model o --data m/data.csv", "o is a run on a neighbor graph, which compares new points with all points of the run"},
 		{"predict --model o --data m/data.csv --trained-on m/data.csv --weights m/truth.csv", "--weights does not apply to o"},
 	} {

@@ -90,8 +90,8 @@ func TestNewRowsHaveTheSameDecimals(t *testing.T) {
 	}
 	// Rows that leave nothing open are read as they are written, and that is said.
 	for _, c := range []struct{ trained, fresh, want, said string }{
-		{"commas.csv", "otherwise.csv", ",1.512592765625e+06,", `numbers have "." before decimals, where the rows of the model had ","`}, // x is 1.234 and 12.5
-		{"doubt.csv", "exact.csv", ",1.50172795250", `numbers have "," before decimals, where the rows of the model had "."`},            // x is 1234.5
+		{"commas.csv", "otherwise.csv", ",1.512592765625e+06,", `the decimal separator is ".", but in the model's data it was ","`}, // x is 1.234 and 12.5
+		{"doubt.csv", "exact.csv", ",1.50172795250", `the decimal separator is ",", but in the model's data it was "."`},            // x is 1234.5
 	} {
 		succeed(t, "run --quiet --k 2 --scale none --algorithm kmeans --out found --data "+c.trained)
 		if r := invoke(t, "predict --model found --data "+c.fresh); r.code != 0 || !strings.Contains(r.stdout, c.want) || !strings.Contains(r.stderr, c.said) {

@@ -189,7 +189,7 @@ func TestBadPictureCommands(t *testing.T) {
 		"generate picture --noise -1 --out g":                                          "it must be at least 0",
 		"generate image-affinity --out g":                                              "the picture is missing",
 		"generate image-affinity p/picture.png":                                        "the output folder is missing; give --out DIR",
-		"generate image-affinity text.png --out g":                                     "text.png: this is no picture in a format known here; use PNG, JPEG or GIF",
+		"generate image-affinity text.png --out g":                                     "text.png: the file is not a picture in a supported format; use PNG, JPEG or GIF",
 		"generate image-affinity cut.png --out g":                                      "cut.png: the PNG is damaged",
 		"generate image-affinity missing.png --out g":                                  "missing.png: the file cannot be read",
 		"generate image-affinity one.png --out g":                                      "one.png: a picture of one pixel",

@@ -22,7 +22,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv --constraints c.csv", "spectral takes seeds only as constraints"},
 		{"run --data p.csv --k 2 --algorithm spectral --weights w.csv", "--weights does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},
-		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: its coordinates depend on no start"},
+		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: its coordinates do not depend on a start"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init spectral", "--init spectral does not apply to kmeans"},
 		{"run --graph e.csv --k 2 --algorithm spectral --rho 1", "--rho does not apply to a graph"},
 		{"run --graph e.csv --k 2 --algorithm spectral --affinity-diagonal zero", "here the diagonal is kept"},

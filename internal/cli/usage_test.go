@@ -50,7 +50,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --affinity-diagonal zero", "--affinity-diagonal goes with a cut of points or of a kernel matrix"},
 		{"run --data p.csv --k 2 --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --init seeds", "--init seeds needs --seeds"},
-		{"run --data p.csv --k 2 --init random --seeds s.csv", "they have no use with --init random"},
+		{"run --data p.csv --k 2 --init random --seeds s.csv", "they have no effect with --init random"},
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --init centroids:m.csv", "--init centroids does not apply to kernel-kmeans; use seeds, farthest-first, kmeans++, random, labels, spectral or multilevel"},
 		{"run --data p.csv --k 2 --init centroids:", "centroids:FILE"},
 		{"run --data p.csv --k 2 --init means:m.csv", "centroids:FILE"},

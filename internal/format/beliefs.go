@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadBeliefs reads beliefs about so many points: a table, or in any other format of dense matrices (.npy,
-// .mtx) the whole matrix.
+// ReadBeliefs reads the beliefs about a data set of the given number of points. Tables (.csv, .tsv) have one belief per
+// row; the other formats of dense matrices (.npy, .mtx) hold the whole symmetric matrix.
 func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]constraint.Belief, error) {
 	if suffix := scan.SuffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
 		return readBeliefMatrix(r, name, points)
@@ -36,10 +36,10 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 		for j := i; j < points; j++ {
 			value, mirrored := m.Values[i*points+j], m.Values[j*points+i]
 			if !scan.IsFinite(value) {
-				return nil, fault.Invalid("NOT_FINITE", "%s: the belief in %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
+				return nil, fault.Invalid("NOT_FINITE", "%s: the belief about rows %d and %d is %v; beliefs must be finite numbers", name, i, j, value)
 			}
 			if value != mirrored {
-				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief in %d and %d is %v, but in %d and %d it is %v; a belief applies to both orders",
+				return nil, fault.Invalid("NOT_SYMMETRIC", "%s: the belief about rows %d and %d is %v, but about %d and %d it is %v; make the matrix symmetric",
 					name, i, j, value, j, i, mirrored)
 			}
 			if value != 0 {
@@ -50,7 +50,7 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 	return beliefs, nil
 }
 
-// LoadBeliefs is ReadBeliefs of a path.
+// LoadBeliefs opens path and calls ReadBeliefs.
 func LoadBeliefs(path string, points int, naming table.Naming) ([]constraint.Belief, error) {
 	return load(path, func(r io.Reader, name string) ([]constraint.Belief, error) {
 		return ReadBeliefs(r, name, points, naming)
@@ -62,7 +62,7 @@ var boxColumns = table.Columns{
 	{Name: "width", Type: table.Integer}, {Name: "height", Type: table.Integer}, {Name: "label", Type: table.Integer},
 }
 
-// ReadBoxes reads the columns x, y, width, height and label: rectangles in a picture of the given size.
+// ReadBoxes reads rectangles in a picture of the given size from the columns x, y, width, height and label.
 func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
 	t, err := readCells(r, name, boxColumns)
 	if err != nil {
@@ -83,7 +83,7 @@ func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, erro
 	return boxes, nil
 }
 
-// LoadBoxes is ReadBoxes of a path.
+// LoadBoxes opens path and calls ReadBoxes.
 func LoadBoxes(path string, width, height int) ([]segment.Box, error) {
 	return load(path, func(r io.Reader, name string) ([]segment.Box, error) { return ReadBoxes(r, name, width, height) })
 }

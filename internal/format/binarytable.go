@@ -14,25 +14,25 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// binaryReader is the reader of a format that has types of its own.
+// binaryReader reads a format that stores the types of its columns.
 type binaryReader interface {
 	Columns() []table.Column
-	Rename(names []string) // the columns
+	Rename(names []string) // one name per column
 	Next() (*table.Table, error)
 	Close()
 }
 
-// binaryTable reads a table of such a format.
+// binaryTable adapts a binaryReader to tableParts. It owns the reader and the open files.
 type binaryTable struct {
-	reader binaryReader
-	name   string
-	found  []table.Column
-	rows   int
-	said   []string
-	files  []io.Closer
+	reader  binaryReader
+	name    string
+	found   []table.Column
+	rows    int
+	notices []string
+	files   []io.Closer
 }
 
-// openBinary opens the input and gives its bytes to a function that opens the reader.
+// openBinary opens the input and passes its decompressed bytes to open, which creates the reader.
 func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*binaryTable, error) {
 	b := &binaryTable{name: in.Name()}
 	r := in.Stdin
@@ -63,14 +63,14 @@ func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*bin
 	return nil, err
 }
 
-// nameColumns gives columns of the same name others.
+// nameColumns renames columns so that no two have the same name.
 func (b *binaryTable) nameColumns() {
 	var names []string
 	for _, c := range b.reader.Columns() {
 		names = append(names, c.Name)
 	}
 	for _, notice := range table.Distinct(names) {
-		b.said = append(b.said, b.name+": "+notice)
+		b.notices = append(b.notices, b.name+": "+notice)
 	}
 	b.reader.Rename(names)
 	b.found = b.reader.Columns()
@@ -104,7 +104,7 @@ func openArrow(in Input, o csv.Options) (tableParts, error) {
 	return b, nil
 }
 
-// asReader makes an interface of a pointer, and nil of a nil pointer.
+// asReader converts a pointer to the interface and keeps a nil pointer from becoming a non-nil interface.
 func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 	return r, nil
 }
 
-// ignores reports whether nobody needs a column.
+// ignores returns a function that reports whether the user excluded a column, given its name and its position from 0.
 func ignores(o *csv.Options) func(column string, at int) bool {
 	return func(column string, at int) bool {
 		in := func(list []string) bool {
@@ -122,7 +122,7 @@ func ignores(o *csv.Options) func(column string, at int) bool {
 	}
 }
 
-// named says in which file a reader found a fault.
+// named adds the name of the file to a fault.
 func named[T any](name string, result T, err error) (T, error) {
 	var bad *fault.Error
 	if errors.As(err, &bad) {
@@ -133,7 +133,7 @@ func named[T any](name string, result T, err error) (T, error) {
 
 func (b *binaryTable) Columns() []table.Column { return slices.Clone(b.found) }
 
-func (b *binaryTable) Notices() []string { return b.said }
+func (b *binaryTable) Notices() []string { return b.notices }
 
 func (b *binaryTable) Decimals() string { return "" }
 
@@ -157,12 +157,12 @@ func (b *binaryTable) Next() (*table.Table, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	case fault.Is(err, "BAD_TEXT"):
-		return nil, fault.Invalid("BAD_TEXT", "%v; --ignore leaves a column out", err)
+		return nil, fault.Invalid("BAD_TEXT", "%v; to skip the column, use --ignore", err)
 	case err != nil:
 		return nil, (&scan.Source{Name: b.name}).ReadError(err)
 	}
 	if b.rows += t.Rows(); b.rows > table.MaxRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, which is the most that is supported", b.name, strconv.Itoa(table.MaxRows))
+		return nil, fault.Invalid("TOO_MANY_ROWS", "%s: the file has more than %s rows, the largest number supported", b.name, strconv.Itoa(table.MaxRows))
 	}
 	return t, nil
 }

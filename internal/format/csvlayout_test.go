@@ -19,9 +19,9 @@ func TestLayoutsOfTables(t *testing.T) {
 		"a last column of NA":     {"x,y\nr1,1,NA\nr2,3,NA\n", "column 1:t=r1|r2 x:i=1|3 y:n=_|_", ""},
 		"one, decimal commas":     {"x\n12,5\n-3,25\n7\n", "x:n=12.5|-3.25|7", ""},
 		"one, names of rows":      {"x\n1,5\n2,7\n3,8\n", "column 1:i=1|2|3 x:i=5|7|8", ""},
-		"numbers of pandas":       {",0,1\n0,5.5,6\n1,7.5,8\n", "column 1:i=0|1 0:n=5.5|7.5 1:i=6|8", "is read as the header; --header no"},
-		"years above an index":    {",2019,2020\nFrance,5,6\nSpain,7,8\n", "column 1:t=France|Spain 2019:i=5|7 2020:i=6|8", "is read as the header; --header no"},
-		"numbers of columns":      {"0,1,2\n5,6,7\n8,9,10\n", "column 1:i=0|5|8 column 2:i=1|6|9 column 3:i=2|7|10", "is read as data; --header yes"},
+		"numbers of pandas":       {",0,1\n0,5.5,6\n1,7.5,8\n", "column 1:i=0|1 0:n=5.5|7.5 1:i=6|8", "is read as the header; to read it as data, use --header no"},
+		"years above an index":    {",2019,2020\nFrance,5,6\nSpain,7,8\n", "column 1:t=France|Spain 2019:i=5|7 2020:i=6|8", "is read as the header; to read it as data, use --header no"},
+		"numbers of columns":      {"0,1,2\n5,6,7\n8,9,10\n", "column 1:i=0|5|8 column 2:i=1|6|9 column 3:i=2|7|10", "is read as data; to read it as the header, use --header yes"},
 		"numbers again":           {"0,1,2\n0,2,3\n0,3,4\n", "column 1:i=0|0|0 column 2:i=1|2|3 column 3:i=2|3|4", ""},
 		"years of people":         {"ann,2001,2002\nbob,2001,2003\n", "column 1:t=ann|bob column 2:i=2001|2001 column 3:i=2002|2003", ""},
 		"an edge":                 {"0,1\n1,2\n2,0\n", "column 1:i=0|1|2 column 2:i=1|2|0", ""},
@@ -31,7 +31,7 @@ func TestLayoutsOfTables(t *testing.T) {
 		"comments on two columns": {"# by x, at noon, in mm\n# 5 rows\nx,y\n1,2\n3,4\n", "x:i=1|3 y:i=2|4", "the table begins on line 3"},
 		"a comment before spaces": {"# made by a probe\n1 2\n3 4\n", "column 1:i=1|3 column 2:i=2|4", "the table begins on line 2"},
 		"a header as a comment":   {"#id,x\n7,1\n5,2\n", "id:i=7|5 x:i=1|2", ""},
-		"a title of a sheet":      {"Sales 2024;;\n;;\na;b;c\n1;2;x\n3;4;y\n", "a:i=1|3 b:i=2|4 c:t=x|y", `begins on line 3; what stands before it, "Sales 2024", is left out`},
+		"a title of a sheet":      {"Sales 2024;;\n;;\na;b;c\n1;2;x\n3;4;y\n", "a:i=1|3 b:i=2|4 c:t=x|y", `begins on line 3; the text before it is skipped: "Sales 2024"`},
 		"a header with gaps":      {"name;;\nann;1;2\nbob;3;4\n", "name:t=ann|bob column 2:i=1|3 column 3:i=2|4", ""},
 		"a first row with gaps":   {"a;b\n1;\n2;x\n", "a:i=1|2 b:t=_|x", ""},
 		"one, quoted names":       {"x\n\"12\",5\n\"3\",7\n", "column 1:i=12|3 x:i=5|7", ""},
@@ -55,11 +55,11 @@ func TestHollowRows(t *testing.T) {
 		text, says string
 		rows       int
 	}{
-		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "lines from 5 on", 3},
-		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "lines from 3 on", 1},
-		{"a;b;c\n1;x;2.5\n" + hollow, "lines from 3 on", 1},
+		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "all cells are empty from line 5 on", 3},
+		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "all cells are empty from line 3 on", 1},
+		{"a;b;c\n1;x;2.5\n" + hollow, "all cells are empty from line 3 on", 1},
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;4\n", "", many + 2},
-		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "lines from 300004 on", many + 2}, // read again
+		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "all cells are empty from line 300004 on", many + 2}, // read again
 	} {
 		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {

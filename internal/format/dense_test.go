@@ -51,7 +51,7 @@ func TestInvalidPoints(t *testing.T) {
 		{"p.csv", "", "EMPTY_DATA", []string{"p.csv"}},
 		{"p.csv", "x,y\n", "EMPTY_DATA", []string{"p.csv"}},
 		{"p.csv", "\n\n", "EMPTY_DATA", nil},
-		{"p.csv", "1,2\n3\n", "RAGGED_ROWS", []string{"p.csv, line 2", "1 cell where", "2"}},
+		{"p.csv", "1,2\n3\n", "RAGGED_ROWS", []string{"p.csv, line 2", "1 cell, but the first line has 2", "2"}},
 		{"p.csv", "x,y\n1,2\n3,4,5\n", "RAGGED_ROWS", []string{"line 3"}},
 		{"p.csv", "x,y,z\n1,2\n", "RAGGED_ROWS", []string{"line 2"}},
 		{"p.csv", "x,y\n1,2\n3,NaN\n", "NOT_FINITE", []string{"line 3", "row 1, column \"y\""}},

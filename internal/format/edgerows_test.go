@@ -32,7 +32,7 @@ func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err er
 				columns, err = graph.NameEdgeColumns(l, cells)
 				return err
 			case scan.RowOfNumbersAndNames:
-				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 			}
 		}
 		edge, err := graph.ParseEdge(l, cells, columns, vertices)
@@ -46,7 +46,7 @@ func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err er
 func readEntriesPlainly(m *array.MatrixMarket) (entries []dataset.Edge, err error) {
 	err = m.EachRow(func(cells [][]byte) (err error) {
 		if int64(len(entries)) == m.Entries {
-			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.Entries)
+			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but the file has more", m.Entries)
 		}
 		entry, err := m.ParseEntry(m.Lines, cells)
 		entries = append(entries, entry)

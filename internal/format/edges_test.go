@@ -61,7 +61,7 @@ func TestInvalidEdgeLists(t *testing.T) {
 		{"e.csv", "0,1\n2,1\n", "INDEX_OUT_OF_RANGE", 2, []string{"line 2", "0..1"}},
 		{"e.csv", "0,2147483647\n", "INDEX_OUT_OF_RANGE", 0, nil},
 		{"e.csv", "0,99999999999999999999\n", "NOT_AN_INDEX", 0, nil},
-		{"e.csv", "0,2000000000\n", "TOO_MANY_VERTICES", 0, []string{"the number of vertices, 2000000001"}},
+		{"e.csv", "0,2000000000\n", "TOO_MANY_VERTICES", 0, []string{"set the number of vertices to 2000000001"}},
 		{"e.csv", "0,1,heavy\n0,1\n", "AMBIGUOUS_HEADER", 0, []string{"line 1"}},
 		{"e.csv", "0,1\n0,1,heavy\n", "NOT_A_NUMBER", 0, []string{"line 2"}},
 		{"e.csv", "0,1,nan\n", "NOT_FINITE", 0, []string{"line 1"}},

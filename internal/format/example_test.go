@@ -21,7 +21,7 @@ func ExampleReadPoints() {
 	// Output:
 	// 2 2 [x y] [3 4] <nil>
 	// points.csv, line 2: row 1, column 1 is "oops", which is not a number
-	// points.xyz: the suffix ".xyz" is not that of a supported format
+	// points.xyz: the suffix ".xyz" is not supported
 }
 
 func ExampleReadTable() {

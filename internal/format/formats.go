@@ -2,10 +2,10 @@
 // NPZ, Matrix Market), sparse points (svmlight), graphs (edge lists, Matrix Market, METIS, GraphML, GML), pictures (PNG,
 // JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
 //
-// ReadX reads from an io.Reader and takes the name of the file for errors; LoadX opens a path. The first bytes determine the
-// compression, and the format if they can (package scan); otherwise the suffix of the name does. Readers allocate memory for
-// the values they have read, never for what a header claims. An error in a file is a *fault.Error that names the file and, in
-// a text, the line.
+// ReadX reads from an io.Reader and uses the name of the file in errors; LoadX opens a path. The first bytes determine
+// the compression and, where possible, the format (package scan); otherwise the suffix of the name does. Readers
+// allocate memory for the values they have read, never for what a header claims. An error in a file is a *fault.Error
+// that names the file and, for text, the line.
 package format
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// The tables below are the only place that knows which suffix belongs to which reader. To add a format, write its reader in
-// a file of its own, add a line to a table, and write its test.
+// The tables below are the only place that maps suffixes to readers. To add a format, write its reader in a file of its
+// own, add a line to a table, and write its test.
 
-// denseFormats are those of dense points and of kernel matrices.
+// denseFormats maps suffixes to readers of dense points and kernel matrices.
 var denseFormats = formats[array.Dense]{
 	{".csv", array.Delimited(',')},
 	{".tsv", array.Delimited('\t')},
@@ -50,22 +50,23 @@ var graphFormats = formats[graph.Reader]{
 	{".npz", array.ReadSparseNPZGraph},
 }
 
-// SparseSuffixes lists the suffixes of files that ReadSparsePoints takes, compressed or not.
+// SparseSuffixes lists the suffixes of files that ReadSparsePoints accepts, without those of compression.
 func SparseSuffixes() []string { return sparseFormats.suffixes() }
 
-// GraphSuffixes lists the suffixes of files that ReadGraph takes, compressed or not.
+// GraphSuffixes lists the suffixes of files that ReadGraph accepts, without those of compression.
 func GraphSuffixes() []string { return graphFormats.suffixes() }
 
-// KernelSuffixes lists the suffixes of files that ReadKernel and ReadPoints take, compressed or not.
+// KernelSuffixes lists the suffixes of files that ReadKernel and ReadPoints accept, without those of compression.
 func KernelSuffixes() []string { return denseFormats.suffixes() }
 
-// IsSparse reports whether a file name is one of sparse points. It returns false for NPZ files, which may hold anything.
+// IsSparse reports whether the suffix of a file name is that of sparse points. It returns false for NPZ files, which
+// may hold anything.
 func IsSparse(name string) bool {
 	suffix := scan.SuffixOf(name)
 	return suffix != scan.NPZSuffix && sparseFormats.has(suffix)
 }
 
-// formats lists the formats of one kind of data, in the order in which messages show them.
+// formats lists the formats of one kind of data, in the order in which messages list them.
 type formats[R any] []struct {
 	suffix string
 	read   R
@@ -99,19 +100,19 @@ func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err 
 		}
 	}
 	if found := scan.SuffixOf(name); found != s.Suffix && f.has(found) {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of a %s file, which cannot be read here", s.Suffix[1:])
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of a %s file, which is not supported for this input", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
 	if s.Suffix == "" {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes tell the format; give --format: %s or %s",
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes identify the format; set --format to %s or %s",
 			strings.Join(suffixes[:last], ", "), suffixes[last])
 	}
-	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not that of a supported format; use %s or %s, each also with .gz or .zst",
+	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; use %s or %s, optionally compressed (.gz, .zst)",
 		s.Suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
 }
 
-// load opens a path and calls read with it.
+// load opens path, calls read, and closes the file.
 func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
 	var none T
 	file, err := os.Open(path)

@@ -14,15 +14,15 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the
-// weights of repeated edges are added), a Matrix Market coordinate matrix, or a file of METIS, GraphML or GML. With
-// vertices 0 the file tells their number.
+// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the weights of repeated
+// edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML or GML file. If vertices is 0, the file
+// determines their number.
 func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
 	graph, _, err := readGraph(r, name, vertices)
 	return graph, err
 }
 
-// readGraph also returns the source, which knows the names of vertices that the file lists.
+// readGraph also returns the source, which holds the names of the vertices if the file lists them.
 func readGraph(r io.Reader, name string, vertices int) (*dataset.Graph, *scan.Source, error) {
 	s, read, err := graphFormats.open(r, name)
 	if err != nil {
@@ -44,7 +44,7 @@ func readGraph(r io.Reader, name string, vertices int) (*dataset.Graph, *scan.So
 	return graph, s, nil
 }
 
-// LoadGraph is ReadGraph of a path.
+// LoadGraph opens path and calls ReadGraph.
 func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
 	return load(path, func(r io.Reader, name string) (*dataset.Graph, error) { return ReadGraph(r, name, vertices) })
 }
@@ -56,14 +56,14 @@ func checkVertexCount(s *scan.Source, vertices int, lists []dataset.Edges) error
 		}
 	}
 	if count := dataset.CountEdges(lists); vertices > dataset.MaxInferredVertices(count) {
-		return s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if that is meant, give the number of vertices, %d",
+		return s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices but has only %d edges; if this is intended, set the number of vertices to %d",
 			vertices, count, vertices)
 	}
 	return nil
 }
 
-// GraphWriter is how a graph is written to a file of this name, so that reading the file gives the same graph to the last
-// bit. An edge list does not have the vertices after the last one that has an edge.
+// GraphWriter returns the writer for the suffix of path, .csv or .mtx. Files read back as the same graph, bit for bit,
+// except that an edge list drops isolated vertices after the last vertex that has an edge.
 func GraphWriter(path string) (func(w io.Writer, g *dataset.Graph) error, error) {
 	switch suffix := scan.SuffixOf(path); suffix {
 	case ".csv":
@@ -71,11 +71,11 @@ func GraphWriter(path string) (func(w io.Writer, g *dataset.Graph) error, error)
 	case ".mtx":
 		return writeMatrixMarketGraph, nil
 	default:
-		return nil, fault.Invalid("UNKNOWN_FORMAT", "%s: a graph is written to a file whose name ends in .csv or .mtx", path)
+		return nil, fault.Invalid("UNKNOWN_FORMAT", "%s: cannot write a graph in this format; use a name that ends in .csv or .mtx", path)
 	}
 }
 
-// edgesOf lists each edge of a graph once.
+// edgesOf yields each edge of an undirected graph once.
 func edgesOf(g *dataset.Graph) iter.Seq[dataset.Edge] {
 	return func(yield func(dataset.Edge) bool) {
 		for i := range g.N {
@@ -89,7 +89,7 @@ func edgesOf(g *dataset.Graph) iter.Seq[dataset.Edge] {
 	}
 }
 
-// writeMatrixMarketGraph writes the lower triangle of the affinity matrix, as the format has it.
+// writeMatrixMarketGraph writes the lower triangle of the affinity matrix, as symmetric Matrix Market files require.
 func writeMatrixMarketGraph(w io.Writer, g *dataset.Graph) error {
 	entries := 0
 	for range edgesOf(g) {
@@ -111,14 +111,13 @@ func writeMatrixMarketGraph(w io.Writer, g *dataset.Graph) error {
 	return buffered.Flush()
 }
 
-// repeatable is the input of a graph that can be read more than once: what comes from standard input is kept in a temporary
-// file.
+// repeatable is the input of a graph that can be read more than once. Standard input is copied to a temporary file.
 type repeatable struct {
 	Input
 	kept *scan.Spool
 }
 
-// repeatable keeps standard input, and finds out its format.
+// repeatable spools standard input and detects its format.
 func (in Input) repeatable() (*repeatable, error) {
 	again := &repeatable{Input: in}
 	if in.Path != "-" || in.Stdin == nil {
@@ -143,7 +142,7 @@ func (in Input) repeatable() (*repeatable, error) {
 	return again, nil
 }
 
-// read is Input.Read, once more.
+// read calls read with the whole input, from its beginning.
 func (in *repeatable) read(read func(r io.Reader, name string) error) error {
 	if in.kept == nil {
 		return in.Read(read)
@@ -160,7 +159,7 @@ func (in *repeatable) close() {
 	}
 }
 
-// graphText is the format of a graph as a text whose name tells nothing.
+// graphText guesses the format of a text without a telling name from its first line.
 func graphText(head []byte) string {
 	for line := range bytes.Lines(head) {
 		text := bytes.TrimSpace(line)
@@ -179,16 +178,16 @@ func graphText(head []byte) string {
 	return "edges"
 }
 
-// CheckGraphFormat refuses a name that is no format of graphs.
+// CheckGraphFormat returns an error if name is not a format of graphs.
 func CheckGraphFormat(name string) error { return graphFormats.check(name) }
 
-// CheckKernelFormat refuses a name that is no format of kernel matrices.
+// CheckKernelFormat returns an error if name is not a format of kernel matrices.
 func CheckKernelFormat(name string) error { return denseFormats.check(name) }
 
-// check refuses a name that is none of the formats.
+// check returns an error if name is not one of the formats.
 func (f formats[R]) check(name string) error {
 	if f.has(scan.SuffixOf("." + name)) {
 		return nil
 	}
-	return fault.Invalid("UNKNOWN_FORMAT", "there is no format %q here; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
+	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported for this input; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
 }

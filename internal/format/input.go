@@ -16,30 +16,30 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// Input is a file, or standard input, and what the user says about it.
+// Input is a file or standard input, with what the user specified about it.
 type Input struct {
 	Path   string
-	Format string      // such as "csv"; "": the bytes tell, or the name
-	Array  string      // which one of several, in an NPZ file; "": the only one
-	Stdin  io.Reader   // what the path "-" stands for, see Peekable
-	spool  *scan.Spool // what Stdin reads from; nil: from elsewhere
+	Format string      // such as "csv"; "" detects it from the first bytes or the name
+	Array  string      // the array to read from an NPZ file; "" means the only one
+	Stdin  io.Reader   // read for the path "-"; see Peekable
+	spool  *scan.Spool // behind Stdin, if it can be rewound; otherwise nil
 }
 
-// InputKind is what a file holds.
+// InputKind says which reader a file needs.
 type InputKind int
 
-// The kinds of files.
+// Kinds of input.
 const (
-	InputTable  InputKind = iota // OpenTable reads it
+	InputTable  InputKind = iota // OpenTable
 	InputDense                   // ReadPoints
 	InputSparse                  // ReadSparsePoints
-	InputGraph                   // ReadGraph, and nothing else does
+	InputGraph                   // ReadGraph, for formats that hold only graphs
 )
 
-// peeked is how much of an input tells its format.
+// peeked is how many bytes are examined to detect a format.
 const peeked = 16 << 10
 
-// Peekable makes it possible to look at the beginning of an input before it is read.
+// Peekable returns a reader whose beginning Input can examine without consuming it. It returns nil for nil.
 func Peekable(r io.Reader) io.Reader {
 	if _, ok := r.(*bufio.Reader); ok || r == nil {
 		return r
@@ -47,7 +47,7 @@ func Peekable(r io.Reader) io.Reader {
 	return bufio.NewReaderSize(r, peeked)
 }
 
-// Name is what errors call the input.
+// Name returns the name of the input for messages.
 func (in Input) Name() string {
 	if in.Path == "-" {
 		return "standard input"
@@ -55,7 +55,7 @@ func (in Input) Name() string {
 	return in.Path
 }
 
-// Kind is what the file holds. Nothing is read from standard input that would not be read again.
+// Kind returns what the file holds. It consumes nothing of standard input.
 func (in Input) Kind() (InputKind, error) {
 	suffix, err := in.suffix()
 	switch {
@@ -72,10 +72,10 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q is not that of a supported format; give --format: %s", suffix, strings.Join(Formats(), ", "))
+	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
 }
 
-// kindOfNPZ is InputSparse for a sparse matrix, unless one of its arrays is asked for.
+// kindOfNPZ returns InputSparse for a sparse matrix, unless the user named one of its arrays.
 func (in Input) kindOfNPZ() (InputKind, error) {
 	kind := InputDense
 	err := in.begin(func(s *scan.Source) {
@@ -86,7 +86,7 @@ func (in Input) kindOfNPZ() (InputKind, error) {
 	return kind, err
 }
 
-// KindOf is what several files hold, or those of a folder: the first one tells.
+// KindOf returns what the files at paths hold, judged by the first file. Folders stand for their files.
 func KindOf(paths []string, like Input) (InputKind, error) {
 	files, err := expand(paths)
 	if err != nil {
@@ -96,7 +96,7 @@ func KindOf(paths []string, like Input) (InputKind, error) {
 	return like.Kind()
 }
 
-// Formats are the names of formats of points that Input.Format may have.
+// Formats lists the formats of points that Input.Format accepts.
 func Formats() []string {
 	var names []string
 	for _, suffixes := range [][]string{tableSuffixes, denseFormats.suffixes(), {".svmlight"}} {
@@ -109,20 +109,20 @@ func Formats() []string {
 	return names
 }
 
-// CheckFormat refuses a name that is none of Formats.
+// CheckFormat returns an error if name is not one of Formats.
 func CheckFormat(name string) error {
 	if suffix := scan.SuffixOf("." + name); textTables[suffix] || slices.Contains(Formats(), suffix[1:]) {
 		return nil
 	}
-	return fault.Invalid("UNKNOWN_FORMAT", "there is no format %q; use %s", name, strings.Join(Formats(), ", "))
+	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported; use %s", name, strings.Join(Formats(), ", "))
 }
 
-// TableSuffixes are those of files that OpenTable takes, also compressed.
+// TableSuffixes lists the suffixes of files that OpenTable accepts, without those of compression.
 func TableSuffixes() []string { return tableSuffixes }
 
 var tableSuffixes = []string{".csv", ".tsv", ".parquet", ".arrow"}
 
-// suffix is that of the format.
+// suffix returns the suffix of the format that the user named, or else of the detected one.
 func (in Input) suffix() (string, error) {
 	if in.Format != "" {
 		return scan.SuffixOf("." + in.Format), nil
@@ -137,14 +137,14 @@ func (in Input) suffix() (string, error) {
 	return suffix, err
 }
 
-// begin looks at the beginning of the input, of which nothing is taken.
+// begin calls look with the beginning of the input, and consumes nothing of standard input.
 func (in Input) begin(look func(s *scan.Source)) error {
 	var start io.Reader
 	if in.Path == "-" {
 		if in.Stdin == nil {
-			return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "there is no standard input here")
+			return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
 		}
-		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // an error comes again when it is read
+		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // a read error shows up again when the input is read
 		start = bytes.NewReader(head)
 	} else {
 		file, err := os.Open(in.Path)
@@ -161,8 +161,8 @@ func (in Input) begin(look func(s *scan.Source)) error {
 	return err
 }
 
-// detectText is the suffix of a text whose name tells nothing: entries such as 3:1.5 are sparse points, and everything else
-// is a table.
+// detectText returns the suffix for a text without a telling name: .svm if its cells look like 3:1.5, otherwise that of
+// a table.
 func detectText(head []byte) string {
 	for line := range bytes.Lines(head) {
 		cells := bytes.Fields(line)
@@ -185,7 +185,7 @@ func detectText(head []byte) string {
 	return ".csv"
 }
 
-// Read opens the input for a function such as ReadPoints.
+// Read opens the input and passes it to read, which is a function like ReadPoints.
 func (in Input) Read(read func(r io.Reader, name string) error) error {
 	r := in.Stdin
 	if in.Path != "-" {
@@ -196,7 +196,7 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 		defer file.Close()
 		r = file
 	} else if r == nil {
-		return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "there is no standard input here")
+		return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
 	}
 	if in.Format != "" || in.Array != "" {
 		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array}
@@ -204,13 +204,13 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 	return read(r, in.Name())
 }
 
-// expand replaces folders by their files, in the order of their names. Files that tools put beside the parts of a table
-// begin with a dot or an underscore.
+// expand replaces folders by their files, sorted by name. It skips files whose names begin with a dot or an underscore,
+// which tools write next to the parts of a table.
 func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if path == "-" || err != nil || !info.IsDir() { // an error comes again when it is opened
+		if path == "-" || err != nil || !info.IsDir() { // an error shows up again when the file is opened
 			files = append(files, path)
 			continue
 		}
@@ -225,18 +225,18 @@ func expand(paths []string) ([]string, error) {
 			}
 		}
 		if len(files) == before {
-			return nil, (&scan.Source{Name: path}).Invalid("EMPTY_DATA", "the folder has no files")
+			return nil, (&scan.Source{Name: path}).Invalid("EMPTY_DATA", "the folder contains no files")
 		}
 	}
 	for at, path := range files {
 		if slices.Contains(files[:at], path) {
-			return nil, (&scan.Source{Name: path}).Invalid("BAD_FILES", "the file is named twice; give each part of a table once")
+			return nil, (&scan.Source{Name: path}).Invalid("BAD_FILES", "the file is listed twice; list each file once")
 		}
 	}
 	return files, nil
 }
 
-// LoadPoints is ReadPoints of the input.
+// LoadPoints calls ReadPoints on the input.
 func (in Input) LoadPoints() (points *dataset.Points, header []string, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		points, header, err = ReadPoints(r, name)
@@ -245,7 +245,7 @@ func (in Input) LoadPoints() (points *dataset.Points, header []string, err error
 	return points, header, err
 }
 
-// LoadKernel is ReadKernel of the input.
+// LoadKernel calls ReadKernel on the input.
 func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		kernel, err = ReadKernel(r, name)
@@ -254,7 +254,7 @@ func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
 	return kernel, err
 }
 
-// LoadCompletePoints is ReadCompletePoints of the input.
+// LoadCompletePoints calls ReadCompletePoints on the input.
 func (in Input) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		points, header, incomplete, err = ReadCompletePoints(r, name)
@@ -263,7 +263,7 @@ func (in Input) LoadCompletePoints() (points *dataset.Points, header []string, i
 	return points, header, incomplete, err
 }
 
-// LoadSparsePoints is ReadSparsePoints of the input.
+// LoadSparsePoints calls ReadSparsePoints on the input.
 func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		points, err = ReadSparsePoints(r, name, features)
@@ -272,7 +272,7 @@ func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, er
 	return points, err
 }
 
-// LoadCompleteSparsePoints is ReadCompleteSparsePoints of the input.
+// LoadCompleteSparsePoints calls ReadCompleteSparsePoints on the input.
 func (in Input) LoadCompleteSparsePoints() (points *dataset.SparsePoints, incomplete []int32, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		points, incomplete, err = ReadCompleteSparsePoints(r, name)

@@ -9,17 +9,17 @@ import (
 	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
-// LabelRows are the rows of labels.csv. A column that is nil is not written; a score that is NaN is an empty cell.
+// LabelRows holds rows of labels.csv. Nil columns are not written; a score of NaN is written as an empty cell.
 type LabelRows struct {
 	First                        int      // the number of the first row
-	IDs                          []string // nil: rows go by their numbers
+	IDs                          []string // nil if rows are identified by their numbers
 	Labels                       []int32
-	Classes                      []string // of the clusters, "" for none
+	Classes                      []string // of each cluster; "" if it has none
 	Distance, Margin, Confidence []float64
 }
 
-// Columns are the columns of the table. The first one is index where it has the numbers of rows, as tables of labels are read,
-// and id where it has names.
+// Columns returns the columns to write. The first is called index if it holds row numbers, which is how tables of
+// labels are read back, and id if it holds names.
 func (r LabelRows) Columns() []table.Column {
 	first := table.Column{Name: "index", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
 	label := table.Column{Name: "label", Type: table.Integer, Integers: make([]int64, len(r.Labels))}
@@ -65,13 +65,13 @@ func scoreColumn(name string, values []float64) table.Column {
 	return c
 }
 
-// writtenRows is how many rows are made at a time.
+// writtenRows is the number of rows converted at a time.
 const writtenRows = 1 << 16
 
-// WriteLabelRows writes a line for each row.
+// WriteLabelRows writes the rows as CSV.
 func WriteLabelRows(w io.Writer, r LabelRows) error { return WriteLabelTable(w, "csv", r) }
 
-// WriteLabelTable writes the rows in one of TableFormats, some at a time.
+// WriteLabelTable writes the rows in one of TableFormats, converting a bounded number at a time.
 func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
 	writer, err := NewTableWriter(w, format, r.Part(0, 0).Columns())
 	if err != nil {
@@ -89,7 +89,7 @@ func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
 	return writer.Close()
 }
 
-// Part is the rows [from, to).
+// Part returns the rows [from, to). It shares memory with r.
 func (r LabelRows) Part(from, to int) LabelRows {
 	p := LabelRows{First: from, Labels: r.Labels[from:to], Classes: r.Classes}
 	if r.IDs != nil {
@@ -103,7 +103,8 @@ func (r LabelRows) Part(from, to int) LabelRows {
 	return p
 }
 
-// LoadEmbedding reads what WriteEmbedding wrote: the coordinates of all rows, without what the rows are called.
+// LoadEmbedding reads a file that WriteEmbedding wrote: the coordinates of all rows in row-major order, without the
+// index or ids.
 func LoadEmbedding(path string) (rows, columns int, values []float64, err error) {
 	r, err := OpenTable([]string{path}, csv.Options{Header: "yes", Delimiter: ',', Texts: []string{"1"}})
 	if err != nil {
@@ -132,7 +133,7 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 	return rows, columns, values, nil
 }
 
-// LoadLabelRows reads what WriteLabelRows wrote. Tables of labels without scores, ids or classes have none.
+// LoadLabelRows reads a file that WriteLabelRows wrote. Columns that the file lacks are nil.
 func LoadLabelRows(path string) (*LabelRows, error) {
 	r, err := OpenTable([]string{path}, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: []string{"id", "class"}})
 	if err != nil {
@@ -165,28 +166,28 @@ func LoadLabelRows(path string) (*LabelRows, error) {
 		}
 	}
 	if rows.Labels == nil {
-		return nil, fault.Invalid("MISSING_COLUMN", "%s: there is no column label; a file that cleave run --out wrote has it", path)
+		return nil, fault.Invalid("MISSING_COLUMN", "%s: the column label is missing; use a file that cleave run --out wrote", path)
 	}
 	rows.Classes = classesOf(rows.Labels, classes)
 	return rows, nil
 }
 
-// labelsOf are the labels of a column; -1 is a row that was not clustered.
+// labelsOf returns the labels in a column; -1 marks a row that was not clustered.
 func labelsOf(path string, c *table.Column) ([]int32, error) {
 	if c.Type != table.Integer {
-		return nil, fault.Invalid("NOT_AN_INTEGER", "%s: the column label must have the numbers of clusters", path)
+		return nil, fault.Invalid("NOT_AN_INTEGER", "%s: the column label must hold cluster numbers", path)
 	}
 	labels := make([]int32, c.Len())
 	for row, v := range c.Integers {
 		if v < -1 || v > math.MaxInt32 || c.Empty != nil && c.Empty[row] {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: row %d has no label from -1 on", path, row)
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: the label of row %d is out of range; labels are cluster numbers from 0, or -1 for a row that was not clustered", path, row)
 		}
 		labels[row] = int32(v)
 	}
 	return labels, nil
 }
 
-// scoresOf are the numbers of a column, NaN where a cell is empty.
+// scoresOf returns the numbers in a column, with NaN for empty cells.
 func scoresOf(c *table.Column) []float64 {
 	scores := make([]float64, c.Len())
 	for row := range scores {
@@ -202,7 +203,7 @@ func scoresOf(c *table.Column) []float64 {
 	return scores
 }
 
-// classesOf are the classes of the clusters, given those of rows; nil: there are none.
+// classesOf returns the class of each cluster, given the class of each row; nil if there are none.
 func classesOf(labels []int32, of []string) (classes []string) {
 	for row, class := range of {
 		if label := int(labels[row]); label >= 0 && class != "" && label < len(of) {

@@ -95,7 +95,7 @@ func TestInvalidMatrixMarket(t *testing.T) {
 		{"%%MatrixMarket matrix array real symmetric\n2 3\n", "NOT_SQUARE", nil},
 		{coordinate + "2 2 2\n1 1 1\n", "TRUNCATED_FILE", []string{"2 entries", "after 1"}},
 		{coordinate + "2 2 1\n1 1 1\n2 2 1\n", "TRAILING_DATA", []string{"line 4"}},
-		{coordinate + "2 2 1\n0 1 1\n", "INDEX_OUT_OF_RANGE", []string{"line 3", "from 1"}},
+		{coordinate + "2 2 1\n0 1 1\n", "INDEX_OUT_OF_RANGE", []string{"line 3", "start at 1"}},
 		{coordinate + "2 2 1\n1 3 1\n", "INDEX_OUT_OF_RANGE", nil},
 		{coordinate + "2 2 1\n1 1\n", "RAGGED_ROWS", []string{"line 3"}},
 		{coordinate + "2 2 1\n1 1 inf\n", "NOT_FINITE", []string{"line 3"}},

@@ -13,21 +13,21 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// GraphOptions are what the reader of a graph is told.
+// GraphOptions controls how LoadNamedGraph reads vertices.
 type GraphOptions struct {
-	Vertices int      // numbered vertices; 0: as many as the edges say
-	List     []string // the names of all vertices, in their order; nil: as the edges say
-	Named    bool     // vertices go by names, also where these are numbers
+	Vertices int      // the number of vertices; 0 infers it from the edges
+	List     []string // the names of all vertices in order; nil collects them from the edges
+	Named    bool     // identify vertices by name even if all names are numbers
 }
 
-// NamedGraph is a graph as a file has it.
+// NamedGraph is a graph whose vertices may have names.
 type NamedGraph struct {
 	*dataset.Graph
-	Names   []string // of the vertices; nil: they go by their numbers
-	Notices []string // what there is to say about how it was read
+	Names   []string // of the vertices; nil if they are identified by number
+	Notices []string // for the user: how ambiguous input was read
 }
 
-// LoadNamedGraph reads a graph whose vertices go by numbers from 0, or by names if there is one that is not a number.
+// LoadNamedGraph reads a graph. Vertices are identified by number from 0 if all of them are numbers, otherwise by name.
 func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	again, err := in.repeatable()
 	if err != nil {
@@ -50,12 +50,12 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	}
 	named, nameless := again.graphByNames(o)
 	if nameless == nil && named.mostlyNumbers() {
-		return nil, fault.Invalid("NOT_AN_INDEX", "%v; --named-vertices takes numbers for names, too", err)
+		return nil, fault.Invalid("NOT_AN_INDEX", "%v; to treat numbers as names, use --named-vertices", err)
 	}
 	return named, nameless
 }
 
-// LoadNamedGraph is Input.LoadNamedGraph of a path.
+// LoadNamedGraph calls Input.LoadNamedGraph for a path.
 func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
 	return Input{Path: path}.LoadNamedGraph(o)
 }
@@ -68,7 +68,7 @@ func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error
 	return graph, err
 }
 
-// mostlyNumbers reports whether the others among the names are likely mistakes.
+// mostlyNumbers reports whether at least half of the names are numbers, so that the others are likely mistakes.
 func (g *NamedGraph) mostlyNumbers() bool {
 	numbers := 0
 	for _, name := range g.Names {
@@ -79,18 +79,18 @@ func (g *NamedGraph) mostlyNumbers() bool {
 	return 2*numbers >= len(g.Names)
 }
 
-// countsFromOne says so where a list of edges may number its vertices from 1.
+// countsFromOne returns a notice if an edge list seems to number its vertices from 1.
 func countsFromOne(s *scan.Source, graph *dataset.Graph, o GraphOptions) []string {
 	if _, isList := edgeLists[s.Suffix]; !isList || o.Vertices > 0 || graph.N < 2 || graph.RowStart[1] > 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: no edge has vertex 0, which is in no cluster but its own; if vertices are numbered from 1, --named-vertices takes their numbers for names", s.Name)}
+	return []string{fmt.Sprintf("%s: no edge has vertex 0, so that vertex is isolated; if vertices are numbered from 1, use --named-vertices to treat the numbers as names", s.Name)}
 }
 
-// edgeLists are the suffixes of lists of edges, and what separates their cells.
+// edgeLists maps the suffixes of edge lists to their cell separators.
 var edgeLists = map[string]byte{".csv": ',', ".tsv": '\t', ".txt": scan.AnyWhiteSpace, ".edges": scan.AnyWhiteSpace}
 
-// readNamedGraph reads a list of edges between names.
+// readNamedGraph reads an edge list whose vertices are identified by name.
 func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, error) {
 	s, err := scan.New(r, name)
 	if err != nil {
@@ -98,7 +98,7 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	}
 	separator, known := edgeLists[s.Suffix]
 	if !known {
-		return nil, s.Invalid("UNKNOWN_FORMAT", "vertices by name are known in lists of edges only: .csv, .tsv, .txt or .edges")
+		return nil, s.Invalid("UNKNOWN_FORMAT", "only edge lists can name vertices; use .csv, .tsv, .txt or .edges")
 	}
 	l, err := graph.NewEdgeLines(s, separator)
 	if err != nil {
@@ -118,7 +118,7 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 		return nil, err
 	}
 	if o.Vertices > 0 && len(g.names) > o.Vertices {
-		return nil, s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices; --vertices says %d", len(g.names), o.Vertices)
+		return nil, s.Invalid("TOO_MANY_VERTICES", "the file names %d vertices, but --vertices is %d", len(g.names), o.Vertices)
 	}
 	if len(g.names) == 0 {
 		return nil, s.Invalid("EMPTY_DATA", "the file has no edges")
@@ -133,18 +133,18 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	return &NamedGraph{Graph: graph, Names: g.names, Notices: append(s.Notices, g.notices...)}, nil
 }
 
-// namedEdges are the edges and names that have been read.
+// namedEdges collects the edges and vertex names of a file.
 type namedEdges struct {
 	*scan.Lines
 	columns graph.EdgeColumns
 	number  map[string]int32
 	names   []string
-	fixed   bool // all vertices are known
+	fixed   bool // no vertices may be added
 	edges   dataset.Edges
 	notices []string
 }
 
-// vertex is the number of a vertex, which may be new.
+// vertex returns the number of a vertex, and adds it if it is new.
 func (g *namedEdges) vertex(name string) int32 {
 	number, known := g.number[name]
 	if !known {
@@ -184,7 +184,7 @@ func (g *namedEdges) read() error {
 	return nil
 }
 
-// dropHeader takes the first row for a header if no other names its vertices, and for an edge otherwise.
+// dropHeader treats the first row as a header if its vertices occur in no other row, and as an edge otherwise.
 func (g *namedEdges) dropHeader() {
 	others := g.edges.Len() - 1
 	for at := 1; at <= others; at++ {
@@ -195,7 +195,7 @@ func (g *namedEdges) dropHeader() {
 	if others < 2 || len(g.names) < 2 {
 		return
 	}
-	g.notices = append(g.notices, fmt.Sprintf("%s: the first line is read as a header, because no other has %.40q or %.40q", g.Name, g.names[0], g.names[1]))
+	g.notices = append(g.notices, fmt.Sprintf("%s: the first line is read as a header, because no other line contains %.40q or %.40q", g.Name, g.names[0], g.names[1]))
 	g.names = g.names[2:]
 	var edges dataset.Edges
 	for at := 1; at <= others; at++ {
@@ -217,7 +217,7 @@ func (g *namedEdges) append(cells [][]byte) error {
 	return err
 }
 
-// isEdgeHeader reports whether a row has a usual name of a column of edges.
+// isEdgeHeader reports whether a cell of the row is a common column name of edge lists.
 func isEdgeHeader(cells [][]byte) bool {
 	for _, cell := range cells {
 		switch strings.ToLower(string(cell)) {
@@ -233,11 +233,11 @@ func isNumberCell(cell []byte) bool {
 	return ok || len(cell) == 0
 }
 
-// parse parses an edge.
+// parse parses the cells of a row.
 func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	edge := dataset.Edge{Weight: 1}
 	if len(cells) > g.columns.Width || len(cells) <= max(g.columns.Source, g.columns.Target) {
-		return edge, g.Invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
+		return edge, g.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight", text.Plural(len(cells), "cell"))
 	}
 	for _, end := range []struct {
 		cell   []byte
@@ -266,7 +266,7 @@ func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
 	return edge, nil
 }
 
-// LoadVertices reads the names of vertices: one on each line, after a header if that is called id, vertex, node or name.
+// LoadVertices reads the names of vertices, one per line. A first line of id, vertex, node or name is a header.
 func LoadVertices(path string) ([]string, error) {
 	return load(path, func(r io.Reader, name string) ([]string, error) {
 		s, err := scan.New(r, name)

@@ -56,7 +56,7 @@ func TestFaultsOfNamedGraphs(t *testing.T) {
 		options GraphOptions
 		says    string
 	}{
-		"a typing mistake": {"src,dst\n0,1\n1,tow\n", GraphOptions{}, `e.csv, line 3: "tow" is no vertex; vertices are numbered from 0; --named-vertices`},
+		"a typing mistake": {"src,dst\n0,1\n1,tow\n", GraphOptions{}, `e.csv, line 3: "tow" is not a vertex number; vertices are numbered from 0; to treat numbers as names, use --named-vertices`},
 		"unlisted":         {"src,dst\nann,bob\n", GraphOptions{List: []string{"ann", "rob"}}, `line 2: there is no vertex "bob"; did you mean "rob"?`},
 		"no name":          {"src,dst\nann,\n", GraphOptions{}, "line 2"},
 		"weight":           {"src,dst,weight\nann,bob,heavy\n", GraphOptions{}, `line 2: the weight is "heavy"`},

@@ -57,10 +57,10 @@ func TestNPZ(t *testing.T) {
 	}
 	several := npz(t, zip.Store, "x.npy", x, "z.npy", z)
 	for what, c := range map[string]struct{ content, array, reason, says string }{
-		"several":  {several, "", "SEVERAL_ARRAYS", "x, z; say which by --array"},
+		"several":  {several, "", "SEVERAL_ARRAYS", "x, z; select one with --array"},
 		"no such":  {several, "w", "NO_SUCH_ARRAY", "the file has x, z"},
-		"no array": {npz(t, zip.Store, "x.txt", "x"), "", "NOT_NPZ", "without arrays"},
-		"empty":    {npz(t, zip.Store), "", "NOT_NPZ", "a ZIP archive with nothing in it"},
+		"no array": {npz(t, zip.Store, "x.txt", "x"), "", "NOT_NPZ", "without NumPy arrays"},
+		"empty":    {npz(t, zip.Store), "", "NOT_NPZ", "an empty ZIP archive"},
 		"half":     {several[:len(several)/2], "", "CORRUPT_FILE", "cut short"},
 		"no NPY":   {npz(t, zip.Store, "x.npy", "nothing"), "", "TRUNCATED_FILE", "f.npz, array x"},
 		"promises": {npz(t, zip.Deflate, "x.npy", npy("<f8", false, "(1000000000, 2)", 1.0)), "", "TRUNCATED_FILE", "2000000000 values"},

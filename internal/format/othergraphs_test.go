@@ -81,11 +81,11 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.graphml", "<graphml><graph><node id='a'/>", "NOT_GRAPHML", "damaged"},
-		{"g.graphml", "<svg></svg>", "NOT_GRAPHML", "no graph"},
+		{"g.graphml", "<svg></svg>", "NOT_GRAPHML", "not a GraphML graph"},
 		{"g.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "DUPLICATE_INDEX", `"a"`},
 		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", "UNKNOWN_VERTEX", "line 3"},
 		{"g.graphml", "<graphml><graph><node id='a'/><edge source='a' target='a'><data key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},
-		{"g.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "UNSUPPORTED_GRAPH", "more than two"},
+		{"g.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "UNSUPPORTED_GRAPH", "hyperedges"},
 		{"g.graphml", "<graphml><graph></graph></graphml>", "EMPTY_DATA", "no vertices"},
 		{"g.gml", "graph [ node [ id 1 ]", "TRUNCATED_FILE", "inside a list"},
 		{"g.gml", "graph [ node [ id ] ]", "NOT_GML", `key "id" has no value`},
@@ -93,7 +93,7 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.gml", "graph [ node [ id 1 ]\nedge [ source 1 target 2 ] ]", "UNKNOWN_VERTEX", "line 2"},
 		{"g.gml", "graph [ node [ label 1 ] ]", "MISSING_ID", "line 1"},
 		{"g.gml", strings.Repeat("a [ ", 100), "NOT_GML", "nested"},
-		{"g.gml", "[ ]", "NOT_GML", "where a key is expected"},
+		{"g.gml", "[ ]", "NOT_GML", "instead of a key"},
 	} {
 		var err error
 		bytes := allocated(func() { _, err = ReadGraph(strings.NewReader(c.text), c.name, 0) })
@@ -113,9 +113,9 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 // Programs number the vertices of GML as they like, and write what they are called as labels.
 func TestLabelsOfGML(t *testing.T) {
 	for _, c := range []struct{ first, second, third, names, notice string }{
-		{`label "7"`, `label "Beak &amp; Co"`, `label "&#233;"`, "7 Beak & Co é", `standard input: vertices go by their labels, such as "7"`},
+		{`label "7"`, `label "Beak &amp; Co"`, `label "&#233;"`, "7 Beak & Co é", `standard input: vertices are identified by label, such as "7"`},
 		{`label "5"`, `label "3"`, `label "4"`, "5 3 4", ""},
-		{`label "a"`, `label "b"`, `label "a"`, "5 3 4", `standard input: vertices go by their ids, because several have the label "a"`},
+		{`label "a"`, `label "b"`, `label "a"`, "5 3 4", `standard input: vertices are identified by id, because several have the label "a"`},
 		{`label "a"`, ``, `label "b"`, "5 3 4", ""},
 		{`label "a"`, "label \"\xE9\"", `label "b"`, "5 3 4", ""},
 	} {
@@ -134,9 +134,9 @@ func TestLabelsOfGML(t *testing.T) {
 // Programs make up the ids of GraphML too, and write what vertices are called as data.
 func TestNamesInGraphML(t *testing.T) {
 	for _, c := range []struct{ data, names, notice string }{
-		{"name|ann,name|bob", "ann bob", `standard input: vertices go by their names, such as "ann"`},
-		{"Label|A &amp; B,Label|C", "A & B C", `standard input: vertices go by their labels, such as "A & B"`},
-		{"label|ann,label|ann", "n0 n1", `standard input: vertices go by their ids, because several have the label "ann"`},
+		{"name|ann,name|bob", "ann bob", `standard input: vertices are identified by name, such as "ann"`},
+		{"Label|A &amp; B,Label|C", "A & B C", `standard input: vertices are identified by label, such as "A & B"`},
+		{"label|ann,label|ann", "n0 n1", `standard input: vertices are identified by id, because several have the label "ann"`},
 		{"name|ann,label|bob", "n0 n1", ""},
 		{"club|ann,club|bob", "n0 n1", ""},
 		{"name|n0,name|n1", "n0 n1", ""},

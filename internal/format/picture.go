@@ -14,15 +14,14 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// maxPictureFile is the largest file of a picture in bytes, more than the largest picture takes without
-// compression.
+// maxPictureFile is the largest supported picture file in bytes. The largest picture takes less even uncompressed.
 const maxPictureFile = 64 << 20
 
-// maxPixelsPerByte is more than any of the formats can store (a blank PNG of one bit per pixel has 8 x
-// 1032 in a byte). A file whose header claims more was cut short or is forged.
+// maxPixelsPerByte exceeds what any of the formats can store (a blank PNG with one bit per pixel has 8 x 1032 in a
+// byte). A file whose header claims more was truncated or forged.
 const maxPixelsPerByte = 10_000
 
-// imageFormat is a format of pictures. It is recognized by the first bytes of a file, not by the name.
+// imageFormat is a picture format, recognized by the first bytes of a file, not by its name.
 type imageFormat struct {
 	name, magic string
 	size        func(io.Reader) (image.Config, error)
@@ -35,7 +34,7 @@ var imageFormats = []imageFormat{
 	{"GIF", "GIF8", gif.DecodeConfig, gif.Decode},
 }
 
-// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels lie on a
+// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels are blended with a
 // white background.
 func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 	s, err := scan.Open(r, name)
@@ -54,16 +53,16 @@ func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 			return f.read(s, content)
 		}
 	}
-	return nil, s.Invalid("NOT_A_PICTURE", "this is no picture in a format known here; use PNG, JPEG or GIF")
+	return nil, s.Invalid("NOT_A_PICTURE", "the file is not a picture in a supported format; use PNG, JPEG or GIF")
 }
 
-// LoadPicture is ReadPicture of a path.
+// LoadPicture opens path and calls ReadPicture.
 func LoadPicture(path string) (*segment.Picture, error) { return load(path, ReadPicture) }
 
-// read decodes a picture after it has checked the size in the header.
+// read decodes a picture after checking the size in the header.
 func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, error) {
 	damaged := func(err error) error {
-		return s.Invalid("CORRUPT_FILE", "the %s is damaged, cut short or of a kind not known here (%v)", f.name, err)
+		return s.Invalid("CORRUPT_FILE", "the %s is damaged, truncated or of an unsupported kind (%v)", f.name, err)
 	}
 	header, err := f.size(bytes.NewReader(content))
 	if err != nil {
@@ -73,7 +72,7 @@ func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, err
 		return nil, fault.Wrap(err, "%s", s.Name)
 	}
 	if pixels := header.Width * header.Height; pixels > maxPixelsPerByte*len(content) {
-		return nil, s.Invalid("CORRUPT_FILE", "the %s is cut short: %d bytes cannot hold the %d x %d pixels that its header claims",
+		return nil, s.Invalid("CORRUPT_FILE", "the %s is truncated: %d bytes cannot hold the %d x %d pixels that its header claims",
 			f.name, len(content), header.Width, header.Height)
 	}
 	decoded, err := f.decode(bytes.NewReader(content))
@@ -83,7 +82,7 @@ func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, err
 	return toGray(decoded, header.Width, header.Height), nil
 }
 
-// toGray puts an image on a white background; the frame of a GIF may cover only a part of it.
+// toGray draws an image on a white background; the frame of a GIF may cover only part of it.
 func toGray(decoded image.Image, width, height int) *segment.Picture {
 	const white = 0xFFFF
 	p := &segment.Picture{Width: width, Height: height, Gray: make([]uint16, width*height)}
@@ -96,13 +95,13 @@ func toGray(decoded image.Image, width, height int) *segment.Picture {
 		}
 		pixel := decoded.At(at.X, at.Y)
 		gray, _ := color.Gray16Model.Convert(pixel).(color.Gray16)
-		_, _, _, alpha := pixel.RGBA() // colors are premultiplied by it
+		_, _, _, alpha := pixel.RGBA() // RGBA returns alpha-premultiplied colors
 		p.Gray[i] = uint16(min(uint32(gray.Y)+white-alpha, white))
 	}
 	return p
 }
 
-// WritePicture writes gray values as a PNG of 8 bits.
+// WritePicture writes gray values as an 8-bit PNG.
 func WritePicture(w io.Writer, p *segment.Picture) error {
 	gray := image.NewGray(image.Rect(0, 0, p.Width, p.Height))
 	for i, v := range p.Gray {

@@ -9,10 +9,10 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// PointParts are files of points, no tables, that are one data set together: the rows of each follow those of the one before.
+// PointParts are files of points (not tables) that together form one data set, in order.
 type PointParts []Input
 
-// PointPartsOf are the files that paths name, or those of folders. They are all alike.
+// PointPartsOf returns the files at paths; folders stand for their files. All files must be of the same kind.
 func PointPartsOf(paths []string, like Input) (PointParts, error) {
 	files, err := expand(paths)
 	if err != nil {
@@ -25,11 +25,11 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 		part.Path = file
 		parts = append(parts, part)
 		if len(files) == 1 {
-			break // whatever is wrong with it is said when it is read
+			break // the error shows up again when the file is read
 		}
 		bad := &scan.Source{Name: part.Name()}
 		if file == "-" {
-			return nil, bad.Invalid("BAD_FILES", "standard input is a data set of its own; it cannot be read together with files")
+			return nil, bad.Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
 		}
 		kind, err := part.Kind()
 		if err != nil {
@@ -43,15 +43,15 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 		case err != nil:
 			return nil, err
 		case kind != first:
-			return nil, bad.Invalid("BAD_FILES", "it is not of the kind of %s; parts of a data set are alike", files[0])
+			return nil, bad.Invalid("BAD_FILES", "the file is not of the same kind as %s; all parts of a data set must be", files[0])
 		case kind == InputSparse && suffix != scan.NPZSuffix:
-			return nil, bad.Invalid("BAD_FILES", "svmlight files count their features from 0 or from 1, each by itself; join the parts first, by cat")
+			return nil, bad.Invalid("BAD_FILES", "svmlight files may number features from 0 or from 1, which is ambiguous across files; concatenate them into one file first (cat)")
 		}
 	}
 	return parts, nil
 }
 
-// LoadPoints is Input.LoadPoints of all parts.
+// LoadPoints is Input.LoadPoints for all parts.
 func (p PointParts) LoadPoints() (*dataset.Points, []string, error) {
 	points, header, _, err := p.loadDense(func(in Input) (*dataset.Points, []string, []int32, error) {
 		points, header, err := in.LoadPoints()
@@ -60,7 +60,7 @@ func (p PointParts) LoadPoints() (*dataset.Points, []string, error) {
 	return points, header, err
 }
 
-// LoadCompletePoints is Input.LoadCompletePoints of all parts.
+// LoadCompletePoints is Input.LoadCompletePoints for all parts.
 func (p PointParts) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
 	return p.loadDense(Input.LoadCompletePoints)
 }
@@ -77,7 +77,7 @@ func (p PointParts) loadDense(load func(Input) (*dataset.Points, []string, []int
 			return nil, nil, nil, err
 		}
 		if part.D != all.D {
-			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER", "%s: it has %s, %s has %d; parts of a data set have the same columns", in.Path, text.Plural(part.D, "column"), p[0].Path, all.D)
+			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER", "%s: the file has %s, but %s has %d; all parts of a data set must have the same columns", in.Path, text.Plural(part.D, "column"), p[0].Path, all.D)
 		}
 		incomplete = appendGaps(incomplete, gaps, rows)
 		values, rows = append(values, part.Values...), rows+part.N
@@ -86,7 +86,7 @@ func (p PointParts) loadDense(load func(Input) (*dataset.Points, []string, []int
 	return joined, header, incomplete, err
 }
 
-// LoadSparsePoints is Input.LoadSparsePoints of all parts.
+// LoadSparsePoints is Input.LoadSparsePoints for all parts.
 func (p PointParts) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
 	points, _, err := p.loadSparse(func(in Input) (*dataset.SparsePoints, []int32, error) {
 		points, err := in.LoadSparsePoints(features)
@@ -95,7 +95,7 @@ func (p PointParts) LoadSparsePoints(features int) (*dataset.SparsePoints, error
 	return points, err
 }
 
-// LoadCompleteSparsePoints is Input.LoadCompleteSparsePoints of all parts.
+// LoadCompleteSparsePoints is Input.LoadCompleteSparsePoints for all parts.
 func (p PointParts) LoadCompleteSparsePoints() (*dataset.SparsePoints, []int32, error) {
 	return p.loadSparse(Input.LoadCompleteSparsePoints)
 }
@@ -121,7 +121,8 @@ func (p PointParts) loadSparse(load func(Input) (*dataset.SparsePoints, []int32,
 	return joined, incomplete, err
 }
 
-// appendGaps adds the incomplete rows of a part that follows so many complete rows.
+// appendGaps appends the incomplete rows of a part, shifted by the number of rows before it, of which complete are
+// complete.
 func appendGaps(all, part []int32, complete int) []int32 {
 	before := int32(complete + len(all))
 	for _, row := range part {

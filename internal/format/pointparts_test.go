@@ -64,11 +64,11 @@ func TestBadPartsOfPoints(t *testing.T) {
 		"d.svm": "1 1:2\n", "e.svm": "1 0:2\n",
 	})
 	for what, c := range map[string]struct{ files, reason, says string }{
-		"columns":  {"a.npy b.npy", "COLUMNS_DIFFER", "b.npy: it has 1 column, "},
-		"kinds":    {"a.npy c.csv", "BAD_FILES", "c.csv: it is not of the kind of "},
-		"svmlight": {"d.svm e.svm", "BAD_FILES", "join the parts first"},
-		"twice":    {"a.npy a.npy", "BAD_FILES", "named twice"},
-		"stdin":    {"a.npy -", "BAD_FILES", "it cannot be read together with files"},
+		"columns":  {"a.npy b.npy", "COLUMNS_DIFFER", "b.npy: the file has 1 column, "},
+		"kinds":    {"a.npy c.csv", "BAD_FILES", "c.csv: the file is not of the same kind as "},
+		"svmlight": {"d.svm e.svm", "BAD_FILES", "concatenate them"},
+		"twice":    {"a.npy a.npy", "BAD_FILES", "listed twice"},
+		"stdin":    {"a.npy -", "BAD_FILES", "cannot be combined with files"},
 		"none":     {"a.npy z.npy", "FILE_NOT_READABLE", "z.npy"},
 	} {
 		var paths []string

@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadPoints reads rows of features, and the names of the columns, which are nil if the file has none.
+// ReadPoints reads rows of features. header holds the names of the columns, nil if the file has none.
 func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 	return readNamed(r, name, nil)
 }
@@ -29,11 +29,11 @@ func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []str
 	return points, m.Header, nil
 }
 
-// LoadPoints is ReadPoints of a path.
+// LoadPoints opens path and calls ReadPoints.
 func LoadPoints(path string) (*dataset.Points, []string, error) { return LoadPointsOf(path, nil) }
 
-// LoadPointsOf is LoadPoints where the names of the columns are known, if the file has any: years, which are names of columns too,
-// are no row then.
+// LoadPointsOf is LoadPoints for a file whose column names, if it has any, are known. A first line of these names is a
+// header even if they are numbers, such as years.
 func LoadPointsOf(path string, names []string) (*dataset.Points, []string, error) {
 	var header []string
 	points, err := load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
@@ -56,7 +56,7 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 	return kernel, nil
 }
 
-// readMatrix reads a matrix; set says what else is wanted, if it is not nil.
+// readMatrix reads a matrix. If set is not nil, it configures the source before reading.
 func readMatrix(r io.Reader, name string, set func(s *scan.Source)) (*array.Matrix, error) {
 	s, read, err := denseFormats.open(r, name)
 	if err != nil {
@@ -68,8 +68,7 @@ func readMatrix(r io.Reader, name string, set func(s *scan.Source)) (*array.Matr
 	return read(s)
 }
 
-// readSparseMatrix reads a sparse matrix. With allowMissing a missing value is NaN, otherwise it is a
-// fault.
+// readSparseMatrix reads a sparse matrix. Missing values are NaN with allowMissing, and a fault without.
 func readSparseMatrix(r io.Reader, name string, features int, allowMissing bool) (*array.Sparse, error) {
 	s, read, err := sparseFormats.open(r, name)
 	if err != nil {
@@ -79,8 +78,8 @@ func readSparseMatrix(r io.Reader, name string, features int, allowMissing bool)
 	return read(s, features)
 }
 
-// ReadSparsePoints reads rows of sparse features; labels in the file are ignored. With features 0 the
-// largest index tells their number.
+// ReadSparsePoints reads rows of sparse features and ignores labels in the file. If features is 0, the largest index
+// determines their number.
 func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePoints, error) {
 	m, err := readSparseMatrix(r, name, features, false)
 	if err != nil {
@@ -89,17 +88,16 @@ func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePo
 	return m.Points(name)
 }
 
-// LoadSparsePoints is ReadSparsePoints of a path.
+// LoadSparsePoints opens path and calls ReadSparsePoints.
 func LoadSparsePoints(path string, features int) (*dataset.SparsePoints, error) {
 	return Input{Path: path}.LoadSparsePoints(features)
 }
 
-// The functions below leave out rows with a missing value: an empty cell, "?", "NA", "NaN" and the
-// like. The readers of all formats turn such a value into NaN if they are told to (scan.Source.AllowMissing).
-// Everything else that is wrong with a file is still a fault.
+// The functions below drop rows with a missing value: an empty cell, "?", "NA", "NaN" and the like. With
+// scan.Source.AllowMissing, the readers of all formats return such values as NaN. Any other mistake in a file is still
+// a fault.
 
-// ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending
-// order.
+// ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending order.
 func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
 	m, err := readMatrix(r, name, func(s *scan.Source) { s.AllowMissing = true })
 	if err != nil {
@@ -114,13 +112,13 @@ func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, heade
 	return points, m.Header, incomplete, nil
 }
 
-// LoadCompletePoints is ReadCompletePoints of a path.
+// LoadCompletePoints opens path and calls ReadCompletePoints.
 func LoadCompletePoints(path string) (points *dataset.Points, header []string, incomplete []int32, err error) {
 	return Input{Path: path}.LoadCompletePoints()
 }
 
-// ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in
-// ascending order. The number of features is that of the whole file.
+// ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in ascending
+// order. Incomplete rows still count for the number of features.
 func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
 	m, err := readSparseMatrix(r, name, 0, true)
 	if err != nil {

@@ -76,15 +76,15 @@ func TestBadSparseNPZ(t *testing.T) {
 	places := npy("<i4", false, "(2,)", []int32{0, 1})
 	whole := triangle(t)
 	for what, c := range map[string]struct{ content, reason, says string }{
-		"other layout": {sparseFile(t, "bsr", "data.npy", data), "UNSUPPORTED_MATRIX", `stored as "bsr"; csr, csc and coo are read here`},
+		"other layout": {sparseFile(t, "bsr", "data.npy", data), "UNSUPPORTED_MATRIX", `stored as "bsr"; only csr, csc and coo are supported`},
 		"no places":    {sparseFile(t, "csr", "data.npy", data), "NO_SUCH_ARRAY", `no array "indices"`},
 		"too few":      {sparseFile(t, "coo", "data.npy", data, "row.npy", npy("<i4", false, "(1,)", int32(1))), "SIZE_MISMATCH", "array row has 1 numbers for 2 values"},
-		"outside":      {sparseFile(t, "coo", "data.npy", data, "row.npy", npy("<i4", false, "(2,)", []int32{0, 3})), "INDEX_OUT_OF_RANGE", "array row has 3 at place 1; 0 to 2 are possible"},
+		"outside":      {sparseFile(t, "coo", "data.npy", data, "row.npy", npy("<i4", false, "(2,)", []int32{0, 3})), "INDEX_OUT_OF_RANGE", "array row has 3 at position 1; it must be 0 to 2"},
 		"no steps":     {sparseFile(t, "csc", "data.npy", data, "indices.npy", places, "indptr.npy", places), "BAD_ROW_STARTS", "ascend from 0 to 2"},
 		"no number":    {sparseFile(t, "coo", "data.npy", npy("<f8", false, "(1,)", nan()), "row.npy", npy("|u1", false, "(1,)", byte(0)), "col.npy", npy("|u1", false, "(1,)", byte(2))), "NOT_FINITE", "row 0, column 2"},
 		"half":         {whole[:len(whole)/2], "CORRUPT_FILE", "cut short"},
 		"dense":        {npz(t, zip.Store, "x.npy", data), "NOT_SPARSE", "scipy.sparse.save_npz"},
-		"format":       {npz(t, zip.Store, "format.npy", data, "shape.npy", data, "data.npy", data), "UNSUPPORTED_DTYPE", "a word is expected"},
+		"format":       {npz(t, zip.Store, "format.npy", data, "shape.npy", data, "data.npy", data), "UNSUPPORTED_DTYPE", "a string is expected"},
 		"promises": {npz(t, zip.Store, "format.npy", npy("|S3", false, "()", []byte("coo")), "shape.npy", npy("<i8", false, "(2,)", int64(1)<<30, int64(1)<<30),
 			"data.npy", data, "row.npy", places, "col.npy", places), "SIZE_OVERFLOW", "claims 1073741824 x 1073741824 values but has only 2"},
 	} {
@@ -96,7 +96,7 @@ func TestBadSparseNPZ(t *testing.T) {
 		}
 	}
 	_, err := ReadKernel(strings.NewReader(whole), "f.npz")
-	wantFault(t, "kernel", err, "SPARSE_MATRIX", "--data or as --graph")
+	wantFault(t, "kernel", err, "SPARSE_MATRIX", "--data or --graph")
 	_, err = ReadSparsePoints(strings.NewReader(whole), "f.npz", 2)
 	wantFault(t, "wide", err, "SIZE_MISMATCH", "has 3 columns; 2 are expected")
 }

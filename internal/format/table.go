@@ -11,19 +11,19 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// ReadTable reads a table of some kind (table.Constraints and the like) and what its rows say about so many
-// points. The first line is the header; columns may stand in any order.
+// ReadTable reads a table of the given kind (table.Constraints and the like) about a data set with the given number of
+// points, and returns it with its parsed rows. The first line is the header; columns may be in any order.
 func ReadTable[T any](r io.Reader, name string, kind table.Kind[T], points int) (*table.Table, []T, error) {
 	return ReadNamed(r, name, kind, points, table.Naming{})
 }
 
-// LoadTable is ReadTable of a path.
+// LoadTable opens path and calls ReadTable.
 func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
 	return LoadNamed(path, kind, points, table.Naming{})
 }
 
-// ReadNamed is ReadTable of a table that calls points and classes by names. The table that it returns has their numbers. With
-// open ids, points are what the table names.
+// ReadNamed is ReadTable for a table that identifies points and classes by name. The returned table has their numbers
+// instead. If naming has open ids, the table itself defines the points.
 func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
 	t, err := readCells(r, name, naming.FileColumns(kind.Columns))
 	if err == nil {
@@ -36,12 +36,12 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 	return t, list, naming.IDs.NamePoints(err)
 }
 
-// LoadNamed is ReadNamed of a path.
+// LoadNamed opens path and calls ReadNamed.
 func LoadNamed[T any](path string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
 	return LoadNamedFrom(Input{Path: path}, kind, points, naming)
 }
 
-// LoadNamedFrom is ReadNamed of an input.
+// LoadNamedFrom calls ReadNamed on an input.
 func LoadNamedFrom[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		t, list, err = ReadNamed(r, name, kind, points, naming)
@@ -57,7 +57,7 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	}
 	switch s.Suffix {
 	case ".npy", scan.NPZSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
-		return nil, s.Invalid("UNKNOWN_FORMAT", "the file is of the format %s; a CSV with the columns %s is expected", s.Suffix[1:], columns)
+		return nil, s.Invalid("UNKNOWN_FORMAT", "the format is %s; a CSV with the columns %s is expected", s.Suffix[1:], columns)
 	}
 	if _, err := s.Decode(false); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	cells, err := l.NextRow()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, with nothing after it for an empty set", columns)
+		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, even if no rows follow", columns)
 	case err != nil:
 		return nil, err
 	case scan.KindOfRow(cells) != scan.RowOfNames:
@@ -80,7 +80,7 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 	if err != nil {
 		wrapped := fault.Wrap(err, "%s, line 1", name)
 		if bad, ok := errors.AsType[*fault.Error](wrapped); ok {
-			bad.Message += "; the first line names them"
+			bad.Message += "; column names come from the first line"
 		}
 		return nil, wrapped
 	}
@@ -125,7 +125,7 @@ func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points go by their numbers from 0 unless the data have a column of ids", scan.Quote(cell), c.Name)
+		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points are identified by row number from 0 unless the data have an id column", scan.Quote(cell), c.Name)
 	}
 	return l.Invalid("NOT_A_NUMBER", "%s in column %q is not a number", scan.Quote(cell), c.Name)
 }

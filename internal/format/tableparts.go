@@ -10,22 +10,22 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// manyParts reads several files as one table. They have the same columns; where a column is of integers in one file and of
-// numbers or texts in another, it is so in all of them.
+// manyParts reads several files as one table. All must have the same columns. A column gets the widest type that it has
+// in any file: integers become numbers, and both become text.
 type manyParts struct {
 	files   []string
 	options csv.Options
 	wanted  []table.Column
 	at      int // the current file
 	part    tableParts
-	said    []string
-	marks   string // before decimals, of all parts that were read
+	notices []string
+	marks   string // decimal separators of the parts read so far
 }
 
 func openParts(files []string, o csv.Options) (*manyParts, error) {
 	m := &manyParts{files: files, options: o}
 	if slices.Contains(files, "-") {
-		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "standard input is a table of its own; it cannot be read together with files")
+		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
 	}
 	marks := ""
 	for _, file := range files {
@@ -43,12 +43,12 @@ func openParts(files []string, o csv.Options) (*manyParts, error) {
 		}
 	}
 	if m.options.Decimals == "" {
-		m.options.Decimals = csv.Same(marks) // one part may leave open what others tell
+		m.options.Decimals = csv.Same(marks) // a part may be ambiguous where others are not
 	}
 	return m, m.open(0)
 }
 
-// widen makes the columns that are wanted such that they hold those of a file too.
+// widen extends the types in m.wanted to hold the columns of another file.
 func (m *manyParts) widen(file string, columns []table.Column) error {
 	if m.wanted == nil {
 		m.wanted = columns
@@ -58,19 +58,19 @@ func (m *manyParts) widen(file string, columns []table.Column) error {
 	for at, c := range columns {
 		switch {
 		case at >= len(m.wanted):
-			return bad.Invalid("COLUMNS_DIFFER", "it has a column %q more than %s; parts of a table have the same columns", c.Name, m.files[0])
+			return bad.Invalid("COLUMNS_DIFFER", "the file has a column %q that %s does not have; all parts of a table must have the same columns", c.Name, m.files[0])
 		case c.Name != m.wanted[at].Name:
-			return bad.Invalid("COLUMNS_DIFFER", "column %d is called %q, in %s %q; parts of a table have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
+			return bad.Invalid("COLUMNS_DIFFER", "column %d is %q, but in %s it is %q; all parts of a table must have the same columns", at+1, c.Name, m.files[0], m.wanted[at].Name)
 		}
-		m.wanted[at].Type = max(m.wanted[at].Type, c.Type) // integers are numbers, and all are texts
+		m.wanted[at].Type = max(m.wanted[at].Type, c.Type) // types are ordered: integer, number, text
 	}
 	if len(columns) < len(m.wanted) {
-		return bad.Invalid("COLUMNS_DIFFER", "it has no column %q as %s has; parts of a table have the same columns", m.wanted[len(columns)].Name, m.files[0])
+		return bad.Invalid("COLUMNS_DIFFER", "the file has no column %q, but %s does; all parts of a table must have the same columns", m.wanted[len(columns)].Name, m.files[0])
 	}
 	return nil
 }
 
-// open opens a file of the list.
+// open opens the file at a position in the list.
 func (m *manyParts) open(at int) error {
 	m.Close()
 	if at == 0 {
@@ -93,7 +93,7 @@ func (m *manyParts) open(at int) error {
 
 func (m *manyParts) Columns() []table.Column { return slices.Clone(m.wanted) }
 
-func (m *manyParts) Notices() []string { return m.said }
+func (m *manyParts) Notices() []string { return m.notices }
 
 func (m *manyParts) Decimals() string { return csv.Same(m.marks) }
 
@@ -102,8 +102,8 @@ func (m *manyParts) Close() {
 		return
 	}
 	for _, notice := range m.part.Notices() {
-		if !slices.Contains(m.said, notice) {
-			m.said = append(m.said, notice)
+		if !slices.Contains(m.notices, notice) {
+			m.notices = append(m.notices, notice)
 		}
 	}
 	m.marks += m.part.Decimals()
@@ -140,7 +140,7 @@ func (m *manyParts) Next() (*table.Table, error) {
 	}
 }
 
-// convert makes the columns of a part those that are wanted.
+// convert converts the columns of a part to the types in m.wanted.
 func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
 	columns := slices.Clone(t.Columns)
 	same := true
@@ -166,7 +166,7 @@ func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
 	return table.New(columns)
 }
 
-// ended is what is left after the last part.
+// ended is the part after the last one: it has no rows.
 type ended struct{}
 
 func (ended) Columns() []table.Column { return nil }

@@ -12,12 +12,12 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// TableReader reads an ordinary table, some rows at a time.
+// TableReader reads an ordinary table in parts of some rows each.
 type TableReader struct {
 	parts tableParts
 }
 
-// tableParts is the reader of one format.
+// tableParts reads a table in one format.
 type tableParts interface {
 	Columns() []table.Column
 	Next() (*table.Table, error)
@@ -26,7 +26,8 @@ type tableParts interface {
 	Close()
 }
 
-// OpenTable opens a table and finds out what its columns are. Several files, or those of a folder, are parts of one table.
+// OpenTable opens a table and determines the names and types of its columns. Several files, or the files of a folder,
+// form one table.
 func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 	files, err := expand(paths)
 	if err != nil {
@@ -49,7 +50,7 @@ func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 	return &TableReader{parts: parts}, nil
 }
 
-// openPart opens a table of one file.
+// openPart opens a table in a single file.
 func openPart(path string, o csv.Options) (tableParts, error) {
 	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin)}
 	in.spool, _ = o.Stdin.(*scan.Spool)
@@ -62,40 +63,41 @@ func openPart(path string, o csv.Options) (tableParts, error) {
 	case suffix == ".arrow":
 		return openArrow(in, o)
 	case !textTables[suffix]:
-		return nil, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "%s names no table known here; use %s (all files of a folder are parts of one table)", suffix, strings.Join(tableSuffixes, ", "))
+		return nil, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "%s is not a supported table format; use %s (the files of a folder form one table)", suffix, strings.Join(tableSuffixes, ", "))
 	}
 	return csv.Open(&reopened{Input: in}, o)
 }
 
-// textTables are the suffixes of tables that are texts.
+// textTables holds the suffixes of tables in text formats.
 var textTables = map[string]bool{".csv": true, ".tsv": true, ".txt": true, ".tab": true, ".psv": true}
 
-// IsTable reports whether a name is that of a file that OpenTable takes.
+// IsTable reports whether OpenTable accepts a file of this name.
 func IsTable(name string) bool {
 	suffix := scan.SuffixOf(name)
 	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
 }
 
-// Columns are the names and types of the columns, without cells.
+// Columns returns the names and types of the columns, without cells.
 func (r *TableReader) Columns() []table.Column { return r.parts.Columns() }
 
-// Next is the next rows; at the end it returns io.EOF. See ErrRestarted.
+// Next returns the next rows, io.EOF after the last. See ErrRestarted for when reading starts over.
 func (r *TableReader) Next() (*table.Table, error) { return r.parts.Next() }
 
-// Notices are what there is to say about how the table was read; all of it once the last row is.
+// Notices returns messages for the user about how ambiguous input was read. They are complete after the last row.
 func (r *TableReader) Notices() []string { return r.parts.Notices() }
 
-// Decimals is the character before the decimals of all numbers that were read, "." or ","; "": a text has none, or they differ.
+// Decimals returns the decimal separator of all numbers read, "." or ",". It returns "" if no number has decimals, if
+// columns differ, or if the format is binary.
 func (r *TableReader) Decimals() string { return r.parts.Decimals() }
 
-// Close ends the reading.
+// Close releases the files.
 func (r *TableReader) Close() { r.parts.Close() }
 
-// ReadAll is all rows.
+// ReadAll reads all rows into one table.
 func (r *TableReader) ReadAll() (*table.Table, error) {
 	if b, ok := r.parts.(*binaryTable); ok {
 		if file, ok := b.reader.(*columnar.Parquet); ok {
-			file.Whole() // few parts need not be joined
+			file.Whole() // larger parts, so that less is copied by Join
 		}
 	}
 	var parts []*table.Table
@@ -114,18 +116,18 @@ func (r *TableReader) ReadAll() (*table.Table, error) {
 	}
 }
 
-// reopened is an input that can be read again from its beginning: a file, or standard input if it is a Spool or as long as no
-// more than maxReplay has been taken from it.
+// reopened is an input that can be read again from its beginning: a file, a Spool, or standard input as long as no more
+// than maxReplay bytes of it were read.
 type reopened struct {
 	Input
 	file   *os.File
 	replay *replay
 }
 
-// maxReplay is how much of standard input is kept to be read again.
+// maxReplay is how many bytes of standard input are kept for reading again.
 const maxReplay = 8 << 20
 
-// open begins at the beginning; false if what was there is lost.
+// Open starts reading at the beginning. It returns false if the beginning is no longer available.
 func (r *reopened) Open() (s *scan.Source, again bool, err error) {
 	r.Close()
 	var input io.Reader
@@ -152,7 +154,7 @@ func (r *reopened) Open() (s *scan.Source, again bool, err error) {
 	return s, true, err
 }
 
-// lost reports whether there is no way back to the beginning.
+// Lost reports whether the beginning is no longer available.
 func (r *reopened) Lost() bool {
 	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.Lost
 }
@@ -164,12 +166,12 @@ func (r *reopened) Close() {
 	}
 }
 
-// replay keeps the beginning of what it reads.
+// replay keeps the first maxReplay bytes that it reads.
 type replay struct {
 	r    io.Reader
 	kept []byte
-	at   int  // in kept
-	lost bool // more was read than is kept
+	at   int  // the position in kept
+	lost bool // more was read than can be kept
 }
 
 func (p *replay) rewind() bool {
@@ -193,15 +195,14 @@ func (p *replay) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// TableOptions are what the reader of a table is told; what is left empty it finds out.
+// TableOptions is what the user specified about a table. Empty fields are detected.
 type TableOptions = csv.Options
 
-// ErrRestarted is what Next returns when something late in a file shows that its beginning was misread.
-// See csv.ErrRestarted.
+// ErrRestarted is returned by TableReader.Next; see csv.ErrRestarted.
 var ErrRestarted = csv.ErrRestarted
 
-// Spool is an input that can be read only once, made one that can be read again.
+// Spool makes an input that can be read only once readable again.
 type Spool = scan.Spool
 
-// NewSpool returns a Spool that reads from an input.
+// NewSpool returns a Spool that reads from input.
 func NewSpool(input io.Reader) *Spool { return scan.NewSpool(input) }

@@ -77,7 +77,7 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		"quoted line breaks":  {"a,\"b\n c\"\n\"x\ny\",1\n\"z\",2\n", "a:t=x\ny|z b c:i=1|2", ""},
 		"quote inside":        {"a,b\n5\" pipe,1\n6\",2\n", `a:t=5" pipe|6" b:i=1|2`, ""},
 		"missing":             {"a,b,c\n1,NA,x\n,2.5,?\nnan,none,none\n", "a:i=1|_|_ b:n=_|2.5|_ c:t=x|_|none", ""},
-		"padded":              {"id,n\n007,01\n008,02\n", "id:t=007|008 n:i=1|2", `column "n" is read as numbers, without the zeros in front`},
+		"padded":              {"id,n\n007,01\n008,02\n", "id:t=007|008 n:i=1|2", `column "n" is read as numbers, without leading zeros`},
 		"plus":                {"a,b\n+5,1\n-6,2\n", "a:i=5|-6 b:i=1|2", ""},
 		"long ids":            {"user_id,n\n12345678901234567890,1\n2,1\n", "user_id:t=12345678901234567890|2 n:i=1|1", ""},
 		"negative zero":       {"a\n-0\n1\n", "a:n=0|1", ""},
@@ -85,7 +85,7 @@ func TestTablesAsPeopleHaveThem(t *testing.T) {
 		"years in a header":   {"land,2001,2002\nFrance,1,2\nSpain,3,4\n", "land:t=France|Spain 2001:i=1|3 2002:i=2|4", "--header no"},
 		"a number as a name":  {"x,2\n1,2\n3,4\n", "x:i=1|3 2:i=2|4", "--header no"},
 		"no header":           {"ann,3\nbob,4\n", "column 1:t=ann|bob column 2:i=3|4", ""},
-		"words, no header":    {"red,big\nblue,big\nred,small\n", "column 1:t=red|blue|red column 2:t=big|big|small", "repeat it in part"},
+		"words, no header":    {"red,big\nblue,big\nred,small\n", "column 1:t=red|blue|red column 2:t=big|big|small", "repeat some of its cells"},
 		"words with a header": {"color,size\nblue,big\nred,small\n", "color:t=blue|red size:t=big|small", ""},
 		"same names":          {"x,x,,x\n1,2,3,4\n", "x:i=1 x.1:i=2 column 3:i=3 x.2:i=4", `several columns "x"`},
 		"names of R":          {"a,b\nr1,1,2\nr2,3,4\n", "column 1:t=r1|r2 a:i=1|3 b:i=2|4", ""},
@@ -172,10 +172,10 @@ func TestLateSurprises(t *testing.T) {
 		t.Errorf("got the types %s and %d rows", types, got.Rows())
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"after a restart": {lines + "1,2\n", "line 200003: the line has 2 cells where others have 5"},
+		"after a restart": {lines + "1,2\n", "line 200003: the line has 2 cells, but other lines have 5"},
 		"infinite":        {text.String() + "1,1,1,Inf,1\n", `line 200002, column "c": "Inf" is not a finite number`},
 		"blank":           {text.String() + "\n1,1,1,1,1\n", "line 200002: the line is blank"},
-		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002, column "id": a quoted cell does not end`},
+		"unclosed":        {text.String() + "\"1,1,1,1,1\n\n", `line 200002, column "id": a quoted cell is not closed`},
 	} {
 		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
@@ -194,7 +194,7 @@ func TestLateSurprises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 400002, column "id": "id" stands here, but the cells before are integers; standard input is not read twice: --categorical`) {
+	if _, err := r.ReadAll(); !fault.Is(err, "MIXED_TYPES") || !strings.Contains(err.Error(), `standard input, line 400002, column "id": found "id", but the cells before it are integers; standard input cannot be read twice; save it to a file`) {
 		t.Error(err)
 	}
 }
@@ -204,10 +204,10 @@ func TestTableFaults(t *testing.T) {
 		"nothing":    {"", "EMPTY_DATA", "the file is empty"},
 		"blank":      {"\n \n", "EMPTY_DATA", "the file is empty"},
 		"header":     {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
-		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell where others have 2, the last in column "b"`},
+		"ragged":     {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell, but other lines have 2, up to column "b"`},
 		"infinite":   {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is not a finite number`},
 		"blank line": {"a\n1\n\n2\n", "BLANK_LINE", "line 3"},
-		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell does not end`},
+		"unclosed":   {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell is not closed`},
 		"after":      {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},
 		"binary":     {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "line 2 has a zero byte"},
 		"long":       {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},

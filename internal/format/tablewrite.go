@@ -13,16 +13,16 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// TableFormats are those in which tables are written.
+// TableFormats lists the formats that NewTableWriter accepts.
 var TableFormats = []string{"csv", "parquet", "jsonl"}
 
-// TableWriter writes the rows of a table, some at a time.
+// TableWriter writes a table in parts. Close flushes what is buffered, but does not close the underlying writer.
 type TableWriter interface {
 	Write(t *table.Table) error
 	Close() error
 }
 
-// NewTableWriter begins to write a table of these columns, in one of TableFormats.
+// NewTableWriter returns a writer of tables with the given columns in one of TableFormats.
 func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWriter, error) {
 	switch format {
 	case "csv":
@@ -44,10 +44,10 @@ func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWr
 		}
 		return j, nil
 	}
-	return nil, fault.Invalid("UNKNOWN_FORMAT", "%q is no format to write tables in; use %s", format, strings.Join(TableFormats, ", "))
+	return nil, fault.Invalid("UNKNOWN_FORMAT", "cannot write a table as %q; use %s", format, strings.Join(TableFormats, ", "))
 }
 
-// WriteTable writes all of a table.
+// WriteTable writes a whole table.
 func WriteTable(w io.Writer, format string, t *table.Table) error {
 	writer, err := NewTableWriter(w, format, t.Columns)
 	if err != nil {
@@ -59,7 +59,7 @@ func WriteTable(w io.Writer, format string, t *table.Table) error {
 	return writer.Close()
 }
 
-// csvTable writes numbers so that reading them gives the same bits. An empty cell is nothing; an empty text is "".
+// csvTable writes numbers so that they read back bit for bit. A missing value is an empty cell; an empty text is "".
 type csvTable struct {
 	w    *bufio.Writer
 	line []byte
@@ -76,7 +76,7 @@ func (c *csvTable) Write(t *table.Table) error {
 			switch {
 			case column.Empty != nil && column.Empty[row]:
 				if len(t.Columns) == 1 {
-					line = append(line, `""`...) // a line of nothing would be no row
+					line = append(line, `""`...) // an empty line would not be read as a row
 				}
 			case column.Type == table.Text:
 				line = appendCSVText(line, column.Texts[row])
@@ -109,10 +109,10 @@ func appendNumber(line []byte, c *table.Column, row int) []byte {
 	return strconv.AppendFloat(line, c.Numbers[row], 'g', -1, 64)
 }
 
-// jsonTable writes a JSON object for each row, on a line of its own. Empty cells are null.
+// jsonTable writes one JSON object per line. Empty cells are null.
 type jsonTable struct {
 	w     *bufio.Writer
-	names []string // in quotes, with a colon
+	names []string // JSON keys: quoted, with the colon
 	line  []byte
 }
 
@@ -148,7 +148,7 @@ func (j *jsonTable) Close() error { return j.w.Flush() }
 
 func appendJSONText(line []byte, text string) []byte {
 	quoted, err := json.Marshal(text)
-	if err != nil { // texts can always be written
+	if err != nil { // cannot happen: every string has a JSON form
 		return line
 	}
 	return append(line, quoted...)

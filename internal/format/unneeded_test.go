@@ -106,7 +106,7 @@ func TestUnneededColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.ReadAll(); err == nil || !strings.Contains(err.Error(), `column "long"`) || !strings.Contains(err.Error(), "--ignore leaves") {
+		if _, err := r.ReadAll(); err == nil || !strings.Contains(err.Error(), `column "long"`) || !strings.Contains(err.Error(), "use --ignore") {
 			t.Errorf("%s: %v", suffix, err)
 		}
 		r.Close()

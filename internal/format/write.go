@@ -16,13 +16,13 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// csvWriter writes lines of CSV; floats are written so that reading them gives the same bits.
+// csvWriter writes lines of CSV. Floats read back bit for bit.
 type csvWriter struct {
 	w    *bufio.Writer
 	line []byte
 }
 
-// writeTable writes a header, unless it is empty, and a line for each row.
+// writeTable writes a line for each row, after the header unless that is empty.
 func writeTable[Row any](w io.Writer, header []string, rows iter.Seq[Row], write func(c *csvWriter, row Row)) error {
 	c := &csvWriter{w: bufio.NewWriterSize(w, scan.BufferSize)}
 	if len(header) > 0 {
@@ -99,12 +99,12 @@ func WriteLabels[Label ~int | ~int32 | ~int64](w io.Writer, labels []Label) erro
 	})
 }
 
-// WriteMatrix writes rows of numbers, and a header unless it is empty.
+// WriteMatrix writes rows of numbers, after the header unless that is empty.
 func WriteMatrix(w io.Writer, header []string, rows [][]float64) error {
 	return writeTable(w, header, slices.Values(rows), (*csvWriter).floats)
 }
 
-// WriteIndexedMatrix writes rows of numbers, each after its index; header also names that first column.
+// WriteIndexedMatrix writes rows of numbers, each preceded by its index. The header includes the index column.
 func WriteIndexedMatrix(w io.Writer, header []string, rows [][]float64) error {
 	return writeTable(w, header, numbered(len(rows)), func(c *csvWriter, i int) {
 		c.integer(int64(i))
@@ -112,7 +112,7 @@ func WriteIndexedMatrix(w io.Writer, header []string, rows [][]float64) error {
 	})
 }
 
-// WritePoints writes points, and a header unless it is empty.
+// WritePoints writes one line per point, after the header unless that is empty.
 func WritePoints(w io.Writer, header []string, points *dataset.Points) error {
 	return writeTable(w, header, numbered(points.N), func(c *csvWriter, i int) { c.floats(points.Row(i)) })
 }
@@ -122,7 +122,7 @@ func WriteEdges(w io.Writer, edges []dataset.Edge) error {
 	return WriteEdgesOf(w, slices.Values(edges))
 }
 
-// WriteEdgesOf is WriteEdges for edges that are not all in memory.
+// WriteEdgesOf is WriteEdges for edges that need not all be in memory.
 func WriteEdgesOf(w io.Writer, edges iter.Seq[dataset.Edge]) error {
 	return writeTable(w, []string{"src", "dst", "weight"}, edges, func(c *csvWriter, e dataset.Edge) {
 		c.integer(int64(e.Source))
@@ -131,8 +131,7 @@ func WriteEdgesOf(w io.Writer, edges iter.Seq[dataset.Edge]) error {
 	})
 }
 
-// WriteConstraints writes the columns i, j, kind and weight; a constraint without a weight has an empty
-// cell.
+// WriteConstraints writes the columns i, j, kind and weight. The weight of an unweighted constraint is an empty cell.
 func WriteConstraints(w io.Writer, constraints []constraint.Constraint) error {
 	return writeTable(w, []string{"i", "j", "kind", "weight"}, slices.Values(constraints), func(c *csvWriter, pair constraint.Constraint) {
 		c.integer(int64(pair.I))
@@ -146,8 +145,8 @@ func WriteConstraints(w io.Writer, constraints []constraint.Constraint) error {
 	})
 }
 
-// WriteEmbedding writes the columns index, u0, u1 and so on. Rows have the numbers in index, or if it is
-// nil 0, 1, 2 and so on; with ids, these are in the column id instead.
+// WriteEmbedding writes the columns index, u0, u1 and so on, from values in row-major order. index holds the number of
+// each row; nil means 0, 1, 2 and so on. If ids is not nil, the first column is id and holds the ids of these rows.
 func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, values []float64) error {
 	header := []string{"index"}
 	if ids != nil {
@@ -170,9 +169,9 @@ func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, value
 	})
 }
 
-// WriteSparsePoints writes points in the svmlight format, with indices from 1. Every row begins with its
-// label, or with 0 if labels is nil, as the format asks for one. If no row has the last feature, the
-// first row has it with the value 0, so that a reader knows how many features there are.
+// WriteSparsePoints writes points in the svmlight format, with indices from 1. Every row begins with its label, or with
+// 0 if labels is nil, because the format requires one. If no row has the last feature, the first row gets it with the
+// value 0, so that a reader finds the right number of features.
 func WriteSparsePoints(w io.Writer, points *dataset.SparsePoints, labels []int64) error {
 	if labels != nil && len(labels) != points.N {
 		return fmt.Errorf("there are %d labels for %d rows", len(labels), points.N)
@@ -210,8 +209,8 @@ func appendEntry(line []byte, index int, value float64) []byte {
 	return strconv.AppendFloat(line, value, 'g', -1, 64)
 }
 
-// WriteFile writes a file all at once or not at all: the content goes to a temporary file in the same
-// directory, which is renamed when everything is on disk. After an error the path is as it was.
+// WriteFile writes a file atomically: write fills a temporary file in the same directory, which is renamed once
+// everything is on disk. After an error the path is unchanged.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; give another path", path)
@@ -239,7 +238,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// createBeside makes a new file in the directory of a path, with the permissions that the umask allows
+// createBeside creates a temporary file in the directory of path, with the permissions that the umask allows
 // (os.CreateTemp would let only the owner read it).
 func createBeside(path string) (*os.File, error) {
 	var err error

@@ -13,7 +13,7 @@ import (
 
 // writeAlgorithms compares our algorithms by the kind of data.
 func (p Page) writeAlgorithms(b *strings.Builder, cells []cell, x index) {
-	b.WriteString("\n### Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left open. A number of sets stands where a method was not asked about all of them, or took too long.\n")
+	b.WriteString("\n### Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left open. The number of sets is shown if a method did not run on all of them, or took too long.\n")
 	p.algorithmTable(b, cells, x)
 }
 

@@ -130,7 +130,7 @@ func without(list, other []int32) []int32 {
 func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	b.WriteString("## Known labels\n\nThe labels of some rows are given as seeds (`--seeds`), drawn at random, at least one of each class. ARI on the other rows: a mean over draws. *Best peer* is the best with hindsight, set by set. *Seeds kept* is the share of the given labels that the answer has too, *pairs kept* that of their pairs that are together or apart as given.\n")
+	b.WriteString("## Known labels\n\nThe labels of some rows are given as seeds (`--seeds`), drawn at random, at least one of each class. ARI on the other rows: a mean over draws. *Best peer* is the best with hindsight, set by set. *Seeds kept* is the share of the given labels that the answer agrees with, *pairs kept* the share of their pairs that are together or apart as given.\n")
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn, tables prepared as above:" + peersOf(Labels) + ".\n")
 	methods := p.columns(Labels, x)
@@ -164,7 +164,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 		}
 	}
 	b.WriteString("\nSet by set, the farthest behind first:\n")
-	head(b, append(append([]string{"set", "data", "labels"}, methods...), "seeds kept", "way")...)
+	head(b, append(append([]string{"set", "data", "labels"}, methods...), "seeds kept", "method")...)
 	for _, c := range byBehind(cells) {
 		line := []string{c.set, c.kind, fmt.Sprintf("%d %%", c.m), c.text()}
 		for _, method := range methods[1:] {
@@ -174,7 +174,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 		for _, a := range c.runs {
 			seeds += a.Kept
 		}
-		row(b, append(line, share(seeds, len(c.runs)), strings.Join(c.ways(), ", "))...)
+		row(b, append(line, share(seeds, len(c.runs)), strings.Join(c.chosen(), ", "))...)
 	}
 }
 

@@ -67,15 +67,15 @@ func (p Page) writeConstraints(b *strings.Builder, now time.Time) {
 
 const pageHead = "<!-- Written by make answers. Do not edit: change tools/answers and run it again. -->\n" + `# Answers
 
-What ` + "`cleave run`" + ` answers when it is given data and what is known about the answer, and nothing else: ordinary tables ([Ordinary tables](#ordinary-tables)), labels of some rows ([Known labels](#known-labels)), a range of the number of clusters ([How many clusters](#how-many-clusters)) and pairs of points ([Constraints](#constraints)), beside what scikit-learn answers in the hands of somebody who knows it. Scores are adjusted Rand indices (ARI): 1 is the truth, 0 is chance.
+Results of ` + "`cleave run`" + ` given data and supervision, with all options at their defaults: ordinary tables ([Ordinary tables](#ordinary-tables)), labels of some rows ([Known labels](#known-labels)), a range of the number of clusters ([How many clusters](#how-many-clusters)) and pairs of points ([Constraints](#constraints)), compared with scikit-learn as an experienced user would use it. Scores are adjusted Rand indices (ARI): 1 is the truth, 0 is chance.
 
-` + "`make answers SUITE=tables|labels|range|constraints DATA=folder` repeats one of them and leaves the sections of the others as they are.\n"
+` + "`make answers SUITE=tables|labels|range|constraints DATA=folder` repeats one of them and keeps the other sections.\n"
 
 const constraintsHead = `## Constraints
 
-What ` + "`cleave run`" + ` answers when it is given data, the number of clusters and constraints, and nothing else. Constraints are m random pairs, told from the true classes; fewer are the first of more. Every number is a mean over draws of the constraints, on all points; what is refused counts 0. "Our best" is the best of our algorithms that a user might name, each with its options left open, and "best peer" the best of the peers; both are chosen with hindsight, cell by cell, which no user can. A cell is a set with a number of constraints. Two numbers are level when they differ by at most .02.
+Results of ` + "`cleave run`" + ` given data, the number of clusters and constraints, with all options at their defaults. Constraints are m random pairs, whose kinds follow from the true classes; smaller sets are prefixes of larger ones. Every number is a mean over draws of the constraints, on all points; a refused job counts 0. "Our best" is the best of our algorithms that a user might name, each with default options, and "best peer" the best of the peers; both are chosen with hindsight for each cell, which no user can do. A cell is a set with a number of constraints. Two numbers are equal if they differ by at most .02.
 
-` + "`make answers DATA=folder` repeats it: sets of points (`data.csv`), graphs (`edges.csv`) and texts (`*.tfidf.svm.gz`) with their `labels.csv`, in folders of their own, and generated ones.\n"
+` + "`make answers DATA=folder` repeats it: sets of points (`data.csv`), graphs (`edges.csv`) and texts (`*.tfidf.svm.gz`) with their `labels.csv`, one folder each, and generated ones.\n"
 
 func (p Page) writeHead(b *strings.Builder, now time.Time) {
 	b.WriteString(constraintsHead)
@@ -176,7 +176,7 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 func (p Page) writeMissed(b *strings.Builder, cells []cell) {
 	missed := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.missed() <= margin })
 	slices.SortStableFunc(missed, func(a, b cell) int { return cmp.Compare(b.missed(), a.missed()) })
-	fmt.Fprintf(b, "\n### What it does not achieve\n\nIn %d of %d cells another answer has more by over .02, one of our algorithms by name or a peer.\n", len(missed), len(cells))
+	fmt.Fprintf(b, "\n### What it does not achieve\n\nIn %d of %d cells, one of our named algorithms or a peer is better by more than .02.\n", len(missed), len(cells))
 	if len(missed) == 0 {
 		return
 	}

@@ -53,7 +53,7 @@ func (x index) right(at place, method string) (right, all int) {
 func (p Page) writeRange(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	fmt.Fprintf(b, "## How many clusters\n\nThe tables above, with `--k %d..%d` in place of their number of clusters. A number is right where it is that of the groups.\n", leastClusters, mostClusters)
+	fmt.Fprintf(b, "## How many clusters\n\nThe tables above, with `--k %d..%d` instead of their number of clusters. A number is right if it is the number of groups.\n", leastClusters, mostClusters)
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers:" + peersOf(Range) + ".\n")
 	methods := p.columns(Range, x)
@@ -88,13 +88,13 @@ func (p Page) writeRange(b *strings.Builder, now time.Time) {
 		}
 		row(b, append(line, fmt.Sprintf("%d of %d", right, sure))...)
 	}
-	head(b, append(append([]string{"table", "k"}, methods...), "way")...)
+	head(b, append(append([]string{"table", "k"}, methods...), "method")...)
 	for _, c := range cells {
 		line := []string{c.set, fmt.Sprint(c.k)}
 		for _, method := range methods {
 			line = append(line, x.foundText(c.place, method))
 		}
-		row(b, append(line, strings.Join(c.ways(), ", "))...)
+		row(b, append(line, strings.Join(c.chosen(), ", "))...)
 	}
 }
 

@@ -153,17 +153,17 @@ func (p Page) writeCosts(b *strings.Builder) {
 
 // writeSets has a table for each set.
 func (p Page) writeSets(b *strings.Builder, cells []cell) {
-	b.WriteString("\n### Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column has the ways that were chosen, where the method chooses.\n")
+	b.WriteString("\n### Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column lists the methods that were chosen, if there was a choice.\n")
 	for at, c := range cells {
 		if at == 0 || cells[at-1].set != c.set {
 			fmt.Fprintf(b, "\n#### %s\n\n%s, n = %d, k = %d\n", c.set, strings.ToUpper(c.kind[:1])+c.kind[1:], c.n, c.k)
-			head(b, "m", p.Subject, "our best", "best peer", "", "way")
+			head(b, "m", p.Subject, "our best", "best peer", "", "method")
 		}
 		verdict := c.verdict()
 		if c.fell() > margin {
 			verdict = strings.TrimPrefix(verdict+", fell", ", ")
 		}
-		row(b, fmt.Sprint(c.m), c.text(), c.own.text(), c.peer.text(), verdict, strings.Join(c.ways(), ", "))
+		row(b, fmt.Sprint(c.m), c.text(), c.own.text(), c.peer.text(), verdict, strings.Join(c.chosen(), ", "))
 	}
 }
 
@@ -185,8 +185,8 @@ func (c cell) text() string {
 	return fmt.Sprintf("%s (%s to %s)", number(c.ari), number(least), number(most))
 }
 
-// ways are the ways that were chosen, the most frequent first.
-func (c cell) ways() []string {
+// chosen returns the methods that were chosen, the most frequent first.
+func (c cell) chosen() []string {
 	counts := map[string]int{}
 	for _, a := range c.runs {
 		if a.Chosen != "" {

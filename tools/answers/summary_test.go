@@ -105,7 +105,7 @@ func TestPage(t *testing.T) {
 		"| generated sets, m = 0 | 1 | 0.00 | 0.80 | 0.85 | 0 / 0 / 1 | 0 | 0 |",
 		"| 0.1 | 1 | 0.50 | 0.40 | -0.10 | 1 | 1 |", // the unconstrained answer of the same seed
 		"Below by more than .02: a, m = 500: 0.40, without 0.50.",
-		"In 4 of 5 cells another answer has more by over .02",
+		"In 4 of 5 cells, one of our named algorithms or a peer is better by more than .02",
 		"| g | 0 | 0.00 | 0.80 spectral | 0.85 sk-spectral-graph | 0.85 |",
 		"| g | 0.80 |  | 0.90 |  |  |",
 		"| mean gain |  |  | +0.10 |  |  |",

@@ -16,7 +16,7 @@ import (
 func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	b.WriteString("## Ordinary tables\n\nTables as people have them, with the number of clusters and nothing else: columns in different units, words, gaps, ids, dates, money. Made tables have clear groups, which whoever prepares them well finds; real ones have the classes that they are known for. A number is a mean over draws of the table.\n")
+	b.WriteString("## Ordinary tables\n\nTables as people have them, with the number of clusters and nothing else: columns in different units, words, gaps, ids, dates, money. Generated tables have clear groups, which good preparation finds; real ones have the classes that they are known for. A number is a mean over draws of the table.\n")
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn on tables that a person has prepared, without columns of ids, dates and texts:" + peersOf(Tables) + ".\n")
 	methods := p.columns(Tables, x)
@@ -48,13 +48,13 @@ func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "\nRefused: %s.\n", strings.Join(gone, ", "))
 	}
-	head(b, append(append([]string{"table", "rows", "k"}, methods...), "way")...)
+	head(b, append(append([]string{"table", "rows", "k"}, methods...), "method")...)
 	for _, c := range cells {
 		line := []string{c.set, fmt.Sprint(c.n), fmt.Sprint(c.k), c.text()}
 		for _, method := range methods[1:] {
 			line = append(line, optional(x.mean(c.place, method, nil)))
 		}
-		row(b, append(line, strings.Join(c.ways(), ", "))...)
+		row(b, append(line, strings.Join(c.chosen(), ", "))...)
 	}
 }
 

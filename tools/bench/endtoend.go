@@ -54,7 +54,7 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 		return err
 	}
 	b.report.compare(what, ours, theirs, ours.String(), "SpectralClustering, rbf: "+theirs.String(), endToEndGoal)
-	b.report.note("cleave is a process of its own with its start, its reading and its pictures counted; of scikit-learn reading, fitting and writing count, but not the start of Python and its imports.")
+	b.report.note("cleave runs as its own process, and its start, reading and pictures count; for scikit-learn, reading, fitting and writing count, but not the start of Python and its imports.")
 	return b.noteQuality(s, out, theirOut, len(theirs) > 0)
 }
 

@@ -147,7 +147,7 @@ func measureBuilds(ctx context.Context, b *benchmark) error {
 			return err
 		}
 	}
-	b.report.note("every build allocates its matrix from the system anew, ours and the peers' alike. Entries are all n^2, of which we compute half and mirror the rest.")
+	b.report.note("every build allocates a new matrix from the system, for us and for the peers. Entries are all n^2, of which we compute half and mirror the rest.")
 	return nil
 }
 

@@ -158,7 +158,7 @@ func measureMillion(ctx context.Context, b *benchmark) error {
 			Verdict: b.report.verdict(peak <= millionGoalBytes),
 		})
 	}
-	b.report.note("cleave is a process of its own with its start, its reading and its pictures counted, and the memory is its largest resident set; of scikit-learn reading and fitting count, but not the start of Python and its imports.")
+	b.report.note("cleave runs as its own process, and its start, reading and pictures count; memory is its largest resident set. For scikit-learn, reading and fitting count, but not the start of Python and its imports.")
 	return nil
 }
 

@@ -63,7 +63,7 @@ func measureMatrixFree(ctx context.Context, b *benchmark) error {
 		What: fmt.Sprintf("%s: k-means++ start and %d iterations", what, result.Iterations),
 		Ours: fmt.Sprintf("%s, %s M entries/s", duration(seconds), threeDigits(float64(counted.columns)*n/seconds/1e6)),
 	})
-	b.report.note("peak memory is the growth of the resident set while the run lasts, points not counted. %.2f matrices were computed on the way.", float64(counted.columns)/n)
+	b.report.note("peak memory is the growth of the resident set during the run, excluding the points. %.2f matrices were computed on the way.", float64(counted.columns)/n)
 	return nil
 }
 

@@ -71,7 +71,7 @@ func measureReading(ctx context.Context, b *benchmark) error {
 		row.Verdict = b.report.verdict(started.best() <= startedGoal)
 	}
 	b.report.add(row)
-	b.report.note("the file is in the system's cache, so that no disk is measured; megabytes of compressed files are those of the text. The last row is the program, from its start to its end, with one iteration of kernel k-means.")
+	b.report.note("the file is in the page cache, so no disk is measured; megabytes of compressed files are those of the text. The last row is the program, from its start to its end, with one iteration of kernel k-means.")
 	return nil
 }
 

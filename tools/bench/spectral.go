@@ -213,7 +213,7 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is the whole process, the graph counted; NMI with the blocks %.3f.",
+	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is that of the whole process, including the graph; NMI with the blocks %.3f.",
 		result.Eigen.Products, result.Eigen.Residuals[0], scores.NMI)
 	return nil
 }

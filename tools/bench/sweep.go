@@ -147,8 +147,8 @@ func measureSweeps(ctx context.Context, b *benchmark) error {
 	for _, r := range results {
 		b.reportSweeps(r, sparse != "")
 	}
-	b.report.note("n = %d, so that the matrix, and each buffer of the read limit, has %.2f GB. The limit is the best of the three ways to read.", points.N, 4*n*n/1e9)
-	b.report.note("where a delta falls short: a column of a tile is 4 KiB from memory, and it leaves one cluster's sums and joins another's, 8 KiB each, which are read and written: 32 KiB of traffic with the second-level cache for 4 KiB from memory, unless several moved points go the same way. With k = 100 and random moves hardly any do (10,000 ways for 1,000 moves); with k = 10 ten of them share a way on average. So columns are read twice there, once by the cluster they leave and once by the one they join, and what is really read comes to about twice the rate that the row shows. Bands of rows whose sums stay in the first-level cache were tried and gained nothing: the columns then come from memory in pieces of 128 bytes, which the processor does not fetch ahead.")
+	b.report.note("n = %d, so that the matrix, and each buffer of the read limit, has %.2f GB. The limit is the best of the three read patterns.", points.N, 4*n*n/1e9)
+	b.report.note("why a delta falls short: a column of a tile is 4 KiB from memory, and it leaves one cluster's sums and joins another's, 8 KiB each, which are read and written: 32 KiB of traffic with the second-level cache for 4 KiB from memory, unless several moved points go from the same cluster to the same other one. With k = 100 and random moves hardly any do (10,000 pairs of clusters for 1,000 moves); with k = 10 ten of them share a pair on average. So columns are read twice there, once by the cluster they leave and once by the one they join, and what is really read comes to about twice the rate that the row shows. Bands of rows whose sums stay in the first-level cache were tried and gained nothing: the columns then come from memory in pieces of 128 bytes, which the processor does not prefetch.")
 	return b.peer.free()
 }
 

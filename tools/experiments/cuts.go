@@ -73,7 +73,7 @@ const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of const
 // studyCuts is Wang2014 7.3.
 func studyCuts(ctx context.Context, r *runner) error {
 	r.report.begin("cuts", "Constrained cuts of labeled data (Wang et al. 2014, section 7.3)",
-		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend on it much: widths from a quarter to twice the median, with and without the diagonal and the scaling of features, were tried on a few sets of constraints before this setting and that of the next section were kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
+		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend strongly on it: widths from a quarter to twice the median, with and without the diagonal and the scaling of features, were tried on a few sets of constraints before this setting and that of the next section were kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
 			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its constraints, and varies less. "+
 			"The last line below a table tells how many points carry the vector (the participation number of its entries): constraints count in inverse proportion to the degrees of their points, so that a few far points can decide all.", r.Runs)
 	return r.cutSets(ctx, "cuts.svg", "Two-way cuts against constraints", 0.5, []int{50, 100, 150, 200, 250, 300, 350, 400, 450, 500})
@@ -170,7 +170,7 @@ func (t *Table) noteParticipation(cuts []cutRun, degrees numbers) {
 		}
 	}
 	if len(count) > 0 {
-		t.note(fmt.Sprintf("Degrees go from %.3g to %.3g; %.0f of %d points carry the one vector at %d.",
+		t.note(fmt.Sprintf("Degrees go from %.3g to %.3g; %.0f of %d points determine the one vector at %d.",
 			degrees.smallest(), degrees.largest(), count.mean(), len(degrees), t.Columns[len(t.Columns)-1]))
 	}
 }

@@ -173,7 +173,7 @@ func TestPageKeepsWhatWasNotRun(t *testing.T) {
 	if again := write(both, "cuts"); again != both {
 		t.Errorf("again:\n%s", again)
 	}
-	if !strings.Contains(both, "Of 4 findings that the papers lead one to expect, 2 hold") || strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
+	if !strings.Contains(both, "Of 4 findings that the papers suggest, 2 hold") || strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
 		t.Error(both)
 	}
 	path := filepath.Join(t.TempDir(), "page.md")

@@ -18,7 +18,7 @@ func studyInference(ctx context.Context, r *runner) error {
 	counts := []int{10, 20, 50, 100, 200, 400}
 	engines := []inference.Engine{inference.ICM, inference.BP, inference.LP}
 	r.report.begin("inference", "Three inference engines: ICM, belief propagation, linear programming (Bilenko and Basu 2004, section 4)",
-		"HMRF-KMeans; pairwise F on the half of the points that gave no constraint, mean of %d runs (standard deviation). BP and LP are expected to beat ICM when constraints are few, the gap to close as they grow, and ICM to be at least 10 times as fast: that depends on the solvers, and ours first settle what can be settled cheaply (labels that cannot be optimal, trees, a bound that meets its labels) before they pass messages or solve a linear program.", r.Runs)
+		"HMRF-KMeans; pairwise F on the half of the points without constraints, mean of %d runs (standard deviation). BP and LP are expected to beat ICM when constraints are few, the gap to close as they grow, and ICM to be at least 10 times as fast: that depends on the solvers, and ours first settle what can be settled cheaply (labels that cannot be optimal, trees, a bound that meets its labels) before they pass messages or solve a linear program.", r.Runs)
 	for _, s := range sets {
 		t := r.report.table(s.name, "constraints", counts)
 		seconds := map[inference.Engine]numbers{}

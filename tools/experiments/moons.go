@@ -79,8 +79,8 @@ func (r *runner) moons(ctx context.Context, sizes moonSizes) error {
 		return err
 	}
 	r.report.begin("moons", "The double moon (Wang et al. 2014, section 7.2)",
-		"Two half circles of radius 1 that reach into each other, with noise of standard deviation %g; gaussian affinity of width %g with its diagonal. Of twelve pairs of noise and width tried, these let the unconstrained cut succeed on many points and fail on few. Of %d points the unconstrained cut finds the moons (adjusted Rand index %.2f). "+
-			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random constraints, told from the truth. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). Adjusted Rand index, mean (least to most). "+
+		"Two interleaved half circles of radius 1, with noise of standard deviation %g; gaussian affinity of width %g with its diagonal. Of twelve pairs of noise and width tried, these let the unconstrained cut succeed on many points and fail on few. Of %d points the unconstrained cut finds the moons (adjusted Rand index %.2f). "+
+			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random constraints from the true labels. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). Adjusted Rand index, mean (least to most). "+
 			"Expected: it rises to 1, and falls below the unconstrained cut while constraints are fewer than 10.",
 		moonNoise, moonWidth, sizes.dense, dense.base.scores.ARI, sizes.few, sizes.samples, failedCutARI)
 	var samples []moon

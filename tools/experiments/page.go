@@ -67,9 +67,9 @@ func (r *Report) WriteMarkdown(w io.Writer, previous, version string, now time.T
 const pageHead = "<!-- Written by make experiments. Do not edit: change tools/experiments and run it again. -->\n" +
 	`# Experiments
 
-The experiments of the papers, repeated. Of %d findings that the papers lead one to expect, %d hold. Where two means are compared, a finding holds when the one is at least the other, or within two standard errors of it.
+The experiments of the papers, reproduced. Of %d findings that the papers suggest, %d hold. A comparison of two means holds if the first is at least the second, or within two standard errors of it.
 
-` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some studies; the others keep their sections. `RUNS=10` makes it short. The folder has the data sets in folders of their own, each with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, `glass`, `ionosphere`, `wdbc`; `football`, `polbooks` and `karate` with edges instead of points.\n"
+` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some studies, and keeps the sections of the others. `RUNS=10` shortens it. The folder has one subfolder per data set, with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, `glass`, `ionosphere`, `wdbc`; `football`, `polbooks` and `karate` with edges instead of points.\n"
 
 // sectionsOf are the sections of a page by their studies.
 func sectionsOf(text string) (map[string]string, error) {

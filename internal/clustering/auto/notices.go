@@ -19,7 +19,7 @@ func (r *run) noticeFew(pairs int) {
 		what = "pairs of seeds"
 	}
 	r.warn("FEW_CONSTRAINTS",
-		"there are too few %s (%d) to tell which method suits the data; from %d on, methods are compared by held-out ones", what, pairs, heldout.EnoughPairs)
+		"there are too few %s (%d) to tell which method suits the data; with %d or more, methods are compared on held-out ones", what, pairs, heldout.EnoughPairs)
 }
 
 // noticeOneKind warns that must-links or cannot-links alone cannot compare methods: a single cluster, or one per point,
@@ -36,7 +36,7 @@ func (r *run) noticeOneKind(must, cannot int) {
 		}
 	}
 	r.warn("ONE_KIND_OF_CONSTRAINTS",
-		"%s: they cannot tell which method suits the data, so they are used by the method that would be chosen without them", what)
+		"%s: they cannot tell which method suits the data, so the method is chosen without them and then uses them", what)
 }
 
 // noticeLeftOut reports how many vertices of a graph take no part in its cut.
@@ -68,7 +68,7 @@ const (
 func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	if best.Agreement() < nearChance {
 		r.warn("NEAR_CHANCE",
-			"the best method agrees with the held-out constraints by %.2f, and 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())
+			"the best method has an agreement of %.2f with the held-out constraints, where 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())
 	}
 	if best.Agreement() < goodAgreement {
 		return
@@ -91,7 +91,8 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	}
 }
 
-// noticeConstraints names constraints that no good method has right. Without seeds, they are all of the held-out pairs.
+// noticeConstraints names constraints that no good method satisfies when they are held out. Without seeds, all held-out
+// pairs are constraints.
 func (r *run) noticeConstraints(never func(pair int) bool) {
 	var against []text.Part
 	for at, pair := range r.supervision.Pairs {
@@ -102,14 +103,14 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
 	if len(against) > 0 {
-		message := append(text.Message{text.Plain("constraints that no good method has right when it is not shown them: ")}, text.FirstParts(against, listed)...)
+		message := append(text.Message{text.Plain("constraints that no good method satisfies when they are held out: ")}, text.FirstParts(against, listed)...)
 		r.notice(clustering.NewNotice("CONSTRAINTS_AGAINST_DATA", append(message, text.Plain(
-			" (%d of %d); they are wrong, or between clusters that touch", len(against), len(r.supervision.Pairs)))...))
+			" (%d of %d); they are wrong, or lie between clusters that touch", len(against), len(r.supervision.Pairs)))...))
 	}
 }
 
-// noticeSeeds names seeds that no good method puts with most others of their label. The strength of such a suspect is
-// how often all methods have its pairs wrong.
+// noticeSeeds names seeds that no good method groups with most others of their label. The strength of such a suspect is
+// the share of its pairs that methods get wrong, over all methods.
 func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by held-out seed
 	for at, pair := range r.supervision.Pairs {
@@ -136,9 +137,9 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 		}
 	}
 	if len(against) > 0 {
-		message := append(text.Message{text.Plain("seeds that no good method puts with their label when it is not shown it: ")}, text.FirstParts(against, listed)...)
+		message := append(text.Message{text.Plain("seeds that no good method groups with others of their label when they are held out: ")}, text.FirstParts(against, listed)...)
 		r.notice(clustering.NewNotice("SEEDS_AGAINST_DATA", append(message, text.Plain(
-			" (%d of %d); their labels are wrong, or they are between clusters that touch", len(against), len(r.supervision.Seeds)))...))
+			" (%d of %d); their labels are wrong, or they lie between clusters that touch", len(against), len(r.supervision.Seeds)))...))
 	}
 }
 

@@ -66,8 +66,8 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"kernel-kmeans points k=2 landmarks=100 weights=w.csv", notApplicable, "spec.kernel_kmeans.weights", "weights does not go with landmarks"},
 		{"kernel-kmeans points k=2 landmarks=100 sigma=1", notApplicable, "spec.kernel_kmeans.shift", "sigma does not go with landmarks"},
 		{"kernel-kmeans points k=2 landmarks=100 paper=true", notApplicable, "spec.paper_settings", "paper does not go with landmarks"},
-		{"kernel-kmeans points k=2 landmarks=100 storage=none", notApplicable, "spec.storage", "no matrix to be held"},
-		{"kernel-kmeans points k=2 landmarks=100 init=spectral", notApplicable, "spec.initialization.start", "which start by kmeans++"},
+		{"kernel-kmeans points k=2 landmarks=100 storage=none", notApplicable, "spec.storage", "no matrix to store"},
+		{"kernel-kmeans points k=2 landmarks=100 init=spectral", notApplicable, "spec.initialization.start", "use kmeans++"},
 		{"kernel-kmeans points k=2 landmarks=100000", "BAD_LANDMARKS", "spec.kernel_kmeans.landmarks", "0 to 5000"},
 		{"kernel-kmeans points k=2 affinity-diagonal=zero", notApplicable, "spec.kernel_kmeans.affinity_diagonal", "here the diagonal is kept"},
 		{"kernel-kmeans points k=2 tolerance=-1", "BAD_TOLERANCE", "spec.tolerance", "at least 0"},
@@ -76,7 +76,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"spectral graph k=2 scale=auto", notApplicable, "spec.scale", "scale auto does not apply to a graph: only dense points have columns to scale"},
 		{"kernel-kmeans kernel-matrix k=2 scale=zscore", notApplicable, "spec.scale", "a kernel matrix"},
 		{"kmeans sparse-points k=2 scale=zscore", notApplicable, "spec.scale", "does not apply to sparse points"},
-		{"hmrf-kmeans points k=2 distortion=kl scale=zscore", notApplicable, "spec.scale", "has its 0 elsewhere"},
+		{"hmrf-kmeans points k=2 distortion=kl scale=zscore", notApplicable, "spec.scale", "scaling moves the 0"},
 		{"spectral graph k=2 scale=robust", notApplicable, "spec.scale", "scale robust does not apply to a graph"},
 		{"kmeans points k=2 knn=10", notApplicable, "spec.neighbor_graph.neighbors", "knn does not apply to kmeans, only to auto, kernel-kmeans, spectral, "},
 		{"auto points k=2 knn=0", "BAD_KNN", "spec.neighbor_graph.neighbors", "at least 1"},
@@ -85,7 +85,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"auto points k=2 knn=10 neighbors=7", notApplicable, "spec.auto.neighbors", "neighbors does not go with knn"},
 		{"spectral points k=2 knn=10 rho=1", notApplicable, "spec.spectral.kernel.rho", "the graph of neighbors is its own affinity"},
 		{"kernel-kmeans points k=2 knn=10 weights=w.csv", notApplicable, "spec.kernel_kmeans.weights", "the normalized-cut sets the weights itself"},
-		{"kernel-kmeans points k=2 knn=10 storage=none", notApplicable, "spec.storage", "its edges are all that is held"},
+		{"kernel-kmeans points k=2 knn=10 storage=none", notApplicable, "spec.storage", "only its edges are stored"},
 		{"kernel-kmeans sparse-points k=2 knn=10 scale=zscore", notApplicable, "spec.scale", "does not apply to sparse points"},
 		{"kernel-kmeans points k=2 restarts=20000", "BAD_RESTARTS", "spec.restarts", "1 to 10000"},
 		{"kmeans points k=2 constraints=c.csv", notApplicable, "spec.supervision.constraints", "only to auto, kernel-kmeans, pc-kmeans"},
@@ -97,9 +97,9 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"kmeans points k=2 inference=bp", notApplicable, "spec.kmeans.inference", ""},
 		{"kmeans points k=2 storage=float16", notApplicable, "spec.storage", "always auto"},
 		{"kmeans points k=2 init=farthest-first", notApplicable, "spec.initialization.start", "use kmeans++, random, labels or centroids"},
-		{"spectral points k=2 init=random", notApplicable, "spec.initialization.start", "depend on no start"},
+		{"spectral points k=2 init=random", notApplicable, "spec.initialization.start", "do not depend on a start"},
 		{"kernel-kmeans points k=2 init=seeds", "BAD_START", "spec.supervision.seeds", ""},
-		{"kernel-kmeans points k=2 init=random seeds=s.csv", notApplicable, "spec.supervision.seeds", "no use with init random"},
+		{"kernel-kmeans points k=2 init=random seeds=s.csv", notApplicable, "spec.supervision.seeds", "no effect with init random"},
 		{"kernel-kmeans points k=2 init=labels", "BAD_START", "spec.initialization.labels", "give both or neither"},
 		{"kmeans points k=2 initial-centroids=given", "BAD_START", "spec.initialization.centroids", "give both or neither"},
 		{"kernel-kmeans points k=2 farthest=mean", notApplicable, "spec.initialization.farthest", ""},
@@ -125,7 +125,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 // A refusal uses the names that its reader knows.
 func TestRefusalsUseTheReadersNames(t *testing.T) {
 	refusal := request("kernel-kmeans points k=2 init=random seeds=s.csv").Check()
-	if got := refusal.Text(func(option string) string { return "--" + option }); got != "--seeds are where the run starts; they have no use with --init random" {
+	if got := refusal.Text(func(option string) string { return "--" + option }); got != "--seeds are where the run starts; they have no effect with --init random" {
 		t.Error(got)
 	}
 }

@@ -41,7 +41,7 @@ func scopeTable() string {
 		case a.Family == AutoFamily:
 			starts = "its own"
 		case len(a.Starts) == 0:
-			starts = "none: eigenvectors depend on no start"
+			starts = "none: eigenvectors do not depend on a start"
 		}
 		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)
 	}

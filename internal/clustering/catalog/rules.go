@@ -41,7 +41,7 @@ func (r Request) checkStorage(a Algorithm) *Refusal {
 	storage := r.Values["storage"]
 	switch {
 	case r.Data == Graph && (storage == "float16" || storage == "none"):
-		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: its edges are all that is held", storage)
+		return r.refuse(a, notApplicable, "storage", "{storage} %s does not apply to a graph: only its edges are stored", storage)
 	case r.Data == KernelMatrix && storage == "none":
 		return r.refuse(a, notApplicable, "storage", "{storage} none does not apply to a kernel matrix: its entries cannot be computed again")
 	case a.Family == SpectralFamily && storage == "float16":
@@ -97,7 +97,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it goes with %s",
 			Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
-		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates depend on no start", a.Name)
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates do not depend on a start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
 		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, Or(a.Starts))
 	case (start == "labels") != r.given("initial-labels"):
@@ -107,7 +107,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 	case start == "seeds" && !r.given("seeds"):
 		return r.refuse(a, "BAD_START", "seeds", "{init} seeds needs {seeds}")
 	case given && start != "seeds" && r.given("seeds"):
-		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no use with {init} %s", start)
+		return r.refuse(a, notApplicable, "seeds", "{seeds} are where the run starts; they have no effect with {init} %s", start)
 	case start == "multilevel" && r.Data != Graph && r.Data != "":
 		return r.refuse(a, notApplicable, "init", "{init} multilevel is for graphs: the affinity of points has too many edges to merge vertices by")
 	case r.given("farthest") && start != "farthest-first" && (given || !r.given("constraints") || r.given("seeds")):
@@ -144,7 +144,7 @@ func (r Request) checkRules(a Algorithm) *Refusal {
 		return r.refuse(a, notApplicable, "metric", "{metric} %s goes with {distortion} euclidean only: nothing is learned for the distortion %s", metric, distortion)
 	}
 	if scale, distortion := r.Values["scale"], r.Values["distortion"]; scale != "" && scale != "none" && (distortion == "kl" || distortion == "i-divergence") {
-		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: a divergence compares values with 0, and a scaled column has its 0 elsewhere", scale, distortion)
+		return r.refuse(a, notApplicable, "scale", "{scale} %s does not go with {distortion} %s: a divergence compares values with 0, and scaling moves the 0 of a column", scale, distortion)
 	}
 	if refusal := r.checkLandmarks(a, objective); refusal != nil {
 		return refusal
@@ -168,14 +168,14 @@ func (r Request) checkLandmarks(a Algorithm, objective string) *Refusal {
 	}
 	for _, option := range []string{"weights", "sigma", "on-rise", "empty", "farthest", "affinity-diagonal", "paper"} {
 		if r.given(option) && !r.Is(option, "false") {
-			return r.refuse(a, notApplicable, option, "{%s} does not go with {landmarks}: it is about the matrix of all points, which is not there", option)
+			return r.refuse(a, notApplicable, option, "{%s} does not go with {landmarks}: it applies to the full matrix, which landmarks replace", option)
 		}
 	}
 	if storage := r.Values["storage"]; storage != "" && storage != "auto" {
-		return r.refuse(a, notApplicable, "storage", "{storage} %s does not go with {landmarks}: there is no matrix to be held", storage)
+		return r.refuse(a, notApplicable, "storage", "{storage} %s does not go with {landmarks}: there is no matrix to store", storage)
 	}
 	if start := r.Values["init"]; start == "farthest-first" || start == "spectral" {
-		return r.refuse(a, notApplicable, "init", "{init} %s does not go with {landmarks}, which start by kmeans++, random, seeds or labels", start)
+		return r.refuse(a, notApplicable, "init", "{init} %s does not go with {landmarks}; use kmeans++, random, seeds or labels", start)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	case len(whole) > 1:
 		return r.refuse(a, notApplicable, whole[1], "{%s} and {%s} were both given; each is a whole constraint matrix: give one of them", whole[0], whole[1])
 	case len(whole) > 0 && supervised:
-		return r.refuse(a, notApplicable, whole[0], "{constraints} and {seeds} do not go with {%s}, which is a whole constraint matrix: the constraints have to stand in it", whole[0])
+		return r.refuse(a, notApplicable, whole[0], "{constraints} and {seeds} do not go with {%s}, which is a whole constraint matrix: put the constraints into it", whole[0])
 	case len(whole) == 0 && !supervised:
 		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs something to respect: {constraints}, {seeds} or {beliefs}, or use spectral, which needs nothing", a.Name)
 	}

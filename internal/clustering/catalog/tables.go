@@ -40,7 +40,7 @@ const DefaultAlgorithm = "auto"
 var Algorithms = []Algorithm{
 	{
 		Name: "auto", Family: AutoFamily, Supervision: "pairs, or seeds",
-		About: "tries several ways to compare points and to use constraints, and chooses the method that agrees best with held-out constraints",
+		About: "tries several methods of comparing points and using constraints, and chooses the one that agrees best with held-out constraints",
 		Data:  onAll, Options: slices.Concat(neighborOptions, []string{"constraints", "seeds", "neighbors", "folds", "enforce"}), Implied: impliedByAuto,
 	},
 	{

@@ -176,7 +176,7 @@ func Join(parts []*Table) (*Table, error) {
 			joined.jumps = append(joined.jumps, Jump{joined.rows + j.Row, j.Line})
 		}
 		if joined.rows += p.rows; joined.rows > MaxRows {
-			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, which is the most that is supported", MaxRows)
+			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported", MaxRows)
 		}
 	}
 	threads := runtime.GOMAXPROCS(0)

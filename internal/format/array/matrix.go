@@ -1,4 +1,4 @@
-// Package array reads matrices, dense and sparse: tables of numbers, NPY and NPZ files of NumPy and SciPy, Matrix Market
+// Package array reads dense and sparse matrices: tables of numbers, NPY and NPZ files of NumPy and SciPy, Matrix Market
 // and svmlight.
 package array
 
@@ -13,23 +13,23 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Matrix is a dense matrix as read: row by row, not yet checked by the dataset package.
+// Matrix is a dense matrix as read, in row-major order and not yet validated by the dataset package.
 type Matrix struct {
 	Rows, Columns int
 	Values        []float64
-	Header        []string        // nil when the file has none
-	Points        *dataset.Points // what was wanted, checked; nil: there are values
+	Header        []string        // nil if the file has none
+	Points        *dataset.Points // set instead of Values if the source asked for points
 }
 
-// A Dense reads a matrix from the decompressed bytes of a file.
+// Dense reads a matrix from the decompressed bytes of a file.
 type Dense func(s *scan.Source) (*Matrix, error)
 
-// Delimited returns a reader of tables whose cells are separated by a comma or a tab.
+// Delimited returns a reader of tables of numbers with the given cell separator, a comma or a tab.
 func Delimited(separator byte) Dense {
 	return func(s *scan.Source) (*Matrix, error) { return readDelimited(scan.NewLines(s, separator)) }
 }
 
-// readDelimited reads a table of numbers, which may have a header.
+// readDelimited reads a table of numbers with an optional header.
 func readDelimited(l *scan.Lines) (*Matrix, error) {
 	m := &Matrix{}
 	err := l.EachRow(func(cells [][]byte) error {
@@ -46,7 +46,7 @@ func readDelimited(l *scan.Lines) (*Matrix, error) {
 				}
 				return nil
 			case scan.RowOfNumbersAndNames:
-				// If it were taken for a header by mistake, every index after it would be off by one.
+				// Mistaking this line for a header would shift the index of every row by one.
 				return l.Invalid("AMBIGUOUS_HEADER",
 					"the first line has both numbers and names; a header must have names only, and data numbers only")
 			}
@@ -64,7 +64,7 @@ func readDelimited(l *scan.Lines) (*Matrix, error) {
 
 func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 	if len(cells) != m.Columns {
-		return l.Invalid("RAGGED_ROWS", "the line has %s where the first has %d; every row needs the same number", text.Plural(len(cells), "cell"), m.Columns).
+		return l.Invalid("RAGGED_ROWS", "the line has %s, but the first line has %d; every row needs the same number", text.Plural(len(cells), "cell"), m.Columns).
 			With("row", strconv.Itoa(m.Rows))
 	}
 	for column, cell := range cells {
@@ -90,7 +90,7 @@ func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 	return nil
 }
 
-// nameOf returns what errors call a column.
+// nameOf returns the name of a column for errors.
 func (m *Matrix) nameOf(column int) string {
 	if column < len(m.Header) {
 		return "column " + strconv.Quote(m.Header[column])
@@ -98,7 +98,7 @@ func (m *Matrix) nameOf(column int) string {
 	return "column " + strconv.Itoa(column)
 }
 
-// transpose puts a matrix that is stored column by column in the order of its rows.
+// transpose converts column-major values to row-major order.
 func transpose(values []float64, rows, columns int) []float64 {
 	if rows == 1 || columns == 1 {
 		return values
@@ -112,27 +112,27 @@ func transpose(values []float64, rows, columns int) []float64 {
 	return byRow
 }
 
-// isAddressable reports whether rows x columns values of a size in bytes fit into an address space, so
-// that computing with these sizes does not overflow.
+// isAddressable reports whether rows x columns values of size bytes each fit into the address space, so that computing
+// with these sizes cannot overflow.
 func isAddressable(rows, columns, size int64) bool {
 	const maxBytes = 1 << 62
 	return rows >= 0 && columns >= 0 && (columns == 0 || rows <= maxBytes/columns) && rows*columns <= maxBytes/size
 }
 
-// Sparse is a sparse matrix as read: compressed rows, not yet checked by the dataset package.
+// Sparse is a sparse matrix in compressed rows as read, not yet validated by the dataset package.
 type Sparse struct {
 	features int
 	starts   []int64 // where each row starts in columns and values, and where the last one ends
-	columns  []int32 // counted from 0
+	columns  []int32 // from 0
 	values   []float64
 }
 
-// A SparseReader reads a sparse matrix. With features 0 the file tells their number.
+// SparseReader reads a sparse matrix. If features is 0, the file determines their number.
 type SparseReader func(s *scan.Source, features int) (*Sparse, error)
 
 func (s *Sparse) rows() int { return len(s.starts) - 1 }
 
-// Points checks the matrix and makes points of it.
+// Points validates the matrix and returns it as points. name is the file, for errors.
 func (s *Sparse) Points(name string) (*dataset.SparsePoints, error) {
 	points, err := dataset.NewSparsePoints(s.rows(), s.features, s.starts, s.columns, s.values)
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *Sparse) Points(name string) (*dataset.SparsePoints, error) {
 	return points, nil
 }
 
-// DropIncomplete removes the rows that have a NaN. It also refuses infinite values, as long as the number
-// of their row is known.
+// DropIncomplete removes the rows that contain NaN and returns their numbers. Infinite values are a fault, reported
+// here because the original row numbers are lost afterward.
 func (m *Matrix) DropIncomplete(name string) (incomplete []int32, err error) {
 	kept := 0
 	for i := range m.Rows {
@@ -166,7 +166,7 @@ func (m *Matrix) DropIncomplete(name string) (incomplete []int32, err error) {
 	return incomplete, checkRowsLeft(name, m.Rows, len(incomplete))
 }
 
-// DropIncomplete removes the rows that have a NaN.
+// DropIncomplete removes the rows that contain NaN and returns their numbers.
 func (s *Sparse) DropIncomplete(name string) (incomplete []int32, err error) {
 	rows, kept := 0, int64(0)
 	for i := range s.rows() {
@@ -182,7 +182,7 @@ func (s *Sparse) DropIncomplete(name string) (incomplete []int32, err error) {
 		copy(s.columns[kept:], s.columns[from:to])
 		kept += int64(copy(s.values[kept:], s.values[from:to]))
 		rows++
-		s.starts[rows] = kept // at or before starts[i+1], which has been read
+		s.starts[rows] = kept // index i+1 at most, which has already been read
 	}
 	s.starts, s.columns, s.values = s.starts[:rows+1], s.columns[:kept], s.values[:kept]
 	return incomplete, checkRowsLeft(name, rows, len(incomplete))

@@ -10,14 +10,14 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// mmHeader is the banner and the size line of a Matrix Market file.
+// mmHeader holds the banner and the size line of a Matrix Market file.
 type mmHeader struct {
-	Coordinate bool // row, column and value of each entry; otherwise array: all values, column by column
-	pattern    bool // entries have no value and count as 1
+	Coordinate bool // lists row, column and value of each entry; otherwise all values in column-major order
+	pattern    bool // entries have no values and count as 1
 	Symmetric  bool // only the lower triangle is stored
 	Rows       int
 	Columns    int
-	Entries    int64 // lines of a coordinate file, values of an array
+	Entries    int64 // lines in a coordinate file, values in an array file
 }
 
 // MatrixMarket reads the body of a file after its header.
@@ -54,7 +54,7 @@ func OpenMatrixMarket(s *scan.Source) (*MatrixMarket, error) {
 
 func (m *MatrixMarket) parseBanner(words []string) error {
 	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
-		return m.Invalid("NOT_MATRIX_MARKET", "the first line must be like %q", "%%MatrixMarket matrix coordinate real symmetric")
+		return m.Invalid("NOT_MATRIX_MARKET", "the first line must look like %q", "%%MatrixMarket matrix coordinate real symmetric")
 	}
 	unsupported := func(word, use string) error {
 		return m.Invalid("UNSUPPORTED_MATRIX", "Matrix Market files of kind %q are not supported; use %s", word, use)
@@ -105,7 +105,7 @@ func (m *MatrixMarket) parseSize(cells [][]byte) error {
 		return m.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
 	}
 	if m.Symmetric && rows != columns {
-		return m.Invalid("NOT_SQUARE", "the matrix is said to be symmetric but has %d rows and %d columns", rows, columns)
+		return m.Invalid("NOT_SQUARE", "the header says symmetric, but the matrix has %d rows and %d columns", rows, columns)
 	}
 	m.Rows, m.Columns, m.Entries = int(rows), int(columns), sizes[2]
 	if !m.Coordinate {
@@ -117,7 +117,7 @@ func (m *MatrixMarket) parseSize(cells [][]byte) error {
 	return nil
 }
 
-// Coordinates reads every entry of a coordinate file, as edges from row to column, counted from 0.
+// Coordinates reads all entries of a coordinate file as edges from row to column, numbered from 0.
 func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
 	cells := 3
 	if m.pattern {
@@ -132,7 +132,7 @@ func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
 	err := rows.ReadAll(func(entries dataset.Edges, err error, lineOf func(int) int) error {
 		if count := int64(entries.Len()); count > left || count == left && err != nil {
 			m.LineNumber = lineOf(int(left))
-			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but here is another", m.Entries)
+			return m.Invalid("TRAILING_DATA", "the header claims %d entries, but the file has more", m.Entries)
 		}
 		lists, left = append(lists, entries), left-int64(entries.Len())
 		return err
@@ -153,12 +153,12 @@ func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.
 		want = 2
 	}
 	if len(cells) != want {
-		return entry, l.Invalid("RAGGED_ROWS", "the entry has %d numbers; %d are needed", len(cells), want)
+		return entry, l.Invalid("RAGGED_ROWS", "the entry has %d numbers, but needs %d", len(cells), want)
 	}
 	row, rowOK := scan.ParseInteger(cells[0])
 	column, columnOK := scan.ParseInteger(cells[1])
 	if !rowOK || !columnOK || row < 1 || row > int64(m.Rows) || column < 1 || column > int64(m.Columns) {
-		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market counts from 1)",
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market indices start at 1)",
 			cells[0], cells[1], m.Rows, m.Columns)
 	}
 	entry = dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
@@ -182,13 +182,13 @@ func matrixValue(l *scan.Lines, cell []byte) (float64, error) {
 	return value, nil
 }
 
-// array reads every value of an array file, in the file's order.
+// array reads all values of an array file in the order of the file.
 func (m *MatrixMarket) array() ([]float64, error) {
 	var values []float64
 	err := m.EachRow(func(cells [][]byte) error {
 		for _, cell := range cells {
 			if int64(len(values)) == m.Entries {
-				return m.Invalid("TRAILING_DATA", "the header claims %d values, but here is another", m.Entries)
+				return m.Invalid("TRAILING_DATA", "the header claims %d values, but the file has more", m.Entries)
 			}
 			value, err := matrixValue(m.Lines, cell)
 			if err != nil {
@@ -207,14 +207,14 @@ func (m *MatrixMarket) array() ([]float64, error) {
 	return values, nil
 }
 
-// A coordinate file leaves its zeros out, so a short file can stand for a huge matrix. A dense matrix may
-// have baseDenseLimit values, and more only if that is at most densePerEntry for each entry in the file.
+// A coordinate file omits zeros, so a short file can describe a huge matrix. A dense matrix may have baseDenseLimit
+// values, and more only up to densePerEntry for each entry in the file.
 const (
 	baseDenseLimit = 1 << 22
 	densePerEntry  = 32
 )
 
-// ReadDenseMatrixMarket reads a matrix, also one whose file lists only some of its entries.
+// ReadDenseMatrixMarket reads a matrix, filling in zeros if the file is in coordinate form.
 func ReadDenseMatrixMarket(s *scan.Source) (*Matrix, error) {
 	m, err := OpenMatrixMarket(s)
 	if err != nil {
@@ -245,7 +245,7 @@ func (m *MatrixMarket) denseFromCoordinates() (*Matrix, error) {
 		return &Matrix{Rows: m.Rows, Columns: m.Columns}, nil
 	}
 	if count := dataset.CountEdges(entries); m.Rows*m.Columns > max(baseDenseLimit, densePerEntry*count) {
-		return nil, m.Source.Invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few to be stored densely; if it is a graph, give it as one",
+		return nil, m.Source.Invalid("TOO_SPARSE", "the %d x %d matrix has only %d entries, too few for a dense matrix; if it is a graph, use --graph",
 			m.Rows, m.Columns, count)
 	}
 	dense := &Matrix{Rows: m.Rows, Columns: m.Columns, Values: make([]float64, m.Rows*m.Columns)}
@@ -259,7 +259,7 @@ func (m *MatrixMarket) denseFromCoordinates() (*Matrix, error) {
 	return dense, nil
 }
 
-// unpackTriangle makes a symmetric matrix from its lower triangle, which is stored column by column.
+// unpackTriangle expands a lower triangle in column-major order to the full symmetric matrix.
 func unpackTriangle(triangle []float64, n int) []float64 {
 	values := make([]float64, n*n)
 	at := 0

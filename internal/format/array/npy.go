@@ -12,12 +12,12 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version 1,
-// uint32 in later ones), the header, which is a Python dictionary (see parseNPYHeader), and the values in
-// binary. Libraries allocate what the header claims; this reader does not.
+// The NPY format: "\x93NUMPY", a version of two bytes, the length of the header (uint16 in version 1, uint32 in later
+// ones), the header, which is a Python dictionary (see parseNPYHeader), and the values in binary. This reader is our
+// own because libraries allocate what the header claims.
 const maxNPYHeader = 64 << 10
 
-// ReadNPY reads an array as the rows of a matrix.
+// ReadNPY reads an array as a matrix.
 func ReadNPY(s *scan.Source) (*Matrix, error) {
 	header, err := readNPYHeader(s)
 	if err != nil {
@@ -45,7 +45,7 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 		}
 	}
 	values, err := loadNPYValues(s, int(rows*columns), element)
-	if values == nil && err == nil { // not from a file that can be read at several places
+	if values == nil && err == nil { // the input is not a plain file
 		if values, err = readNPYValues(s, int(rows*columns), element); err == nil {
 			err = expectEnd(s, rows, columns)
 		}
@@ -60,7 +60,7 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 	return m, nil
 }
 
-// expectEnd refuses bytes after the values.
+// expectEnd returns an error if bytes follow the values.
 func expectEnd(s *scan.Source, rows, columns int64) error {
 	if _, err := s.ReadByte(); err == nil {
 		return s.Invalid("TRAILING_DATA", "the file has more bytes than the %d x %d values of its header need", rows, columns)
@@ -84,7 +84,7 @@ func readNPYHeader(s *scan.Source) (*npyHeader, error) {
 		lengthSize = 2
 	case 2, 3:
 	default:
-		return nil, s.Invalid("NOT_NPY", "NPY version %d is not known; 1, 2 and 3 are", version)
+		return nil, s.Invalid("NOT_NPY", "NPY version %d is not supported; use version 1, 2 or 3", version)
 	}
 	var lengthBytes [4]byte
 	if _, err := io.ReadFull(s, lengthBytes[:lengthSize]); err != nil {
@@ -92,7 +92,7 @@ func readNPYHeader(s *scan.Source) (*npyHeader, error) {
 	}
 	length := binary.LittleEndian.Uint32(lengthBytes[:])
 	if length > maxNPYHeader {
-		return nil, s.Invalid("NOT_NPY", "the NPY header claims %d bytes; at most %d are read", length, maxNPYHeader)
+		return nil, s.Invalid("NOT_NPY", "the NPY header claims %d bytes; at most %d are supported", length, maxNPYHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(s, text); err != nil {
@@ -100,7 +100,7 @@ func readNPYHeader(s *scan.Source) (*npyHeader, error) {
 	}
 	header, problem := parseNPYHeader(string(text))
 	if problem != "" {
-		return nil, s.Invalid("NOT_NPY", "the NPY header is not understood: %s", problem)
+		return nil, s.Invalid("NOT_NPY", "the NPY header cannot be parsed: %s", problem)
 	}
 	return header, nil
 }
@@ -112,7 +112,7 @@ func npyHeaderError(s *scan.Source, err error) error {
 	return s.ReadError(err)
 }
 
-// npyShape is the number of rows and columns; an array of one dimension is one column.
+// npyShape returns the number of rows and columns. A one-dimensional array is a single column.
 func npyShape(s *scan.Source, shape []int64, size int) (rows, columns int64, err error) {
 	switch len(shape) {
 	case 1:
@@ -120,7 +120,7 @@ func npyShape(s *scan.Source, shape []int64, size int) (rows, columns int64, err
 	case 2:
 		rows, columns = shape[0], shape[1]
 	default:
-		return 0, 0, s.Invalid("WRONG_SHAPE", "the array has %d dimensions; rows and columns are needed", len(shape))
+		return 0, 0, s.Invalid("WRONG_SHAPE", "the array has %d dimensions; it must have rows and columns only", len(shape))
 	}
 	if rows < 0 || columns < 0 || rows > dataset.MaxRows || !isAddressable(rows, columns, int64(max(size, 8))) {
 		return 0, 0, s.Invalid("SIZE_OVERFLOW", "the header claims %d x %d values, more than can be addressed", rows, columns)
@@ -128,18 +128,18 @@ func npyShape(s *scan.Source, shape []int64, size int) (rows, columns int64, err
 	return rows, columns, nil
 }
 
-// npyHeader is the dictionary of an NPY file.
+// npyHeader is the header dictionary of an NPY file.
 type npyHeader struct {
 	descr   string
 	fortran bool
 	shape   []int64
 }
 
-// parseNPYHeader reads a Python literal such as
+// parseNPYHeader parses a Python literal such as
 //
 //	{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
 //
-// with its keys in any order. problem is empty if it could be parsed.
+// with its keys in any order. problem is empty on success.
 func parseNPYHeader(text string) (header *npyHeader, problem string) {
 	p := &pythonParser{rest: text}
 	header = &npyHeader{}
@@ -149,7 +149,7 @@ func parseNPYHeader(text string) (header *npyHeader, problem string) {
 		key := p.quoted()
 		p.expect(":")
 		if seen[key] {
-			p.fail("key %q stands twice", key)
+			p.fail("duplicate key %q", key)
 		}
 		seen[key] = true
 		switch key {
@@ -168,7 +168,7 @@ func parseNPYHeader(text string) (header *npyHeader, problem string) {
 		}
 	}
 	if p.problem == "" && (!seen["descr"] || !seen["fortran_order"] || !seen["shape"]) {
-		p.fail("descr, fortran_order and shape are all needed")
+		p.fail("descr, fortran_order and shape are all required")
 	}
 	if p.problem == "" && strings.TrimSpace(p.rest) != "" {
 		p.fail("text after the dictionary")
@@ -179,7 +179,7 @@ func parseNPYHeader(text string) (header *npyHeader, problem string) {
 // pythonParser parses Python literals.
 type pythonParser struct {
 	rest    string // what is left to parse
-	problem string // the first thing that was wrong
+	problem string // the first error, "" if none
 }
 
 func (p *pythonParser) fail(format string, args ...any) {
@@ -238,11 +238,11 @@ func (p *pythonParser) tuple() []int64 {
 		}
 		number, err := strconv.ParseInt(p.rest[:digits], 10, 64)
 		if err != nil {
-			p.fail("the shape holds something that is no size, or one too large")
+			p.fail("the shape contains an invalid or too large size")
 			return nil
 		}
 		p.rest = p.rest[digits:]
-		p.take("L") // as Python 2 wrote
+		p.take("L") // suffix of integers written by Python 2
 		numbers = append(numbers, number)
 		if !p.take(",") {
 			p.expect(")")

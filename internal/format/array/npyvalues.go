@@ -14,10 +14,10 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// npyBlock is how many values are converted at a time.
+// npyBlock is the number of values converted at a time.
 const npyBlock = 8192
 
-// npyElement is how values are stored: the size of one in bytes, and how many of them are converted.
+// npyElement describes how values are stored: the size of each in bytes, and the function that decodes them.
 type npyElement struct {
 	size   int
 	decode func(values []float64, from []byte)
@@ -81,8 +81,9 @@ func littleFloats(values []float64, from []byte) {
 	}
 }
 
-// loadNPY reads the values of a plain file on all processors, and gives them to use part by part. What is there is known before
-// anything is allocated. It tells whether it did: not where the input is something else, or has another size than it should.
+// loadNPY calls use with a function that reads values from any position of a plain file and may be called concurrently.
+// The size of the file is checked before anything is allocated. did is false, and use is not called, if the input is
+// not a plain file or its size does not match the header.
 func loadNPY(s *scan.Source, count int, element npyElement, use func(read func(from int, values []float64) error) error) (did bool, err error) {
 	if s.File == nil || count == 0 {
 		return false, nil
@@ -109,7 +110,7 @@ func loadNPY(s *scan.Source, count int, element npyElement, use func(read func(f
 	})
 }
 
-// loadNPYValues is loadNPY of all values; nil where it does not do.
+// loadNPYValues reads all values in parallel. It returns nil if loadNPY does not apply.
 func loadNPYValues(s *scan.Source, count int, element npyElement) (values []float64, err error) {
 	_, err = loadNPY(s, count, element, func(read func(from int, values []float64) error) error {
 		const portion = 16 * npyBlock
@@ -123,7 +124,7 @@ func loadNPYValues(s *scan.Source, count int, element npyElement) (values []floa
 	return values, err
 }
 
-// readNPYValues lets its result grow as bytes arrive, so that a false count costs no memory.
+// readNPYValues grows its result as bytes arrive, so that a false count in a header costs no memory.
 func readNPYValues(s *scan.Source, count int, element npyElement) ([]float64, error) {
 	values := make([]float64, 0, min(count, npyBlock))
 	buffer := make([]byte, element.size*min(count, npyBlock))

@@ -11,7 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadNPZ reads an array of a ZIP archive of NPY files, which are called NAME.npy: the one that was asked for, or the only one of two dimensions, or the only one.
+// ReadNPZ reads one array from a ZIP archive of NPY files: the one that the user named, else the only two-dimensional
+// one, else the only one.
 func ReadNPZ(s *scan.Source) (*Matrix, error) {
 	archive, end, err := openZip(s)
 	if err != nil {
@@ -19,7 +20,7 @@ func ReadNPZ(s *scan.Source) (*Matrix, error) {
 	}
 	defer end.Close()
 	if s.Array == "" && isSparseNPZ(archive) {
-		return nil, s.Invalid("SPARSE_MATRIX", "the file has a sparse matrix, which is read as --data or as --graph; numpy.save(FILE, matrix.toarray()) makes it dense")
+		return nil, s.Invalid("SPARSE_MATRIX", "the file holds a sparse matrix; use it with --data or --graph, or make it dense with numpy.save(FILE, matrix.toarray())")
 	}
 	entry, err := chooseArray(s, archive)
 	if err != nil {
@@ -45,7 +46,7 @@ func openZip(s *scan.Source) (*zip.Reader, io.Closer, error) {
 	return archive, end, nil
 }
 
-// chooseArray finds the array that is meant.
+// chooseArray returns the entry of the array to read; see ReadNPZ.
 func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 	var names []string
 	var arrays, flat []*zip.File
@@ -88,14 +89,14 @@ func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 	case len(arrays) == 1:
 		return arrays[0], nil
 	}
-	return nil, s.Invalid("SEVERAL_ARRAYS", "the file has several arrays: %s; say which by --array", list)
+	return nil, s.Invalid("SEVERAL_ARRAYS", "the file has several arrays: %s; select one with --array", list)
 }
 
-// openArray opens an array as a file of its own.
+// openArray opens an entry of the archive as a source.
 func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
 	array := &scan.Source{Name: fmt.Sprintf("%s, array %s", s.Name, strings.TrimSuffix(entry.Name, scan.NPYSuffix)), Suffix: scan.NPYSuffix, AllowMissing: s.AllowMissing}
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
-		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "it claims to unfold into %d bytes, more than %d times what it has, which looks like a mistake or a trap",
+		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",
 			size, scan.MaxGrowth)
 	}
 	opened, err := entry.Open()
@@ -106,7 +107,7 @@ func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
 	return array, nil
 }
 
-// unzipped tells damage from an input that cannot be read.
+// unzipped marks decompression errors as damage, to distinguish them from failed reads.
 type unzipped struct{ r io.Reader }
 
 func (z *unzipped) Read(into []byte) (int, error) {

@@ -15,11 +15,11 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// scipy.sparse.save_npz writes a sparse matrix as an NPZ file of several arrays: format (csr, csc or coo), shape, data, and
-// where the values stand: indices and indptr, or row and col.
+// sparseArrays are in every NPZ file that scipy.sparse.save_npz writes: format (csr, csc or coo), shape and data. The
+// positions of the values are in indices and indptr, or in row and col.
 var sparseArrays = []string{"format", "shape", "data"}
 
-// isSparseNPZ reports whether an archive is such a file.
+// isSparseNPZ reports whether an archive was written by scipy.sparse.save_npz.
 func isSparseNPZ(archive *zip.Reader) bool {
 	found := 0
 	for _, entry := range archive.File {
@@ -30,8 +30,8 @@ func isSparseNPZ(archive *zip.Reader) bool {
 	return found == len(sparseArrays)
 }
 
-// HoldsSparse reports whether an NPZ file is that of a sparse matrix. Of what can be read only once, the name of the first
-// array tells: the one that scipy writes first.
+// HoldsSparse reports whether an NPZ file holds a sparse matrix, without consuming the source. If the source cannot
+// seek, it checks whether the name of the first array is the one that scipy writes first.
 func HoldsSparse(s *scan.Source) bool {
 	if s.File != nil {
 		if info, err := s.File.Stat(); err == nil && info.Mode().IsRegular() {
@@ -39,7 +39,7 @@ func HoldsSparse(s *scan.Source) bool {
 			return err == nil && isSparseNPZ(archive)
 		}
 	}
-	const nameLength, nameStart = 26, 30 // in the header of the first entry
+	const nameLength, nameStart = 26, 30 // offsets in the header of the first entry
 	head, _ := s.Peek(nameStart + 16)
 	if len(head) < nameStart {
 		return false
@@ -49,7 +49,7 @@ func HoldsSparse(s *scan.Source) bool {
 	return bytes.Equal(name, []byte("indices.npy")) || bytes.Equal(name, []byte("row.npy"))
 }
 
-// sparseNPZ are the entries of a sparse matrix.
+// sparseNPZ holds the entries of a sparse matrix.
 type sparseNPZ struct {
 	*scan.Source
 	archive       *zip.Reader
@@ -58,7 +58,7 @@ type sparseNPZ struct {
 	values        []float64
 }
 
-// ReadSparseNPZ reads sparse points.
+// ReadSparseNPZ reads sparse points. If features is not 0, the matrix must have that many columns.
 func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 	m, err := sparseEntries(s)
 	if err != nil {
@@ -70,16 +70,16 @@ func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 	return m.compress(max(features, m.columns)), nil
 }
 
-// ReadSparseNPZGraph reads the affinity matrix of a graph, as those of Matrix Market are read.
+// ReadSparseNPZGraph reads the affinity matrix of a graph, by the same rules as for Matrix Market files.
 func ReadSparseNPZGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	m, err := sparseEntries(s)
 	switch {
 	case err != nil:
 		return nil, 0, err
 	case m.rows != m.columns:
-		return nil, 0, s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; a graph's is square", m.rows, m.columns)
+		return nil, 0, s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.rows, m.columns)
 	case vertices > 0 && vertices != m.rows:
-		return nil, 0, s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.rows, vertices)
+		return nil, 0, s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.rows, vertices)
 	}
 	edges := make([]dataset.Edge, 0, len(m.values))
 	for at, value := range m.values {
@@ -99,12 +99,12 @@ func sparseEntries(s *scan.Source) (*sparseNPZ, error) {
 	}
 	defer end.Close()
 	if !isSparseNPZ(archive) {
-		return nil, s.Invalid("NOT_SPARSE", "the file has no sparse matrix; scipy.sparse.save_npz writes one (a matrix of all similarities is a --kernel-matrix)")
+		return nil, s.Invalid("NOT_SPARSE", "the file does not hold a sparse matrix; write one with scipy.sparse.save_npz, or use --kernel-matrix for a dense matrix of similarities")
 	}
 	m := &sparseNPZ{Source: s, archive: archive}
 	layout, err := m.word("format")
 	if err == nil && layout != "csr" && layout != "csc" && layout != "coo" {
-		err = s.Invalid("UNSUPPORTED_MATRIX", "the matrix is stored as %s; csr, csc and coo are read here, so save it by scipy.sparse.save_npz(FILE, matrix.tocsr())", scan.Quote([]byte(layout)))
+		err = s.Invalid("UNSUPPORTED_MATRIX", "the matrix is stored as %s; only csr, csc and coo are supported; save it with scipy.sparse.save_npz(FILE, matrix.tocsr())", scan.Quote([]byte(layout)))
 	}
 	if err == nil {
 		err = m.readShape()
@@ -131,17 +131,17 @@ func sparseEntries(s *scan.Source) (*sparseNPZ, error) {
 	return m, nil
 }
 
-// open opens an array by its name.
+// open opens an array by name.
 func (m *sparseNPZ) open(name string) (*scan.Source, error) {
 	for _, entry := range m.archive.File {
 		if entry.Name == name+scan.NPYSuffix {
 			return openArray(m.Source, entry)
 		}
 	}
-	return nil, m.Invalid("NO_SUCH_ARRAY", "the sparse matrix has no array %q; save it by scipy.sparse.save_npz", name)
+	return nil, m.Invalid("NO_SUCH_ARRAY", "the sparse matrix has no array %q; save it with scipy.sparse.save_npz", name)
 }
 
-// word reads an array that is one word, of bytes or of characters of four bytes.
+// word reads an array that is a single string, stored as bytes or as four-byte characters.
 func (m *sparseNPZ) word(name string) (string, error) {
 	array, err := m.open(name)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *sparseNPZ) word(name string) (string, error) {
 		length, _ = strconv.Atoi(header.descr[2:])
 	}
 	if length < 1 || length > longest || width[header.descr[1]] == 0 || len(header.shape) > 0 {
-		return "", array.Invalid("UNSUPPORTED_DTYPE", "it is of type %s; a word is expected", scan.Quote([]byte(header.descr)))
+		return "", array.Invalid("UNSUPPORTED_DTYPE", "the type is %s; a string is expected", scan.Quote([]byte(header.descr)))
 	}
 	text := make([]byte, length*width[header.descr[1]])
 	if _, err := io.ReadFull(array, text); err != nil {
@@ -166,7 +166,7 @@ func (m *sparseNPZ) word(name string) (string, error) {
 	return strings.ReplaceAll(string(text), "\x00", ""), nil
 }
 
-// numbers reads an array of one dimension.
+// numbers reads a one-dimensional array.
 func (m *sparseNPZ) numbers(name string) ([]float64, error) {
 	array, err := m.open(name)
 	if err != nil {
@@ -182,15 +182,15 @@ func (m *sparseNPZ) numbers(name string) ([]float64, error) {
 	return values.Values, nil
 }
 
-// readShape reads how many rows and columns there are. Those without an entry cost memory too, so that there may not be
-// very many more than entries.
+// readShape reads the numbers of rows and columns. Empty rows and columns cost memory too, so their number is limited
+// relative to the number of entries.
 func (m *sparseNPZ) readShape() error {
 	shape, err := m.numbers("shape")
 	if err != nil {
 		return err
 	}
 	if len(shape) != 2 {
-		return m.Invalid("WRONG_SHAPE", "the sparse matrix has %d dimensions; rows and columns are needed", len(shape))
+		return m.Invalid("WRONG_SHAPE", "the sparse matrix has %d dimensions; it must have rows and columns only", len(shape))
 	}
 	for at, limit := range []float64{dataset.MaxRows, dataset.MaxColumns} {
 		if size := shape[at]; !(size >= 0 && size <= limit && size == math.Trunc(size)) {
@@ -201,7 +201,7 @@ func (m *sparseNPZ) readShape() error {
 	return nil
 }
 
-// places reads numbers of rows or of columns, each below a limit.
+// places reads row or column numbers, each below limit.
 func (m *sparseNPZ) places(name string, limit int) ([]int32, error) {
 	numbers, err := m.numbers(name)
 	if err != nil {
@@ -211,20 +211,20 @@ func (m *sparseNPZ) places(name string, limit int) ([]int32, error) {
 		return nil, m.Invalid("SIZE_MISMATCH", "array %s has %d numbers for %d values; each value needs one", name, len(numbers), len(m.values))
 	}
 	if most := dataset.MaxInferredVertices(len(numbers)); max(m.rows, m.columns) > most {
-		return nil, m.Invalid("SIZE_OVERFLOW", "the matrix claims %d x %d values but has only %d; at most %d rows and columns are read of it", m.rows, m.columns, len(numbers), most)
+		return nil, m.Invalid("SIZE_OVERFLOW", "the matrix claims %d x %d values but has only %d; with so few, at most %d rows and columns are supported", m.rows, m.columns, len(numbers), most)
 	}
 	places := make([]int32, len(numbers))
 	for at, v := range numbers {
 		if !(v >= 0 && v < float64(limit) && v == math.Trunc(v)) {
-			return nil, m.Invalid("INDEX_OUT_OF_RANGE", "array %s has %v at place %d; 0 to %d are possible in a matrix of %d x %d", name, v, at, limit-1, m.rows, m.columns)
+			return nil, m.Invalid("INDEX_OUT_OF_RANGE", "array %s has %v at position %d; it must be 0 to %d in a matrix of %d x %d", name, v, at, limit-1, m.rows, m.columns)
 		}
 		places[at] = int32(v)
 	}
 	return places, nil
 }
 
-// compressed reads where values stand that are stored row after row, or column after column: the line of each, and its
-// place within the line.
+// compressed reads the positions of values in compressed rows or columns: the row (or column) of each value, and its
+// position within.
 func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err error) {
 	if place, err = m.places("indices", places); err != nil {
 		return nil, nil, err
@@ -234,7 +234,7 @@ func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err erro
 		return nil, nil, err
 	}
 	if len(starts) != lines+1 || starts[0] != 0 || starts[lines] != float64(len(place)) || !slices.IsSorted(starts) {
-		return nil, nil, m.Invalid("BAD_ROW_STARTS", "array indptr does not fit the other arrays: it must ascend from 0 to %d, the number of values, in %d steps", len(place), lines)
+		return nil, nil, m.Invalid("BAD_ROW_STARTS", "array indptr does not match the other arrays: it must ascend from 0 to %d, the number of values, in %d steps", len(place), lines)
 	}
 	line = make([]int32, 0, len(place))
 	for at := range lines {
@@ -245,7 +245,7 @@ func (m *sparseNPZ) compressed(lines, places int) (line, place []int32, err erro
 	return line, place, nil
 }
 
-// compress puts the entries in the order of their rows and columns. Values of the same place are added up, as scipy does.
+// compress sorts the entries by row and column. Values at the same position are added, as scipy does.
 func (m *sparseNPZ) compress(features int) *Sparse {
 	result := &Sparse{features: features, starts: make([]int64, 1, m.rows+1)}
 	order := make([]int, len(m.values))
@@ -271,12 +271,12 @@ func (m *sparseNPZ) compress(features int) *Sparse {
 	return result
 }
 
-// mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the
-// largest weight, and still count as equal.
+// mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the largest weight,
+// and still count as equal.
 const mirrorTolerance = 1e-9
 
-// WithoutMirrorImages keeps one direction of each edge if all edges come in both directions with the
-// same weight, and everything otherwise. The edges are sorted in place.
+// WithoutMirrorImages keeps one direction of each edge if all edges are present in both directions with the same
+// weight, and all edges otherwise. It sorts edges in place.
 func WithoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
 	ends := func(e dataset.Edge) uint64 {
 		return uint64(min(e.Source, e.Target))<<32 | uint64(max(e.Source, e.Target))

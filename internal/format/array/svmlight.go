@@ -12,33 +12,32 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// The svmlight format, which libsvm shares, has one sparse row on each line:
+// The svmlight format, which libsvm shares, has one sparse row per line:
 //
 //	label index:value index:value ... # comment
 //
-// The label is one number, or several joined by commas, or left out; tokens qid:N are skipped.
-// Indices ascend. By convention they count from 1, but some tools count from 0: a file with an index 0
-// anywhere is taken to count from 0, and any other to count from 1. So a file that counts from 0 and
-// never uses its first feature loses that feature, which changes no distance.
+// The label is one number, or several joined by commas, or omitted; qid:N tokens are skipped. Indices ascend. By
+// convention they start at 1, but some tools start at 0: a file that contains an index 0 is read as starting at 0, and
+// any other as starting at 1. So a file that starts at 0 and never uses its first feature loses that feature, which
+// changes no distance.
 
-// Many things have a number for each feature, a mean for example, so one mistyped index could ask for
-// gigabytes. If the number of features is not given, a file may have baseFeatureLimit of them, and more
-// only if that is at most featuresPerEntry for each of its entries.
+// Several structures have a number per feature, such as the means, so one mistyped index could allocate gigabytes. If
+// the number of features is not set, a file may have baseFeatureLimit of them, and more only up to featuresPerEntry for
+// each of its entries.
 const (
 	baseFeatureLimit = 1 << 22
 	featuresPerEntry = 64
 )
 
-// svmlight collects rows with the indices of the file. Only at its end is it known whether the file
-// counts from 0 or 1.
+// svmlight collects rows with the indices of the file. Whether these start at 0 or 1 is known only at the end.
 type svmlight struct {
 	*scan.Lines
-	Sparse                  // features 0: not given
+	Sparse                  // features is 0 if not set
 	smallest, largest int32 // indices
 	largestLine       int   // where the largest index was first seen
 }
 
-// ReadSVMLight reads sparse points. With features 0 the largest index tells their number.
+// ReadSVMLight reads sparse points. If features is 0, the largest index determines their number.
 func ReadSVMLight(source *scan.Source, features int) (*Sparse, error) {
 	s := &svmlight{
 		Lines:    scan.NewLines(source, scan.AnyWhiteSpace),
@@ -63,7 +62,7 @@ func (s *svmlight) readRows() error {
 			return err
 		}
 		if s.rows() == dataset.MaxRows {
-			return s.Invalid("TOO_MANY_ROWS", "more than %d rows are not supported", dataset.MaxRows)
+			return s.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", dataset.MaxRows)
 		}
 		text, _, _ := bytes.Cut(line, []byte("#"))
 		label, entries := cutLabel(bytes.TrimSpace(text))
@@ -92,15 +91,15 @@ func cutLabel(text []byte) (label, entries []byte) {
 	return text[:end], text[end:]
 }
 
-// checkLabel refuses words and broken entries in front of a row: taken for labels, they would make a
-// row of zeros.
+// checkLabel returns an error for words and malformed entries at the start of a row. Read as labels, they would turn
+// the row into zeros.
 func (s *svmlight) checkLabel(label []byte) error {
 	if len(label) == 0 {
 		return nil
 	}
 	for part := range bytes.SplitSeq(label, []byte(",")) {
 		if _, ok := scan.ParseFloat(part); !ok {
-			return s.Invalid("BAD_LABEL", "the line begins with %s; a row is a number as its label and then index:value entries", scan.Quote(label))
+			return s.Invalid("BAD_LABEL", "the line begins with %s; a row is a numeric label followed by index:value entries", scan.Quote(label))
 		}
 	}
 	return nil
@@ -117,7 +116,7 @@ func (s *svmlight) appendRow(entries []byte) error {
 			return err
 		}
 		if index <= previous {
-			return s.atEntry(index, "INDEX_OUT_OF_ORDER", "feature %d stands after feature %d; sort the row's entries by index, each index once", index, previous)
+			return s.atEntry(index, "INDEX_OUT_OF_ORDER", "feature %d follows feature %d; sort the entries of a row by index, without duplicates", index, previous)
 		}
 		previous = index
 		s.columns, s.values = append(s.columns, index), append(s.values, value)
@@ -130,20 +129,20 @@ func (s *svmlight) appendRow(entries []byte) error {
 	return nil
 }
 
-// parseEntry reads index:value; the index is that of the file.
+// parseEntry parses index:value and returns the index as written in the file.
 func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	left, right, found := bytes.Cut(token, []byte(":"))
 	if !found {
-		return 0, 0, s.Invalid("BAD_ENTRY", "%s is no entry; entries are written index:value", scan.Quote(token))
+		return 0, 0, s.Invalid("BAD_ENTRY", "%s is not an entry of the form index:value", scan.Quote(token))
 	}
 	index, ok := scan.ParseInteger(left)
-	last := int64(dataset.MaxColumns) // the largest index of a file that counts from 1
+	last := int64(dataset.MaxColumns) // the largest index if indices start at 1
 	if s.features > 0 {
 		last = int64(min(s.features, dataset.MaxColumns))
 	}
 	switch {
 	case !ok:
-		return 0, 0, s.Invalid("NOT_AN_INDEX", "%s in %s is no index; features are numbered 1, 2, 3 and so on", scan.Quote(left), scan.Quote(token))
+		return 0, 0, s.Invalid("NOT_AN_INDEX", "%s in %s is not an index; features are numbered 1, 2, 3 and so on", scan.Quote(left), scan.Quote(token))
 	case index < 0 || index > last:
 		return 0, 0, s.Invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d", index, last)
 	}
@@ -159,13 +158,13 @@ func (s *svmlight) parseEntry(token []byte) (int32, float64, error) {
 	return int32(index), value, nil
 }
 
-// atEntry is a fault in one entry of the current row.
+// atEntry returns a fault about one entry of the current row.
 func (s *svmlight) atEntry(index int32, reason, format string, args ...any) *fault.Error {
 	return s.Invalid(reason, format, args...).
 		With("row", strconv.Itoa(s.rows())).With("column", strconv.Itoa(int(index)))
 }
 
-// countFromZero finds out whether the file counts from 0 or 1 and how many features there are.
+// countFromZero determines whether indices start at 0 or 1 and how many features there are, and makes them start at 0.
 func (s *svmlight) countFromZero() error {
 	base := int32(1)
 	if s.smallest == 0 {
@@ -175,11 +174,11 @@ func (s *svmlight) countFromZero() error {
 	s.LineNumber = s.largestLine
 	switch {
 	case s.largest < 0 && s.features == 0:
-		return s.Source.Invalid("EMPTY_DATA", "the file has no entries; give the number of features if all rows are zero")
+		return s.Source.Invalid("EMPTY_DATA", "the file has no entries; if all rows are zero, set the number of features")
 	case s.features > 0 && named > s.features:
-		return s.Invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d (an index 0 in the file says that it counts from 0)", s.largest, s.features-1)
+		return s.Invalid("INDEX_OUT_OF_RANGE", "feature %d is outside 0..%d (the file contains an index 0, so indices start at 0)", s.largest, s.features-1)
 	case s.features == 0 && named > max(baseFeatureLimit, featuresPerEntry*len(s.columns)):
-		return s.Invalid("TOO_MANY_COLUMNS", "feature %d is named by a file of only %d entries; if that is meant, give the number of features", s.largest, len(s.columns))
+		return s.Invalid("TOO_MANY_COLUMNS", "the largest index is %d, but the file has only %d entries; if this is intended, set the number of features", s.largest, len(s.columns))
 	case s.features == 0:
 		s.features = named
 	}

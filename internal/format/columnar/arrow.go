@@ -16,26 +16,26 @@ import (
 
 const arrowName = "Arrow"
 
-// Arrow reads an Arrow file or stream from its beginning to its end: what is between the ends of a file is a stream.
+// Arrow reads an Arrow file or stream sequentially. The body of a file is a stream.
 type Arrow struct {
 	messages
 	reader  *ipc.Reader
 	columns []field
-	free    int64 // cells without bytes that the file may still have
+	free    int64 // how many more cells the file may have that take no bytes
 }
 
-// field is a column as the schema describes it.
+// field is a column of the schema.
 type field struct {
 	name     string
-	to       table.Type // 0: it is not read
-	unneeded bool       // what no table can hold is no reason to refuse it
+	to       table.Type // 0 if the column is not read
+	unneeded bool       // cells that a table cannot hold are read as empty instead of failing
 
-	dictionary arrow.ArrayData // the last one that indices spoke of
+	dictionary arrow.ArrayData // the dictionary of the last batch
 	known      table.Column    // its values
 }
 
-// OpenArrow reads the schema. Columns and cells that no table has are an error, except in columns that ignored names:
-// such cells are empty.
+// OpenArrow reads the schema. Columns and cells that a table cannot hold are an error, except in columns for which
+// ignored returns true: such cells are read as empty.
 func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow, err error) {
 	defer rescue(arrowName, &err)
 	a = &Arrow{messages: messages{r: r, dictionaries: map[int64]int{}}, free: scan.FreeBytes / 16}
@@ -48,13 +48,13 @@ func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow,
 	}
 	if a.reader, err = ipc.NewReaderFromMessageReader(&a.messages, ipc.WithAllocator(&a.budget), ipc.WithEnsureNativeEndian(false)); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = corrupt(arrowName, "it does not begin with a schema")
+			err = corrupt(arrowName, "the schema is missing")
 		}
 		return nil, err
 	}
 	schema := a.reader.Schema()
 	if schema.Endianness() != 0 {
-		return nil, fault.Invalid("UNSUPPORTED_FILE", "the Arrow file was written for another kind of processor (big-endian); write it anew")
+		return nil, fault.Invalid("UNSUPPORTED_FILE", "the Arrow file is big-endian, which is not supported; write it as little-endian")
 	}
 	if schema.NumFields() == 0 {
 		return nil, fault.Invalid("EMPTY_DATA", "the Arrow file has no columns")
@@ -89,21 +89,21 @@ func (a *Arrow) Columns() []table.Column {
 	return columns
 }
 
-// Rename gives the columns other names.
+// Rename sets the names of the columns.
 func (a *Arrow) Rename(names []string) {
 	for at, name := range names {
 		a.columns[at].name = name
 	}
 }
 
-// Close frees what the reader holds.
+// Close releases the memory of the reader.
 func (a *Arrow) Close() {
 	if a.reader != nil {
 		a.reader.Release()
 	}
 }
 
-// Next returns the rows of the next record batch; io.EOF after the last.
+// Next returns the rows of the next record batch, io.EOF after the last.
 func (a *Arrow) Next() (t *table.Table, err error) {
 	for {
 		if t, err = a.nextBatch(); err != nil || t.Rows() > 0 {
@@ -139,7 +139,7 @@ func (a *Arrow) nextBatch() (t *table.Table, err error) {
 	return table.New(columns)
 }
 
-// checkEnd reads what follows the stream in a file: a list of the batches, by which a file is known to be complete.
+// checkEnd reads the footer after the stream in a file. It lists the batches, which shows that the file is complete.
 func (a *Arrow) checkEnd() error {
 	if !a.file || a.ended {
 		return io.EOF
@@ -150,14 +150,14 @@ func (a *Arrow) checkEnd() error {
 	}
 	tail := 4 + len(scan.ArrowMagic)
 	if len(footer) < tail || string(footer[len(footer)-len(scan.ArrowMagic):]) != scan.ArrowMagic {
-		return corrupt(arrowName, "it does not end as Arrow files do")
+		return corrupt(arrowName, "the footer is missing")
 	}
 	size := int64(binary.LittleEndian.Uint32(footer[len(footer)-tail:]))
 	if size > int64(len(footer)-tail) {
-		return corrupt(arrowName, "its end claims %d bytes of metadata", size)
+		return corrupt(arrowName, "the footer claims %d bytes of metadata", size)
 	}
 	if _, batches := rootOf(footer[len(footer)-tail-int(size):len(footer)-tail]).vector(10, 24); batches != a.batches {
-		return corrupt(arrowName, "its end lists %d batches where there are %d", batches, a.batches)
+		return corrupt(arrowName, "the footer lists %d batches, but the file has %d", batches, a.batches)
 	}
 	a.ended = true
 	return io.EOF

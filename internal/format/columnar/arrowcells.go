@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// typeOf returns what a column becomes, or why no table can hold it.
+// typeOf returns the type that a column is converted to, or the reason why a table cannot hold it.
 func typeOf(of arrow.DataType) (to table.Type, refusal string) {
 	switch of := of.(type) {
 	case *arrow.DictionaryType:
@@ -19,7 +19,7 @@ func typeOf(of arrow.DataType) (to table.Type, refusal string) {
 		return typeOf(of.StorageType())
 	case arrow.DecimalType:
 		if of.GetScale() < 0 || of.GetScale() > maxScale {
-			return 0, "holds decimals of an impossible size"
+			return 0, "holds decimals of an invalid size"
 		}
 		return table.Number, ""
 	}
@@ -33,19 +33,19 @@ func typeOf(of arrow.DataType) (to table.Type, refusal string) {
 	case arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO:
 		return 0, "holds intervals of months and days"
 	case arrow.FIXED_SIZE_BINARY:
-		return 0, "holds bytes, not texts"
+		return 0, "holds bytes, not text"
 	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW:
-		return 0, "has lists as its cells"
+		return 0, "holds lists"
 	case arrow.STRUCT:
 		return 0, "is nested"
 	case arrow.SPARSE_UNION, arrow.DENSE_UNION:
-		return 0, "has values of several types"
+		return 0, "holds values of several types"
 	case arrow.MAP:
-		return 0, "has maps as its cells"
+		return 0, "holds maps"
 	case arrow.RUN_END_ENCODED:
-		return 0, "is of runs"
+		return 0, "is run-end encoded"
 	}
-	return 0, "is of an unknown type"
+	return 0, "has an unknown type"
 }
 
 // column converts the values of a batch.
@@ -55,7 +55,7 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	}
 	rows := values.Len()
 	if f.to == 0 || values.DataType().ID() == arrow.NULL {
-		// This takes no bytes of the file, so that nothing else says how many rows are too many.
+		// These cells take no bytes of the file, so that only this limit bounds the number of rows.
 		if a.free -= int64(rows); a.free < 0 {
 			return c, tooMuchGrowth()
 		}
@@ -89,7 +89,7 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	return c, f.checkUnsigned(values, &c)
 }
 
-// emptyOf returns which values are missing, nil where none is.
+// emptyOf reports which values are missing. It returns nil if none is.
 func emptyOf(f *field, values arrow.Array) ([]bool, error) {
 	if values.NullN() == 0 || values.Len() == 0 {
 		return nil, nil
@@ -105,7 +105,7 @@ func emptyOf(f *field, values arrow.Array) ([]bool, error) {
 	return empty, nil
 }
 
-// checkUnsigned refuses integers above all that a table holds, which have become negative.
+// checkUnsigned returns an error for unsigned integers above the range of int64, which have become negative.
 func (f *field) checkUnsigned(values arrow.Array, c *table.Column) error {
 	if values.DataType().ID() != arrow.UINT64 {
 		return nil
@@ -153,7 +153,7 @@ func (f *field) integers(values arrow.Array) ([]int64, error) {
 }
 
 func (f *field) unknown(values arrow.Array) error {
-	return corrupt(arrowName, "column %q is of type %v in a batch", f.name, values.DataType()).With("column", f.name)
+	return corrupt(arrowName, "column %q has type %v in a batch, unlike in the schema", f.name, values.DataType()).With("column", f.name)
 }
 
 func asIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](values []T) []int64 {
@@ -221,10 +221,11 @@ func asDecimals(values arrow.Array, unscaled func(row int) *big.Int) []float64 {
 	return out
 }
 
-// texts copies all texts of a column at once. Those of views stay where they are: several may be the same bytes.
+// texts copies all texts of a column at once. Texts stored as views are not copied, because several may share the same
+// bytes.
 func (f *field) texts(values arrow.Array, empty []bool) ([]string, error) {
 	out := make([]string, values.Len())
-	if len(out) == 0 { // the only offset may be missing
+	if len(out) == 0 { // even the first offset may be missing
 		return out, nil
 	}
 	views, ok := values.(interface{ Value(int) string })
@@ -258,7 +259,7 @@ type binaryViews struct{ *array.BinaryView }
 
 func (v binaryViews) Value(row int) string { return v.ValueString(row) }
 
-// split makes texts of bytes, by where each begins and the last ends.
+// split cuts data into texts at the given offsets, one more than there are texts.
 func split[T int32 | int64](out []string, data []byte, offsets []T) []string {
 	all := string(data)
 	for row := range out {
@@ -295,7 +296,7 @@ func (a *Arrow) lookUp(f *field, values *array.Dictionary) (c table.Column, err 
 			continue
 		}
 		if index < 0 || index >= int64(f.known.Len()) {
-			return c, corrupt(arrowName, "column %q: index %d of a dictionary of %d values", f.name, index, f.known.Len())
+			return c, corrupt(arrowName, "column %q: index %d is outside the dictionary of %d values", f.name, index, f.known.Len())
 		}
 		switch {
 		case f.known.Empty != nil && f.known.Empty[index]:

@@ -13,10 +13,10 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-var errSize = errors.New("it does not unfold into what it claims")
+var errSize = errors.New("the decompressed size is not the declared one")
 
-// The library's decoders of Snappy and Zstandard allocate what a block says that it unfolds into. Those that replace
-// them unfold into the memory that they are given, and nothing else.
+// The Snappy and Zstandard decoders of the library allocate the decompressed size that a block claims. The replacements
+// below decompress only into the memory that they are given.
 func init() {
 	compress.RegisterCodec(compress.Codecs.Snappy, bounded{mustCodec(compress.Codecs.Snappy), unpackSnappy})
 	compress.RegisterCodec(compress.Codecs.Zstd, bounded{mustCodec(compress.Codecs.Zstd), unpackZstd})
@@ -36,7 +36,7 @@ type bounded struct {
 	unpack func(into, block []byte) error
 }
 
-// DecodeWithError unfolds a block that must fill dst.
+// DecodeWithError decompresses a block, which must fill dst.
 func (b bounded) DecodeWithError(dst, src []byte) ([]byte, error) { return dst, b.unpack(dst, src) }
 
 func unpackSnappy(into, block []byte) error {
@@ -64,7 +64,7 @@ func unpackZstd(into, block []byte) error {
 	return err
 }
 
-// unpackFrame unfolds LZ4 with a frame, as Arrow has it.
+// unpackFrame decompresses an LZ4 frame, the form that Arrow uses.
 func unpackFrame(into, block []byte) error {
 	r := lz4.NewReader(bytes.NewReader(block))
 	if _, err := io.ReadFull(r, into); err != nil {

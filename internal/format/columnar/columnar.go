@@ -26,7 +26,7 @@ const maxBlock = 1 << 30
 // maxDepth is how deep the columns of a schema may be nested.
 const maxDepth = 24
 
-// checkGrowth refuses a block whose claimed decompressed size is too large for its bytes.
+// checkGrowth returns an error if the claimed decompressed size of a block is too large for its compressed size.
 func checkGrowth(packed, size int64) error {
 	if size < 0 || size > maxBlock {
 		return fault.Invalid("FILE_GROWS_TOO_MUCH", "a block claims %d bytes; at most %d are read at once", size, maxBlock)
@@ -41,14 +41,14 @@ func tooMuchGrowth() *fault.Error {
 	return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file decompresses to more than %d times its size, which looks like a mistake or an attack", scan.MaxGrowth)
 }
 
-// budget allocates for the library, and counts what a file has unfolded into. Several threads may use it.
+// budget allocates memory for the library and limits it in proportion to the bytes read. It is safe for concurrent use.
 type budget struct {
 	memory.GoAllocator
 	read atomic.Int64 // bytes of the file
-	used atomic.Int64 // bytes that were made of them
+	used atomic.Int64 // bytes allocated for their decompressed form
 }
 
-// take allows for size more bytes, or refuses them.
+// take reserves size more bytes, or returns an error.
 func (b *budget) take(size int64) error {
 	if size > maxBlock || b.used.Add(size) > 2*scan.FreeBytes+scan.MaxGrowth*b.read.Load() {
 		return tooMuchGrowth()
@@ -56,7 +56,7 @@ func (b *budget) take(size int64) error {
 	return nil
 }
 
-// Allocate panics where take refuses, since the library knows no other way; see rescue.
+// Allocate panics if take fails, because the library's interface cannot return an error; see rescue.
 func (b *budget) Allocate(size int) []byte {
 	if err := b.take(int64(size)); err != nil {
 		panic(err)
@@ -73,10 +73,10 @@ func (b *budget) Reallocate(size int, old []byte) []byte {
 	return b.GoAllocator.Reallocate(size, old)
 }
 
-// rescue turns a panic into an error, and what the library says into a fault.
+// rescue turns a panic into an error, and an error of the library into a fault.
 func rescue(kind string, err *error) { settle(kind, recover(), err) }
 
-// rescueEOF is rescue where the end of the file is no mistake.
+// rescueEOF is rescue for calls where io.EOF is not an error.
 func rescueEOF(kind string, err *error) {
 	if p := recover(); p != nil || *err != io.EOF {
 		settle(kind, p, err)
@@ -92,7 +92,7 @@ func settle(kind string, panicked any, err *error) {
 	*err = explained(kind, *err)
 }
 
-// explained makes a fault of an error that the library found. Errors of reading the file itself stay as they are.
+// explained turns an error of the library into a fault. Failed reads of the file are returned unchanged.
 func explained(kind string, err error) error {
 	var known *fault.Error
 	var reading *readError
@@ -107,7 +107,7 @@ func explained(kind string, err error) error {
 	return corrupt(kind, "%v", err)
 }
 
-// readError is a failure to read the file, as opposed to what is in it.
+// readError is a failed read, as opposed to invalid content.
 type readError struct{ error }
 
 func corrupt(kind, format string, args ...any) *fault.Error {
@@ -115,14 +115,14 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 }
 
 func unsupported(column, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; leave it out by --ignore %s", column, refusal, column).With("column", column)
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, column).With("column", column)
 }
 
 func tooLarge(column string, v uint64) *fault.Error {
-	return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d", column, v, int64(math.MaxInt64)).With("column", column)
+	return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d, the largest integer supported", column, v, int64(math.MaxInt64)).With("column", column)
 }
 
-// nameOf returns what a column is called, which may have no name in the file.
+// nameOf returns the name of a column, which may have none in the file.
 func nameOf(name string, at int) string {
 	if name == "" {
 		return table.Unnamed(at)
@@ -144,7 +144,7 @@ const maxScale = 100
 
 // decimal returns unscaled / 10^scale, rounded once.
 func decimal(unscaled *big.Int, scale int) float64 {
-	const exact = 22 // powers of ten up to this are exact
+	const exact = 22 // the largest exponent of an exact power of ten
 	if scale <= exact && unscaled.IsInt64() {
 		if v := unscaled.Int64(); v >= -1<<53 && v <= 1<<53 {
 			return float64(v) / math.Pow10(scale)
@@ -155,7 +155,7 @@ func decimal(unscaled *big.Int, scale int) float64 {
 	return v
 }
 
-// signedBytes reads an integer in two's complement, its highest byte first.
+// signedBytes parses a big-endian two's complement integer.
 func signedBytes(b []byte) *big.Int {
 	v := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0] >= 0x80 {

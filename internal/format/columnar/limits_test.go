@@ -207,7 +207,7 @@ func TestExtensionTypes(t *testing.T) {
 	if err := w.Write(builder.NewRecordBatch()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "id" holds bytes, not texts`) {
+	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "id" holds bytes, not text`) {
 		t.Error(err)
 	}
 	r, err := OpenArrow(bytes.NewReader(out.Bytes()), func(name string, _ int) bool { return name == "id" })
@@ -233,7 +233,7 @@ func TestPagesOfUnknownKinds(t *testing.T) {
 		t.Fatalf("the first page begins with % x", content[4:8])
 	}
 	content[5] = 1 << 1 // an index
-	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "is of kind 1") {
+	if _, _, err := readParquet(content); !fault.Is(err, "CORRUPT_FILE") || !strings.Contains(err.Error(), "unknown kind 1") {
 		t.Error(err)
 	}
 }

@@ -17,29 +17,29 @@ import (
 
 const maxMetadata = 64 << 20
 
-// messages gives the library the messages of a stream, once their claims are checked.
+// messages passes the messages of a stream to the library after checking what they claim.
 type messages struct {
 	budget
 	r       io.Reader
-	start   []byte // what was read of r already
+	start   []byte // bytes already read from r
 	file    bool
 	ended   bool
 	batches int
 
-	// Of the schema: how many fields it has, how many lists of texts by views batches and dictionaries have, and how many
-	// bytes names and such may still have.
+	// From the schema: the number of fields, the number of view arrays in batches and dictionaries, and the number of
+	// bytes that names and other metadata may still take.
 	fields, views int
 	dictionaries  map[int64]int
 	texts         int
 }
 
-// Retain and Release are for readers that several share, which is not so here.
+// Retain does nothing: the reader is not shared.
 func (m *messages) Retain() {}
 
 // Release does nothing; see Retain.
 func (m *messages) Release() {}
 
-// Message returns the next message; io.EOF at the end of the stream.
+// Message returns the next message, io.EOF at the end of the stream.
 func (m *messages) Message() (message *ipc.Message, err error) {
 	defer rescueEOF(arrowName, &err)
 	prefix, err := m.next(8)
@@ -49,9 +49,9 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 	case len(prefix) == 0:
 		return nil, io.EOF
 	case len(prefix) < 8:
-		return nil, corrupt(arrowName, "it ends between messages")
+		return nil, corrupt(arrowName, "the file ends between messages")
 	case string(prefix[:4]) != scan.ArrowContinuation:
-		return nil, corrupt(arrowName, "a message does not begin as it should (files of before 2019 must be written anew)")
+		return nil, corrupt(arrowName, "a message has an invalid start (files written before 2019 are not supported; write the file again)")
 	}
 	size := int64(int32(binary.LittleEndian.Uint32(prefix[4:])))
 	if size == 0 {
@@ -65,7 +65,7 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 		return nil, err
 	}
 	if int64(len(metadata)) < size {
-		return nil, corrupt(arrowName, "it ends in the metadata of a message")
+		return nil, corrupt(arrowName, "the file ends inside the metadata of a message")
 	}
 	top := rootOf(metadata)
 	length := top.long(10)
@@ -77,7 +77,7 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 		return nil, err
 	}
 	if int64(len(body)) < length {
-		return nil, corrupt(arrowName, "a message claims %d bytes where %d are left", length, len(body))
+		return nil, corrupt(arrowName, "a message claims %d bytes, but %d are left", length, len(body))
 	}
 	if body, err = m.check(top, body); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (m *messages) Message() (message *ipc.Message, err error) {
 	return ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body)), nil
 }
 
-// next reads so many bytes, or fewer at the end. Its memory grows as bytes arrive.
+// next reads size bytes, fewer at the end. Its memory grows as bytes arrive.
 func (m *messages) next(size int64) ([]byte, error) {
 	b := make([]byte, 0, min(size, 1<<16))
 	b = append(b, m.start[:min(int64(len(m.start)), size)]...)
@@ -107,17 +107,17 @@ func (m *messages) next(size int64) ([]byte, error) {
 	return b, nil
 }
 
-// flat is a table of a flatbuffer. What lies outside of the buffer is a panic; see rescue.
+// flat is a flatbuffer table. Access outside the buffer panics; see rescue.
 type flat struct{ flatbuffers.Table }
 
 func rootOf(b []byte) flat {
 	return flat{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
-// long returns a field of 64 bits, 0 where it is missing.
+// long returns a 64-bit field, 0 if it is missing.
 func (t flat) long(slot flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(slot, 0) }
 
-// table returns a table that a field points to.
+// table returns the table that a field points to.
 func (t flat) table(slot flatbuffers.VOffsetT) (flat, bool) {
 	at := flatbuffers.UOffsetT(t.Offset(slot))
 	if at == 0 {
@@ -126,7 +126,7 @@ func (t flat) table(slot flatbuffers.VOffsetT) (flat, bool) {
 	return flat{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(t.Pos + at)}}, true
 }
 
-// vector returns where the elements of a list are, which must all be there.
+// vector returns the position and number of the elements of a list. It panics if they are not all inside the buffer.
 func (t flat) vector(slot flatbuffers.VOffsetT, size int) (at flatbuffers.UOffsetT, count int) {
 	offset := flatbuffers.UOffsetT(t.Offset(slot))
 	if offset == 0 {
@@ -139,7 +139,7 @@ func (t flat) vector(slot flatbuffers.VOffsetT, size int) (at flatbuffers.UOffse
 	return at, count
 }
 
-// tables calls visit for each table of a list.
+// tables calls visit for each table in a list.
 func (t flat) tables(slot flatbuffers.VOffsetT, visit func(flat)) {
 	at, count := t.vector(slot, 4)
 	for i := range count {
@@ -147,7 +147,7 @@ func (t flat) tables(slot flatbuffers.VOffsetT, visit func(flat)) {
 	}
 }
 
-// check checks what a message claims, and unfolds its body.
+// check validates what a message claims, and decompresses its body.
 func (m *messages) check(top flat, body []byte) ([]byte, error) {
 	header, ok := top.table(8)
 	if !ok {
@@ -168,10 +168,10 @@ func (m *messages) check(top flat, body []byte) ([]byte, error) {
 			return nil, corrupt(arrowName, "the header of a dictionary cannot be read")
 		}
 	default:
-		return nil, corrupt(arrowName, "a message of kind %d stands where rows are expected", kind)
+		return nil, corrupt(arrowName, "found a message of kind %d where rows are expected", kind)
 	}
 	body, err := m.unfold(header, body)
-	// Only now: lists of a damaged message may overlap with what unfold writes.
+	// Checked last, because lists of a damaged message may overlap with what unfold writes.
 	m.checkPairs(top, 12)
 	_, buffers := header.vector(8, 16)
 	header.vector(6, 16)
@@ -183,13 +183,13 @@ func (m *messages) check(top flat, body []byte) ([]byte, error) {
 		}
 	}
 	if lists < views {
-		return nil, corrupt(arrowName, "a batch does not say how many buffers its texts have")
+		return nil, corrupt(arrowName, "a batch does not declare the number of buffers of its texts")
 	}
 	return body, err
 }
 
-// checkField goes through a part of the schema, whose parts may point to each other: the library would follow them
-// without end. It returns how many lists of texts by views a batch has for it.
+// checkField validates a field of the schema and its children. Damaged ones may point to each other, which the library
+// would follow without end. It returns the number of view arrays that a batch has for the field.
 func (m *messages) checkField(f flat, depth int) (views int) {
 	if m.fields++; depth > maxDepth || m.fields > 4*table.MaxColumns {
 		panic(corrupt(arrowName, "its schema cannot be read"))
@@ -226,8 +226,8 @@ func (m *messages) checkText(t flat, slot flatbuffers.VOffsetT) {
 	}
 }
 
-// unfold undoes the compression of the buffers of a batch, and writes into its metadata where they are now: behind eight
-// bytes which say that they are not compressed. The library would allocate what each of them claims.
+// unfold decompresses the buffers of a batch and updates their positions in its metadata: each now follows eight bytes
+// that mark it as uncompressed. The library would allocate what each of them claims.
 func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 	compression, ok := batch.table(10)
 	if !ok {
@@ -239,10 +239,10 @@ func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 	case 1:
 		unpack = unpackZstd
 	default:
-		return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "the Arrow file is compressed in a way that is not known; write it with LZ4, Zstandard or none")
+		return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "the Arrow file has an unknown compression; write it with LZ4, with Zstandard or uncompressed")
 	}
 	type buffer struct {
-		at      flatbuffers.UOffsetT // of where it is, in the metadata
+		at      flatbuffers.UOffsetT // of the buffer's entry in the metadata
 		block   []byte
 		size    int64
 		unpacks func(into, block []byte) error
@@ -262,7 +262,7 @@ func (m *messages) unfold(batch flat, body []byte) ([]byte, error) {
 			return nil, corrupt(arrowName, "a compressed buffer has only %d bytes", size)
 		}
 		b := buffer{at, body[from+8 : from+size], int64(binary.LittleEndian.Uint64(body[from:])), unpack}
-		if b.size == -1 { // it would not have become smaller
+		if b.size == -1 { // stored uncompressed, because compression would not shrink it
 			b.size, b.unpacks = size-8, func(into, block []byte) error { copy(into, block); return nil }
 		}
 		if err := checkGrowth(size, b.size); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// The metadata of Parquet are structs in Thrift's compact protocol.
+// The metadata of Parquet files are structs in Thrift's compact protocol.
 
-// thriftOf reads from bytes, and believes no list or text that is longer than they are.
+// thriftOf returns a decoder that rejects lists and texts longer than the bytes given.
 func thriftOf(b []byte) (thrift.TProtocol, *thrift.TMemoryBuffer) {
 	buffer := &thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(b)}
 	return thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}), buffer
 }
 
-// eachField calls visit for the fields of the next struct. Those that it does not read are skipped, which proves that
-// they are there.
+// eachField calls visit for the fields of the next struct. Fields that visit does not read are skipped, which checks
+// that they are complete.
 func eachField(p thrift.TProtocol, visit func(id int16, kind thrift.TType) (read bool, err error)) error {
 	ctx := context.Background()
 	if _, err := p.ReadStructBegin(ctx); err != nil {
@@ -45,7 +45,7 @@ func eachField(p thrift.TProtocol, visit func(id int16, kind thrift.TType) (read
 	}
 }
 
-// integers reads those fields of the next struct that are integers into the places given for their ids.
+// integers reads the integer fields of the next struct into the variables given for their ids.
 func integers(p thrift.TProtocol, into map[int16]*int32) error {
 	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
 		place := into[id]
@@ -58,8 +58,8 @@ func integers(p thrift.TProtocol, into map[int16]*int32) error {
 	})
 }
 
-// checkFooter proves that all that the metadata of a file list is there, and that the schema is a tree which is not too
-// deep. The library would make room for what a list claims to have, and go as deep as it is told to.
+// checkFooter checks that everything the metadata of a file list is present, and that the schema is a tree of limited
+// depth. The library would allocate what a list claims, and recurse as deep as the schema says.
 func checkFooter(footer []byte) error {
 	p, _ := thriftOf(footer)
 	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
@@ -70,14 +70,14 @@ func checkFooter(footer []byte) error {
 		if err != nil || element != thrift.STRUCT {
 			return true, corrupt(parquetName, "its schema cannot be read")
 		}
-		var open []int32 // how many children must still follow, of each group that is open
+		var open []int32 // the number of children still missing in each open group
 		for at := range count {
 			var children int32
 			if err := integers(p, map[int16]*int32{5: &children}); err != nil {
 				return true, err
 			}
 			if at > 0 && len(open) == 0 || children < 0 || int(children) > count-at-1 || len(open) > maxDepth {
-				return true, corrupt(parquetName, "its schema does not fit together")
+				return true, corrupt(parquetName, "its schema is inconsistent")
 			}
 			if len(open) > 0 {
 				open[len(open)-1]--
@@ -90,13 +90,13 @@ func checkFooter(footer []byte) error {
 			}
 		}
 		if len(open) > 0 {
-			return true, corrupt(parquetName, "its schema does not fit together")
+			return true, corrupt(parquetName, "its schema is inconsistent")
 		}
 		return true, nil
 	})
 }
 
-// The kinds of pages, and the encodings whose values have headers of their own.
+// Kinds of pages, and the encodings whose values have headers of their own.
 const (
 	pageData       = 0
 	pageDictionary = 2
@@ -107,7 +107,7 @@ const (
 	encodingDeltaText   = 7
 )
 
-// maxPageHeader is the most that the header of a page has, statistics of long texts included.
+// maxPageHeader is the maximum size of a page header, including statistics with long texts.
 const maxPageHeader = 1 << 20
 
 // page is the header of a page.
@@ -115,11 +115,11 @@ type page struct {
 	kind, unpacked, packed, values, encoding, rows, defined, repeated int32
 
 	sum   int32
-	sums  bool // sum is there
-	plain bool // the values of a page of version 2 are not compressed
+	sums  bool // whether sum is set
+	plain bool // the values of a version 2 page are not compressed
 }
 
-// readPage reads a header, and tells how many bytes it has.
+// readPage parses a page header and returns its size.
 func readPage(b []byte) (h page, size int, err error) {
 	p, rest := thriftOf(b)
 	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, rows: -1}
@@ -156,8 +156,8 @@ func readPage(b []byte) (h page, size int, err error) {
 	return h, len(b) - rest.Len(), err
 }
 
-// checkPages goes through the pages of a column before the library reads them, and counts those without values, at which
-// it stops.
+// checkPages checks the pages of a column before the library reads them, and counts those without values, at which the
+// library stops.
 func (c *chunk) checkPages() (blank int, err error) {
 	values, end := int64(0), c.from+c.size
 	for at := c.from; values < c.values; {
@@ -168,13 +168,13 @@ func (c *chunk) checkPages() (blank int, err error) {
 		at += size
 		switch {
 		case h.packed < 0 || int64(h.packed) > end-at:
-			return 0, c.corrupt("a page claims %d bytes where %d are left", h.packed, end-at)
+			return 0, c.corrupt("a page claims %d bytes, but %d are left", h.packed, end-at)
 		case h.kind == pageDictionary && (h.values < 0 || h.values > h.unpacked):
 			return 0, c.corrupt("its dictionary claims %d values in %d bytes", h.values, h.unpacked)
 		case h.kind != pageDictionary && h.kind != pageData && h.kind != pageDataV2:
-			return 0, c.corrupt("a page is of kind %d, which is not known", h.kind)
+			return 0, c.corrupt("a page has the unknown kind %d", h.kind)
 		case h.kind != pageDictionary && (h.values < 0 || int64(h.values) > c.values-values):
-			return 0, c.corrupt("a page claims %d values where the column has %d", h.values, c.values)
+			return 0, c.corrupt("a page claims %d values, but the column has %d", h.values, c.values)
 		case h.kind == pageDataV2 && h.rows != h.values:
 			return 0, c.corrupt("a page claims %d values for %d rows", h.values, h.rows)
 		}
@@ -195,7 +195,7 @@ func (c *chunk) checkPages() (blank int, err error) {
 	return blank, nil
 }
 
-// pageHeader reads a header. How long it is, is known only when it has been read.
+// pageHeader reads a page header, whose length is not known in advance.
 func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 	if at >= end {
 		return nil, 0, c.corrupt("it has fewer values than its row group has rows")
@@ -215,7 +215,7 @@ func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 	}
 }
 
-// checkBody checks what is in a page, where that has a checksum or lengths of its own.
+// checkBody checks the checksum and the embedded lengths of a page, where it has any.
 func (c *chunk) checkBody(h *page, at int64) error {
 	delta := h.kind != pageDictionary && (h.encoding == encodingDelta || h.encoding == encodingDeltaLength || h.encoding == encodingDeltaText)
 	if !h.sums && !delta {
@@ -236,7 +236,7 @@ func (c *chunk) checkBody(h *page, at int64) error {
 	}
 	levels := int64(h.defined) + int64(h.repeated)
 	if h.defined < 0 || h.repeated < 0 || levels > int64(len(block)) || levels > int64(h.unpacked) {
-		return c.corrupt("a page has no marks of empty cells")
+		return c.corrupt("a page has no definition levels")
 	}
 	data := block[levels:]
 	if !h.plain {
@@ -254,7 +254,7 @@ func (c *chunk) checkBody(h *page, at int64) error {
 	}
 	if h.kind == pageData && c.optional {
 		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
-			return c.corrupt("a page has no marks of empty cells")
+			return c.corrupt("a page has no definition levels")
 		}
 		data = data[4+binary.LittleEndian.Uint32(data):]
 	}
@@ -269,7 +269,8 @@ func (c *chunk) checkBody(h *page, at int64) error {
 }
 
 // skipDeltas skips integers in the encoding DELTA_BINARY_PACKED. It exists because the library allocates a block of as
-// many values as the header claims. The format asks for blocks of a multiple of 128 values and miniblocks of a multiple of 32.
+// many values as the header claims. The format requires blocks of a multiple of 128 values and miniblocks of a multiple
+// of 32.
 func skipDeltas(data []byte) (rest []byte, ok bool) {
 	next := func() uint64 {
 		v, n := binary.Uvarint(data)
@@ -287,7 +288,7 @@ func skipDeltas(data []byte) (rest []byte, ok bool) {
 	}
 	perMini := block / minis
 	for left := int64(count) - 1; ok && left > 0; {
-		next() // the least difference
+		next() // the minimum delta
 		if !ok || minis > uint64(len(data)) {
 			return nil, false
 		}

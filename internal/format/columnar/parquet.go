@@ -22,17 +22,18 @@ import (
 
 const parquetName = "Parquet"
 
-// freeCells are those that a file may have however few bytes it has: a run of equal values takes hardly any.
+// freeCells is the number of cells that a file may have regardless of its size: a run of equal values takes hardly any
+// bytes.
 const freeCells = 1 << 20
 
-// A batch has so many cells, in columns of at least and at most so many rows.
+// A batch has this many cells, within these limits on its rows.
 const (
 	batchCells = 1 << 20
 	leastRows  = 1 << 8
 	mostRows   = 1 << 16
 )
 
-// Parquet is an open Parquet file. Next reads it.
+// Parquet is an open Parquet file.
 type Parquet struct {
 	budget
 	r       io.ReaderAt
@@ -42,16 +43,16 @@ type Parquet struct {
 	chunks  []*chunk
 
 	group   int   // the next row group
-	inGroup int64 // rows that are left of the current one
+	inGroup int64 // remaining rows of the current group
 	whole   bool  // see Whole
 }
 
 // column is a column of the file.
 type column struct {
 	name     string
-	leaf     int // its number among the columns of row groups; -1: it is not read, and its cells are empty
+	leaf     int // the position in the row groups; -1 if the column is not read and its cells are empty
 	optional bool
-	unneeded bool // what no table can hold is no reason to refuse it
+	unneeded bool // cells that a table cannot hold are read as empty instead of failing
 	physical parquet.Type
 	to       table.Type
 	values   meaning
@@ -65,16 +66,16 @@ type chunk struct {
 	codec              compress.Compression
 	group              *file.RowGroupReader
 
-	reader file.ColumnChunkReader // nil: nothing was read yet
-	blank  int                    // pages without values that are to come
+	reader file.ColumnChunkReader // nil before the first read
+	blank  int                    // pages without values still to come
 	defs   []int16
-	block  []byte // a page before it is unfolded, and after
+	block  []byte // a page before and after decompression
 	page   []byte
 	texts  texts
 }
 
-// OpenParquet reads the metadata of a file. Columns and cells that no table has are an error, except in columns that
-// ignored names: such cells are empty.
+// OpenParquet reads the metadata of a file. Columns and cells that a table cannot hold are an error, except in columns
+// for which ignored returns true: such cells are read as empty.
 func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) bool) (f *Parquet, err error) {
 	defer rescue(parquetName, &err)
 	f = &Parquet{r: r, size: size}
@@ -107,7 +108,7 @@ func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) 
 	return f, err
 }
 
-// sound is a reader whose errors are known to come from it.
+// sound marks the errors of a reader, to tell them from errors of the library.
 type sound struct{ io.ReaderAt }
 
 func (s sound) ReadAt(p []byte, at int64) (int, error) {
@@ -125,7 +126,7 @@ func (f *Parquet) readAt(p []byte, at int64) error {
 	if n == len(p) || errors.As(err, &reading) {
 		return err
 	}
-	return corrupt(parquetName, "it ends at byte %d", at+int64(n))
+	return corrupt(parquetName, "the file ends at byte %d", at+int64(n))
 }
 
 // footer reads the metadata at the end of a file.
@@ -133,7 +134,7 @@ func (f *Parquet) footer() ([]byte, error) {
 	const tail = 8
 	var ends [len(scan.ParquetMagic) + tail]byte
 	if f.size < int64(len(ends)) {
-		return nil, corrupt(parquetName, "it has only %d bytes", f.size)
+		return nil, corrupt(parquetName, "the file has only %d bytes", f.size)
 	}
 	if err := f.readAt(ends[:len(scan.ParquetMagic)], 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -145,17 +146,17 @@ func (f *Parquet) footer() ([]byte, error) {
 	case end == "PARE":
 		return nil, fault.Invalid("ENCRYPTED_FILE", "the Parquet file is encrypted; write it without encryption")
 	case end != scan.ParquetMagic || string(ends[:len(scan.ParquetMagic)]) != scan.ParquetMagic:
-		return nil, corrupt(parquetName, "it does not end as Parquet files do")
+		return nil, corrupt(parquetName, "the footer is missing")
 	}
 	length := int64(binary.LittleEndian.Uint32(ends[len(scan.ParquetMagic):]))
 	if length > f.size-int64(len(ends)) {
-		return nil, corrupt(parquetName, "its end claims %d bytes of metadata where the whole file has %d", length, f.size)
+		return nil, corrupt(parquetName, "the footer claims %d bytes of metadata, but the file has %d", length, f.size)
 	}
 	footer := make([]byte, length)
 	return footer, f.readAt(footer, f.size-tail-length)
 }
 
-// readSchema finds the columns: the children of the root, of which each has leaves in the row groups.
+// readSchema collects the columns: the children of the root, each of which has leaves in the row groups.
 func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) bool) error {
 	if root.NumFields() > table.MaxColumns {
 		return fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", root.NumFields(), table.MaxColumns)
@@ -199,7 +200,7 @@ func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
 		rows += g.NumRows()
 		cells += g.NumRows() * int64(len(f.columns))
 		if cells > freeCells+scan.MaxGrowth*f.size {
-			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims %d rows and more, of %d columns: more than %d cells for each byte, which looks like a mistake or an attack",
+			return fault.Invalid("FILE_GROWS_TOO_MUCH", "the file of %d bytes claims at least %d rows of %d columns, more than %d cells per byte, which looks like a mistake or an attack",
 				f.size, rows, len(f.columns), scan.MaxGrowth)
 		}
 		for i := range f.columns {
@@ -211,12 +212,12 @@ func (f *Parquet) checkGroups(read *metadata.FileMetaData) error {
 		}
 	}
 	if read.NumRows != rows {
-		return corrupt(parquetName, "its metadata claim %d rows, its row groups %d", read.NumRows, rows)
+		return corrupt(parquetName, "its metadata claim %d rows, but its row groups have %d", read.NumRows, rows)
 	}
 	return nil
 }
 
-// chunkOf finds where a column of a row group is.
+// chunkOf locates a column of a row group.
 func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, error) {
 	if c.leaf >= g.NumColumns() {
 		return nil, corrupt(parquetName, "a row group has no column %q", c.name)
@@ -226,7 +227,7 @@ func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, erro
 		return nil, corrupt(parquetName, "column %q: %v", c.name, err)
 	}
 	if m.FilePath() != "" {
-		return nil, fault.Invalid("UNSUPPORTED_FILE", "column %q is in another file, %.60q; write one file", c.name, m.FilePath())
+		return nil, fault.Invalid("UNSUPPORTED_FILE", "column %q is in another file, %.60q; write all columns to one file", c.name, m.FilePath())
 	}
 	if m.CryptoMetadata() != nil {
 		return nil, fault.Invalid("ENCRYPTED_FILE", "column %q is encrypted; write the file without encryption", c.name).With("column", c.name)
@@ -239,7 +240,7 @@ func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, erro
 	case e.from < int64(len(scan.ParquetMagic)) || e.size < 0 || e.from > f.size || e.size > f.size-e.from:
 		return nil, corrupt(parquetName, "column %q claims %d bytes at byte %d of a file of %d", c.name, e.size, e.from, f.size)
 	case m.Type() != c.physical:
-		return nil, corrupt(parquetName, "column %q is of another type in its row group than in the schema", c.name)
+		return nil, corrupt(parquetName, "column %q has another type in its row group than in the schema", c.name)
 	case e.values != g.NumRows():
 		return nil, corrupt(parquetName, "column %q has %d values for %d rows", c.name, e.values, g.NumRows())
 	}
@@ -251,7 +252,7 @@ func (f *Parquet) chunkOf(g *metadata.RowGroupMetaData, c *column) (*chunk, erro
 	if name == "" {
 		name = "something unknown"
 	}
-	return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "column %q is compressed by %s; write the file with Snappy, Zstandard or gzip", c.name, name).
+	return nil, fault.Invalid("UNSUPPORTED_COMPRESSION", "column %q is compressed with %s, which is not supported; write the file with Snappy, Zstandard or gzip", c.name, name).
 		With("column", c.name)
 }
 
@@ -264,21 +265,21 @@ func (f *Parquet) Columns() []table.Column {
 	return columns
 }
 
-// Rename gives the columns other names.
+// Rename sets the names of the columns.
 func (f *Parquet) Rename(names []string) {
 	for at, name := range names {
 		f.columns[at].name = name
 	}
 }
 
-// Close frees what the reader holds; the file itself stays open.
+// Close releases the memory of the reader, but does not close the file.
 func (f *Parquet) Close() { f.chunks = nil }
 
-// Whole makes batches as large as row groups, for those who want all rows at once. Memory stays in proportion to the bytes that are
-// really there.
+// Whole makes batches as large as row groups, for callers that want all rows at once. Memory stays proportional to the
+// bytes that the file actually has.
 func (f *Parquet) Whole() { f.whole = true }
 
-// Next returns the next rows; io.EOF after the last.
+// Next returns the next rows, io.EOF after the last.
 func (f *Parquet) Next() (t *table.Table, err error) {
 	for f.inGroup == 0 {
 		if f.group == f.reader.NumRowGroups() {
@@ -307,9 +308,9 @@ func (f *Parquet) Next() (t *table.Table, err error) {
 	return table.New(columns)
 }
 
-// batchRows returns how many rows are read at a time.
+// batchRows returns the number of rows to read at a time.
 func (f *Parquet) batchRows() int64 {
-	const growth = 2 // how many times the size of the file a batch may take
+	const growth = 2 // the maximum size of a batch, relative to the file
 	columns := max(len(f.columns), 1)
 	if f.whole && f.inGroup <= growth*f.size/8/int64(columns) {
 		return f.inGroup

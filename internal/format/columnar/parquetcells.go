@@ -16,22 +16,22 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// meaning tells how values become cells, where they do not stay as they are.
+// meaning describes how values are converted to cells.
 type meaning struct {
 	unsigned bool
-	integer  func(int64) float64 // of integers that become numbers
+	integer  func(int64) float64 // converts integers that become numbers
 	number   func([]byte) (v float64, ok bool)
 	text     func([]byte) string
 }
 
-// setType finds what a column becomes, or says why no table can hold it.
+// setType sets the type that a column is converted to, or returns the reason why a table cannot hold it.
 func (c *column) setType(node schema.Node) (refusal string) {
 	leaf, ok := node.(*schema.PrimitiveNode)
 	switch {
 	case !ok:
 		return "is nested"
 	case leaf.RepetitionType() == parquet.Repetitions.Repeated:
-		return "has lists as its cells"
+		return "holds lists"
 	}
 	c.physical = leaf.PhysicalType()
 	switch c.physical {
@@ -44,7 +44,7 @@ func (c *column) setType(node schema.Node) (refusal string) {
 	case parquet.Types.ByteArray, parquet.Types.FixedLenByteArray:
 		return c.setBytes(leaf.LogicalType(), leaf.TypeLength())
 	default:
-		return "is of an unknown type"
+		return "has an unknown type"
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func (c *column) setTime(unit schema.TimeUnitType) {
 
 func (c *column) setDecimal(scale int) (refusal string) {
 	if scale < 0 || scale > maxScale {
-		return "holds decimals of an impossible scale"
+		return "holds decimals of an invalid scale"
 	}
 	c.to = table.Number
 	c.values.integer = func(v int64) float64 { return decimal(big.NewInt(v), scale) }
@@ -94,7 +94,7 @@ func (c *column) setDecimal(scale int) (refusal string) {
 func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) {
 	fixed := c.physical == parquet.Types.FixedLenByteArray
 	if fixed && (width <= 0 || width > table.MaxTextBytes) {
-		return "has cells of an impossible length"
+		return "has cells of an invalid length"
 	}
 	c.to = table.Text
 	switch m := means.(type) {
@@ -118,11 +118,11 @@ func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) 
 		return "holds intervals of months and days"
 	case schema.NoLogicalType, schema.UnknownLogicalType, schema.NullLogicalType, nil:
 		if fixed {
-			return "holds bytes, not texts"
+			return "holds bytes, not text"
 		}
 		return ""
 	}
-	return "holds values that have parts of their own"
+	return "holds nested values"
 }
 
 // fill reads the next rows of a column.
@@ -173,7 +173,7 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	case *file.FixedLenByteArrayColumnChunkReader:
 		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.FixedLenByteArray) error { return c.bytes(out, row, v) })
 	default:
-		err = c.corrupt("it is of an unknown type")
+		err = c.corrupt("its type is unknown")
 	}
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	return c.checkCells(out)
 }
 
-// integer converts an integer of 32 bits.
+// integer converts a 32-bit integer.
 func (c *chunk) integer(out *table.Column, row int, v int32) {
 	switch means := &c.column.values; {
 	case means.integer != nil:
@@ -193,7 +193,7 @@ func (c *chunk) integer(out *table.Column, row int, v int32) {
 	}
 }
 
-// bytes converts a value of bytes, which are lent.
+// bytes converts a byte value. It does not retain b.
 func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 	means := &c.column.values
 	switch {
@@ -219,7 +219,7 @@ func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 	return nil
 }
 
-// checkCells refuses what a table cannot hold, or marks it as empty where nobody needs the column.
+// checkCells returns an error for cells that a table cannot hold, or marks them as empty if the column is not needed.
 func (c *chunk) checkCells(out *table.Column) error {
 	out.MarkNaN()
 	if c.unneeded {
@@ -240,25 +240,25 @@ func (c *chunk) checkCells(out *table.Column) error {
 	return nil
 }
 
-// int96Seconds converts a time in its old form: nanoseconds of a day, and the day by the Julian calendar.
+// int96Seconds converts a legacy timestamp: nanoseconds of the day, and the Julian day number.
 func int96Seconds(b parquet.Int96) float64 {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	nanoseconds, day := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint32(b[8:]))
 	return float64((day-epoch)*86400) + float64(nanoseconds)/1e9
 }
 
-// readBatch is the method of the library's readers that reads values of one page, those that are there, and tells by
-// levels which these are.
+// readBatch is the method of the library's readers that reads the present values of one page. Definition levels tell
+// which rows have one.
 type readBatch[T any] func(n int64, values []T, defs, reps []int16) (total int64, present int, err error)
 
-// At most so many values are read at a time: levels and converted values have memory for no more. Texts may be much
-// longer than the bytes that they were made from.
+// Limits on the number of values read at a time, which bound the memory for levels and converted values. Texts may be
+// much longer than their encoded bytes.
 const (
 	stepRows  = 1 << 15
 	stepTexts = 1 << 10
 )
 
-// fillInto reads values that stay as they are.
+// fillInto reads values that need no conversion.
 func fillInto[T any](c *chunk, out *table.Column, read readBatch[T], values []T) error {
 	for at := 0; at < len(values); {
 		n, err := readSome(c, out, at, read, values[at:min(len(values), at+stepRows)])
@@ -270,7 +270,7 @@ func fillInto[T any](c *chunk, out *table.Column, read readBatch[T], values []T)
 	return nil
 }
 
-// convert reads values and calls put for each, empty ones too.
+// convert reads values and calls put for each, including empty ones.
 func convert[T any](c *chunk, out *table.Column, rows int, read readBatch[T], put func(row int, v T) error) error {
 	step := stepRows
 	if c.physical == parquet.Types.ByteArray || c.physical == parquet.Types.FixedLenByteArray {
@@ -309,7 +309,7 @@ func readSome[T any](c *chunk, out *table.Column, at int, read readBatch[T], val
 		c.blank--
 		return 0, nil
 	case n == 0:
-		return 0, c.corrupt("it has fewer values than its row group has rows")
+		return 0, c.corrupt("the column has fewer values than its row group has rows")
 	case !c.optional && present == n:
 		return n, nil
 	case n > len(defs):
@@ -326,7 +326,7 @@ func spread[T any](c *chunk, out *table.Column, at int, defs []int16, values []T
 		next += int(d)
 	}
 	if next != present || present > len(defs) {
-		return c.corrupt("a page has %d values where it marks %d as there", present, next)
+		return c.corrupt("a page has %d values, but its definition levels imply %d", present, next)
 	}
 	if present == len(defs) {
 		return nil
@@ -346,13 +346,13 @@ func spread[T any](c *chunk, out *table.Column, at int, defs []int16, values []T
 	return nil
 }
 
-// texts copies texts out of lent memory, those of a dictionary only once if they occur often.
+// texts copies texts out of temporary memory. Texts of a dictionary that occur often are copied only once.
 type texts struct {
 	recent [1 << 10]string
 	block  strings.Builder
 }
 
-// keep returns bytes as a text.
+// keep returns a copy of bytes as a string.
 func (t *texts) keep(b *budget, bytes []byte) (string, error) {
 	if len(bytes) == 0 {
 		return "", nil

@@ -11,13 +11,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// Writer writes a Parquet file, a row group for each table that it is given. All have the same columns.
+// Writer writes a Parquet file with one row group per table. All tables must have the same columns.
 type Writer struct {
 	file   *file.Writer
 	levels []int16
 }
 
-// NewWriter begins a file. The same tables give the same bytes.
+// NewWriter begins a file. Equal tables give equal bytes.
 func NewWriter(w io.Writer, columns []table.Column) (*Writer, error) {
 	var fields schema.FieldList
 	for at := range columns {
@@ -44,7 +44,7 @@ func NewWriter(w io.Writer, columns []table.Column) (*Writer, error) {
 	properties := parquet.NewWriterProperties(parquet.WithVersion(parquet.V1_0), parquet.WithDataPageVersion(parquet.DataPageV1),
 		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(1), parquet.WithDictionaryDefault(false),
 		parquet.WithStats(false), parquet.WithCreatedBy("cleave"))
-	// The library closes a writer that can be closed; whoever opened it does that.
+	// Hide Close of w from the library, which would call it: the file belongs to the caller.
 	out, err := file.NewParquetWriterWithError(struct{ io.Writer }{w}, root, file.WithWriterProps(properties))
 	return &Writer{file: out}, err
 }
@@ -73,7 +73,7 @@ func (w *Writer) Write(t *table.Table) error {
 	return group.Close()
 }
 
-// writeColumn writes some rows at a time: only cells that are not empty, and levels that tell which these are.
+// writeColumn writes the cells that are not empty in portions, with the levels that tell which these are.
 func (w *Writer) writeColumn(out file.ColumnChunkWriter, c *table.Column) (err error) {
 	for from := 0; from < c.Len() && err == nil; from += stepRows {
 		to := min(c.Len(), from+stepRows)
@@ -119,5 +119,5 @@ func present[T any](values []T, levels []int16) []T {
 	return some
 }
 
-// Close writes the metadata, which end a file.
+// Close writes the metadata at the end of the file. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.file.Close() }

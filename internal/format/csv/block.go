@@ -15,39 +15,39 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// csvLayout is what is known of a text when its rows are parsed.
+// csvLayout describes how to parse the rows of a text: its dialect and the kinds of its columns.
 type csvLayout struct {
 	dialect
 	name    string
 	columns []csvColumn
 	kinds   []kind
-	usual   bool // no column is written in a way that takes a closer look
+	usual   bool // all columns are plain, so that parseUsual applies
 	survey  bool // only collect evidence
 }
 
-// csvRows are the rows of a block.
+// csvRows holds the parsed rows of a block.
 type csvRows struct {
 	columns []csvCells
 	rows    int
 	jumps   []table.Jump
-	seen    []evidence   // what contradicts the kinds of the columns; nil: nothing does
-	doubt   *fault.Error // about the first cell that does
-	blank   int          // a blank line after the last row; 0: none
-	hollow  hollow       // rows without values after the last one
-	latin   bool         // there are texts that are not UTF-8
-	table   *table.Table // of the rows, unless something above is the matter
+	seen    []evidence   // evidence against the kinds of the columns; nil if there is none
+	doubt   *fault.Error // describes the first contradicting cell
+	blank   int          // the line number of a blank line after the last row; 0 if none
+	hollow  hollow       // empty rows after the last row
+	latin   bool         // some text is not UTF-8
+	table   *table.Table // nil if there is evidence against the kinds, or an error
 }
 
-// csvCells are the cells of a column. Texts are one after the other, each up to its end.
+// csvCells holds the cells of a column. Texts are concatenated; ends holds the end of each.
 type csvCells struct {
 	integers []int64
 	numbers  []float64
 	texts    []byte
 	ends     []int
-	empty    []int // the rows that are
+	empty    []int // the numbers of the empty rows
 }
 
-// parse parses a block up to its first mistake, and makes a table of its rows.
+// parse parses a block up to its first error and makes a table of its rows.
 func (l *csvLayout) parse(b scan.Block) (*csvRows, error) {
 	p := &csvRows{columns: make([]csvCells, len(l.columns))}
 	if !l.survey {
@@ -61,7 +61,8 @@ func (l *csvLayout) parse(b scan.Block) (*csvRows, error) {
 	return p, err
 }
 
-// parseRows parses a block up to its first mistake or, except in a survey, to a cell that contradicts.
+// parseRows parses a block up to its first error or, except in a survey, to a cell that contradicts the kind of its
+// column.
 func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 	var cells [][]byte
 	quote := nextQuote(b.Text, 0)
@@ -77,7 +78,7 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			if p.hollow.rows == 0 {
 				p.hollow.firstLine = line
 			}
-			if p.blank == 0 { // after a blank line, others are too
+			if p.blank == 0 { // the first of several blank lines
 				p.hollow.rows++
 			}
 			at += length
@@ -123,7 +124,7 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 	return nil
 }
 
-// nextQuote is the place of the next quote, or the end of the text.
+// nextQuote returns the position of the next quote, or the length of the text.
 func nextQuote(text []byte, at int) int {
 	if quote := bytes.IndexByte(text[at:], '"'); quote >= 0 {
 		return at + quote
@@ -131,7 +132,7 @@ func nextQuote(text []byte, at int) int {
 	return len(text)
 }
 
-// isBlank reports whether a line has nothing in it.
+// isBlank reports whether a line contains nothing but white space.
 func isBlank(line []byte) bool {
 	for _, c := range line {
 		if c != ' ' && c != '\r' && c != '\n' {
@@ -141,7 +142,7 @@ func isBlank(line []byte) bool {
 	return true
 }
 
-// reserve makes room for so many rows.
+// reserve allocates memory for the given number of rows.
 func (p *csvRows) reserve(kinds []kind, rows int) {
 	for at := range p.columns {
 		c := &p.columns[at]
@@ -156,7 +157,7 @@ func (p *csvRows) reserve(kinds []kind, rows int) {
 	}
 }
 
-// undoRow removes the cells of a row that was not parsed to its end.
+// undoRow removes the cells of a partly parsed row.
 func (p *csvRows) undoRow() {
 	for at := range p.columns {
 		c := &p.columns[at]
@@ -178,7 +179,7 @@ func (c *csvCells) textStart() int {
 	return c.ends[len(c.ends)-1]
 }
 
-// parseUsual parses a line without quotes, with its end, and tells whether its cells are as expected.
+// parseUsual parses a line without quotes, including its end. It returns false if a cell is not of the usual form.
 func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
 	at := 0
 	for column := range l.kinds {
@@ -232,7 +233,7 @@ func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
 
 func (d dialect) endsCell(c byte) bool { return c == d.separator || c == '\n' || c == '\r' }
 
-// shortInteger parses an integer of 1 to 18 digits that is written as short as can be; after is at for anything else.
+// shortInteger parses an integer of 1 to 18 digits in its shortest form. It returns after = at for anything else.
 func shortInteger(text []byte, at int) (value int64, after int) {
 	start := at
 	negative := text[at] == '-'
@@ -261,10 +262,10 @@ func (c *csvCells) appendText(cell []byte, row int) {
 	c.ends = append(c.ends, len(c.texts))
 }
 
-// parseCells parses a row of cells, of whatever form.
+// parseCells parses the cells of a row in any form.
 func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	if len(cells) != len(l.columns) {
-		return l.invalid(line, "RAGGED_ROWS", "the line has %s where others have %d, the last in column %s; is a separator missing, or a quote around one?",
+		return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
 			text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
 	}
 	for at, cell := range cells {
@@ -273,7 +274,7 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {
-				return l.inCell(line, at, "BAD_TEXT", "%s has %d bytes; at most %d are supported; is a quote missing?", scan.Quote(cell), len(cell), table.MaxTextBytes)
+				return l.inCell(line, at, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote", scan.Quote(cell), len(cell), table.MaxTextBytes)
 			}
 			c.appendText(cell, p.rows)
 		case kind.Type == table.Integer:
@@ -302,25 +303,25 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	return nil
 }
 
-// mark remembers that the cell of a row is empty, if it is.
+// mark records that the cell of a row is empty.
 func (c *csvCells) mark(empty bool, row int) {
 	if empty {
 		c.empty = append(c.empty, row)
 	}
 }
 
-// contradict remembers a cell.
+// contradict records a cell that contradicts the kind of its column.
 func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 	if p.seen == nil {
 		p.seen = make([]evidence, len(l.columns))
 	}
 	p.seen[column] |= l.classify(cell)
 	if p.doubt == nil {
-		p.doubt = l.inCell(line, column, "MIXED_TYPES", "%s stands here, but the cells before are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
+		p.doubt = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
 	}
 }
 
-// makeTable makes a table of the rows.
+// makeTable converts the parsed rows to a table.
 func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 	columns := make([]table.Column, len(p.columns))
 	for at := range columns {
@@ -332,7 +333,7 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 			}
 			if zero := bytes.IndexByte(from.texts, 0); zero >= 0 {
 				row := sort.SearchInts(from.ends, zero+1)
-				return l.inCell(p.lineOf(row, firstLine), at, "NOT_A_TEXT", "the cell has a zero byte; is the file damaged, or no text?")
+				return l.inCell(p.lineOf(row, firstLine), at, "NOT_A_TEXT", "the cell has a zero byte; the file may be damaged or not a text file")
 			}
 			all, start := string(from.texts), 0
 			c.Texts = make([]string, p.rows)
@@ -355,7 +356,7 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 	return nil
 }
 
-// lineOf is the line of a row.
+// lineOf returns the line number of a row.
 func (p *csvRows) lineOf(row, firstLine int) int {
 	line := firstLine + row
 	for _, jump := range p.jumps {
@@ -366,7 +367,7 @@ func (p *csvRows) lineOf(row, firstLine int) int {
 	return line
 }
 
-// nameOf is a column as errors show it.
+// nameOf returns the name of a column for errors.
 func (l *csvLayout) nameOf(column int) string {
 	if column >= len(l.columns) {
 		return strconv.Itoa(column + 1)
@@ -374,16 +375,16 @@ func (l *csvLayout) nameOf(column int) string {
 	return strconv.Quote(l.columns[column].name)
 }
 
-// inCell is a fault in a cell.
+// inCell returns a fault about a cell.
 func (l *csvLayout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
-// invalid is a fault on a line.
+// invalid returns a fault about a line.
 func (l *csvLayout) invalid(line int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d: %s", l.name, line, fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
 func (l *csvLayout) blankLine(line int) *fault.Error {
-	return l.invalid(line, "BLANK_LINE", "the line is blank, but the file goes on after it; remove it or fill it in")
+	return l.invalid(line, "BLANK_LINE", "the line is blank, but more rows follow; remove it or fill it in")
 }

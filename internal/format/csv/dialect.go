@@ -9,19 +9,19 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// dialect is how a text separates its cells.
+// dialect holds the character between cells.
 type dialect struct {
 	separator byte
 }
 
-// errUnclosed is about a quoted cell that does not end; errAfterQuote about one with text after its end.
+// errUnclosed reports a quoted cell without an end, errAfterQuote one with text after its end.
 var (
-	errUnclosed   = errors.New("a quoted cell does not end; a quote within it is written twice")
-	errAfterQuote = errors.New("there is text after a quoted cell; a quote within it is written twice")
+	errUnclosed   = errors.New("a quoted cell is not closed; write a quote inside a cell twice")
+	errAfterQuote = errors.New("there is text after a quoted cell; write a quote inside a cell twice")
 )
 
-// split appends the cells of the row that starts at a place, without the space around them, and returns the place after
-// the row. The text has the end of the row, unless a quoted cell does not end.
+// split appends the cells of the row at position at, without surrounding space, and returns the position after the row.
+// The text must contain the end of the row, unless a quoted cell is not closed.
 func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, error) {
 	for {
 		for text[at] == ' ' {
@@ -57,7 +57,7 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 	}
 }
 
-// cellEnd is the place of the next separator or line end.
+// cellEnd returns the position of the next separator or line end.
 func (d dialect) cellEnd(text []byte) int {
 	for at, c := range text {
 		if c == d.separator || c == '\n' {
@@ -67,7 +67,8 @@ func (d dialect) cellEnd(text []byte) int {
 	return len(text)
 }
 
-// unquote is the content of the quoted cell at a place, and the place after it, negative if it does not end.
+// unquote returns the content of the quoted cell at a position, and the position after it, negative if the cell is not
+// closed.
 func unquote(text []byte, at int) (content []byte, end int) {
 	start := at + 1
 	for {
@@ -87,7 +88,7 @@ func unquote(text []byte, at int) (content []byte, end int) {
 	}
 }
 
-// lastRowEnd is the place after the last row that ends in a text; line ends in quoted cells are no ends of rows.
+// lastRowEnd returns the position after the last complete row. Line ends in quoted cells do not end a row.
 func (d dialect) lastRowEnd(text []byte) int {
 	end, at := 0, 0
 	for {
@@ -111,7 +112,7 @@ func (d dialect) lastRowEnd(text []byte) int {
 	}
 }
 
-// opens reports whether a quote is the beginning of a cell.
+// opens reports whether a quote is the start of a cell.
 func (d dialect) opens(text []byte, quote int) bool {
 	for before := quote - 1; before >= 0; before-- {
 		switch text[before] {
@@ -128,8 +129,8 @@ func (d dialect) opens(text []byte, quote int) bool {
 	return true
 }
 
-// eachSniffedRow visits rows of the beginning of a text, up to so many, that are not blank. The last may be cut, and is
-// left out unless it is the only one.
+// eachSniffedRow visits at most most non-blank rows of the beginning of a text. It skips the last row, which may be
+// incomplete, unless it is the only one.
 func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byte)) {
 	if end := d.lastRowEnd(prefix); end > 0 {
 		prefix = prefix[:end]
@@ -149,11 +150,11 @@ func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byt
 	}
 }
 
-// separators are those that tables use, the ones first that stand in few cells.
+// separators lists the separators to try. Those that rarely occur inside cells come first.
 var separators = []byte{'\t', ';', '|', ','}
 
-// sniffSeparator finds what separates the cells of a text, by the rows of its beginning: the first separator that
-// makes the same number of cells in all of them, or else the one that does so in most. Rows without any are of one cell.
+// sniffSeparator guesses the cell separator from the beginning of a text: the first separator that gives all rows the
+// same number of cells, or else the one that does so for most rows. It returns usual if no separator occurs.
 func sniffSeparator(prefix []byte, usual byte) byte {
 	if hasDecimalCommas(prefix) {
 		return ';'
@@ -174,8 +175,9 @@ func sniffSeparator(prefix []byte, usual byte) byte {
 	return best
 }
 
-// separatorOfNames is what separates the cells of a text whose header has these names, if there are any, or whose columns have so
-// many places where they are no names: another character than was found, where that one makes other columns.
+// separatorOfNames corrects the separator found for a text whose column names are known: if found yields other columns,
+// and another character of the first line yields these, it returns that one. For columns without names, only their
+// number is compared.
 func separatorOfNames(prefix []byte, found byte, names []string) byte {
 	if len(names) == 0 || sniffRows(prefix, dialect{found}).has(names) {
 		return found
@@ -189,8 +191,8 @@ func separatorOfNames(prefix []byte, found byte, names []string) byte {
 	return found
 }
 
-// evenness is the share of rows that have the most frequent number of cells, if that is more than 1; else it is 0. A first row of
-// several cells may have one less, as a header has where rows have names.
+// evenness returns the share of rows that have the most frequent number of cells, or 0 if that number is 1. The first
+// row may have one cell less, like a header above rows with row names.
 func evenness(prefix []byte, d dialect) float64 {
 	const rows = 200
 	count := map[int]int{}
@@ -214,8 +216,8 @@ func evenness(prefix []byte, d dialect) float64 {
 	return float64(most) / float64(max(all, 1))
 }
 
-// hasDecimalCommas reports whether a text is a single column of numbers with decimal commas: below a name, all lines are like 12,5,
-// and what stands before the comma does not count the lines, as a name of the row would.
+// hasDecimalCommas reports whether a text is a single column of numbers with decimal commas: a name, and below it lines
+// like 12,5, where the part before the comma does not number the lines as a row name would.
 func hasDecimalCommas(prefix []byte) bool {
 	if bytes.IndexByte(prefix, '"') >= 0 {
 		return false

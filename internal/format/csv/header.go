@@ -11,16 +11,16 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// beginning is what the first rows of a text tell.
+// beginning summarizes the first rows of a text.
 type beginning struct {
 	first  [][]byte   // the cells of the first row
-	width  int        // the number of cells of the rows after it; 0 when there are none
-	below  []evidence // what these rows tell about each column
-	again  bool       // a cell of the first row stands in the same column of another
-	trails bool       // nothing stands in the last cell of all of these rows
+	width  int        // the number of cells in the rows after it; 0 if there are none
+	below  []evidence // evidence from these rows about each column
+	again  bool       // a cell of the first row occurs again in its column
+	trails bool       // the last cell of all these rows is empty
 }
 
-// sniffRows reads the first rows.
+// sniffRows summarizes the first rows.
 func sniffRows(prefix []byte, d dialect) *beginning {
 	b := &beginning{}
 	eachSniffedRow(prefix, d, len(prefix), func(cells [][]byte) {
@@ -47,7 +47,7 @@ func (b *beginning) hasNumbers() bool {
 	return slices.ContainsFunc(b.below, func(seen evidence) bool { return seen&sawCell != 0 && !seen.isWord() })
 }
 
-// hasHeader decides whether the first row names the columns. The notice, if any, asks about a case of doubt.
+// hasHeader reports whether the first row holds the column names. notice is not empty in ambiguous cases.
 func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) {
 	numbers, names, overNumbers := 0, 0, 0
 	for at, cell := range b.first {
@@ -64,24 +64,24 @@ func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) 
 	years := !b.again && b.countsUp(1500, 2200, 2)
 	switch {
 	case names == 0 && b.beginsAbove() && (years || b.countsUp(0, 1, 1)), names > 0 && numbers > 0 && (overNumbers > 0 || years):
-		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; --header no makes it data", name)
+		return true, fmt.Sprintf("%s: the first line has numbers, but is read as the header; to read it as data, use --header no", name)
 	case names == 0 && (years || !b.again && b.countsUp(0, 1, 3)):
-		return false, fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; --header yes makes it the header", name)
+		return false, fmt.Sprintf("%s: the first line looks like a header of years or numbers, but is read as data; to read it as the header, use --header yes", name)
 	case names == 0:
 		return false, ""
 	case numbers == 0 && overNumbers == 0 && b.again:
-		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat it in part; --header yes makes it the header", name)
+		return false, fmt.Sprintf("%s: the first line is read as data, because other lines repeat some of its cells; to read it as the header, use --header yes", name)
 	}
 	return numbers == 0, ""
 }
 
-// beginsAbove reports whether the first row has no cell where others have one in front, as the names of columns that pandas writes
-// above an index.
+// beginsAbove reports whether the first cell of the first row is empty and those below are not, as in headers that
+// pandas writes above an index.
 func (b *beginning) beginsAbove() bool {
 	return len(b.first) > 1 && len(b.first[0]) == 0 && b.width > 0 && b.below[0]&sawCell != 0
 }
 
-// hasNames reports whether all of these names, if there are any, stand in the first row.
+// hasNames reports whether the first row contains all of names, of which there must be some.
 func (b *beginning) hasNames(names []string) bool {
 	first := make(map[string]bool, len(b.first))
 	for _, cell := range b.first {
@@ -90,7 +90,7 @@ func (b *beginning) hasNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !first[name] })
 }
 
-// hasNoNames reports whether these names, if there are any, are those of columns without names.
+// hasNoNames reports whether names are those that nameColumns gives to columns without a header.
 func (b *beginning) hasNoNames(names []string) bool {
 	unnamed := make(map[string]bool, len(b.first))
 	for at := range b.first {
@@ -99,11 +99,11 @@ func (b *beginning) hasNoNames(names []string) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !unnamed[name] })
 }
 
-// has reports whether these are names of the first row, or of columns without names.
+// has reports whether names are those of the first row, or of columns without names.
 func (b *beginning) has(names []string) bool { return b.hasNames(names) || b.hasNoNames(names) }
 
-// countsUp reports whether the numbers of the first row are so many at least, and each is one more than the one before, from low to
-// high for the first.
+// countsUp reports whether the first row contains at least least integers, each one more than the one before, the first
+// between low and high.
 func (b *beginning) countsUp(low, high, least int) bool {
 	last, count := 0, 0
 	for _, cell := range b.first {
@@ -120,8 +120,8 @@ func (b *beginning) countsUp(low, high, least int) bool {
 	return count >= least
 }
 
-// nameColumns names the columns: by the cells of a header, made distinct, or by their places. Rows may have a cell more
-// than the header, as those of R do: a name in front that has no name itself.
+// nameColumns names the columns after the cells of the header, made distinct, or after their positions. Rows may have
+// one cell more than the header, as R writes them: a row name in front, whose column has no name.
 func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []string) {
 	if header != nil && width == len(header)+1 {
 		header = slices.Insert(slices.Clone(header), 0, []byte(nil))
@@ -135,7 +135,7 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		if header != nil {
 			name = shortName(string(header[at]))
 			if rest := strings.TrimSpace(strings.TrimLeft(name, "#")); at == 0 && rest != "" {
-				name = rest // a header in the form of a comment: #id,x,y
+				name = rest // a header written as a comment: #id,x,y
 			}
 		}
 		if name == "" {
@@ -151,7 +151,7 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 	return columns, notices
 }
 
-// shortName is a name that is not too long, on one line.
+// shortName shortens a name and puts it on one line.
 func shortName(name string) string {
 	name = strings.Join(strings.Fields(name), " ")
 	for cut := table.MaxNameBytes - 10; len(name) > table.MaxNameBytes-10; cut-- {
@@ -162,7 +162,8 @@ func shortName(name string) string {
 	return name
 }
 
-// excelSeparator is the separator that a first line such as sep=; tells Excel, with the length of that line; 0 where there is none.
+// excelSeparator returns the separator from a first line like sep=; that Excel writes, and the length of that line; 0
+// if there is none.
 func excelSeparator(text []byte) (separator byte, length int) {
 	length = 1 + bytes.IndexByte(text, '\n')
 	line := bytes.Trim(text[:length], "\"\r\n")
@@ -172,7 +173,7 @@ func excelSeparator(text []byte) (separator byte, length int) {
 	return 0, 0
 }
 
-// skipComments is the length of the lines that a text begins with and that begin with #.
+// skipComments returns the length of the leading lines that begin with #.
 func skipComments(text []byte) (length int) {
 	for line := range bytes.Lines(text) {
 		if line[0] != '#' {
@@ -180,12 +181,12 @@ func skipComments(text []byte) (length int) {
 		}
 		length += len(line)
 	}
-	return 0 // there is nothing else
+	return 0 // only comments
 }
 
-// skipTitle is the length and the number of the lines before the table: comments, which begin with # and have other cells than
-// the rows have, and titles, of a single cell where the rows that follow have more than two. A header may have one cell less than
-// rows that have names. Spreadsheets put separators after a title: then names have to follow.
+// skipTitle returns the length and number of the lines above the table: comments, which begin with # and do not have as
+// many cells as the rows, and titles, which have one cell where the rows below have more than two. (A header may have
+// one cell less than rows with row names.) Spreadsheets pad titles with separators; then a header must follow.
 func skipTitle(text []byte, d dialect) (length, lines int) {
 	const most = 20
 	var cells [][]byte
@@ -230,7 +231,7 @@ func emptyCells(cells [][]byte) (count int) {
 	return count
 }
 
-// usualCells is how many cells most rows of the beginning of a text have.
+// usualCells returns the most frequent number of cells in the first rows.
 func (d dialect) usualCells(text []byte) (usual int) {
 	const rows = 200
 	count := map[int]int{}
@@ -242,13 +243,13 @@ func (d dialect) usualCells(text []byte) (usual int) {
 	return usual
 }
 
-// startsWithNames reports whether the first row names all columns, with numbers below.
+// startsWithNames reports whether the first row names all columns and numbers follow below.
 func (d dialect) startsWithNames(text []byte) bool {
 	b := sniffRows(text, d)
 	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !d.classify(cell).isWord() })
 }
 
-// skipBlank is the length and the number of the blank lines that a text begins with.
+// skipBlank returns the length and number of the leading blank lines.
 func skipBlank(text []byte) (length, lines int) {
 	for line := range bytes.Lines(text) {
 		if !isBlank(line) {

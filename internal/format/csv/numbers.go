@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// reading is a way to write numbers, as bits, so that a column can rule out several.
+// reading is a notation of numbers. Readings are bits, so that a column can rule out several.
 type reading uint16
 
 const (
@@ -25,20 +25,20 @@ const (
 	allReadings   = asApostrophes<<1 - 1
 )
 
-// grouped are the readings with a character between thousands.
+// grouped holds the readings with a thousands separator.
 var grouped = map[reading]struct{ group, point byte }{
 	asCommaGroups: {',', '.'}, asPointGroups: {'.', ','}, asSpacePoint: {' ', '.'}, asSpaceComma: {' ', ','}, asApostrophes: {'\'', '.'},
 }
 
-// Readings by what stands before the decimals.
+// Readings by their decimal separator.
 const (
 	withPoint = asPoint | asCommaGroups | asSpacePoint | asApostrophes
 	withComma = asComma | asPointGroups | asSpaceComma
 )
 
-// preferred are the readings of a column in the order in which they are tried, by the character before decimals in the table if it
-// is known: 1.234 is a thousand where others are written 5,6. Otherwise 1,234 is a number with decimals, except where a comma
-// also separates cells.
+// preferred lists the readings of a column in the order in which they are tried. decimals is the decimal separator of
+// the table, if known: 1.234 is a thousand where other numbers are like 5,6. If it is unknown, 1,234 has decimals,
+// unless commas also separate cells.
 func (d dialect) preferred(decimals string) []reading {
 	switch {
 	case decimals == ",":
@@ -49,7 +49,7 @@ func (d dialect) preferred(decimals string) []reading {
 	return []reading{asInteger, asPoint, asComma, asCommaGroups, asPointGroups, asSpacePoint, asSpaceComma, asApostrophes}
 }
 
-// decimalsOf is the character before decimals, by the columns that leave no doubt; "": there are none, or they differ.
+// decimalsOf returns the decimal separator of the unambiguous columns, "" if there are none or they differ.
 func decimalsOf(columns []csvColumn) string {
 	marks := ""
 	for _, c := range columns {
@@ -65,7 +65,7 @@ func decimalsOf(columns []csvColumn) string {
 	return Same(marks)
 }
 
-// Same returns the character that all of these are; "": they differ, or there are none.
+// Same returns the character that marks consists of, "" if there are several or none.
 func Same(marks string) string {
 	if marks == "" || strings.Trim(marks, marks[:1]) != "" {
 		return ""
@@ -73,14 +73,14 @@ func Same(marks string) string {
 	return marks[:1]
 }
 
-// decimals is the character before decimals by which the columns were read, also those of doubt.
+// decimals returns the decimal separator by which the columns were read, including ambiguous ones.
 func (l *csvLayout) decimals() string {
 	marks := ""
 	for at, k := range l.kinds {
 		possible := allReadings &^ reading(l.columns[at].seen&isText)
 		switch eitherSpace := asSpacePoint | asSpaceComma; {
 		case k.Type != table.Number || possible&asPoint != 0 && possible&asComma != 0: // no number has decimals
-		case k.reading&eitherSpace != 0 && possible&eitherSpace == eitherSpace: // nor has 1 234
+		case k.reading&eitherSpace != 0 && possible&eitherSpace == eitherSpace: // 1 234 has no decimals either
 		case k.reading&withComma != 0:
 			marks += ","
 		default:
@@ -90,10 +90,10 @@ func (l *csvLayout) decimals() string {
 	return Same(marks)
 }
 
-// readingsOf are the readings that take a cell for a number.
+// readingsOf returns the readings by which a cell is a number.
 func readingsOf(cell []byte) reading {
 	if decimals := bytes.IndexByte(cell, '.'); decimals > 0 && onlyDigits(cell[:decimals]) && onlyDigits(cell[decimals+1:]) && len(cell)-decimals != 4 {
-		return asPoint | asCommaGroups | asSpacePoint | asApostrophes // 12.5, which is no 125
+		return asPoint | asCommaGroups | asSpacePoint | asApostrophes // 12.5 cannot be 125
 	}
 	found := reading(0)
 	if _, _, ok := integerCell(cell); ok {
@@ -116,7 +116,7 @@ func onlyDigits(text []byte) bool {
 	return true
 }
 
-// parse reads a number.
+// parse parses a number in this notation.
 func (r reading) parse(cell []byte) (float64, bool) {
 	if how, ok := grouped[r]; ok {
 		return parseGrouped(cell, how.group, how.point)
@@ -127,14 +127,14 @@ func (r reading) parse(cell []byte) (float64, bool) {
 	return scan.ParseFloat(cell)
 }
 
-// parseGrouped reads a number that may have a character between its thousands.
+// parseGrouped parses a number that may have thousands separators.
 func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 	text := make([]byte, 0, len(cell))
 	at := 0
 	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
 		text, at = append(text, cell[0]), 1
 	}
-	digits, groups := 0, 0 // of the current group, and groups that have ended
+	digits, groups := 0, 0 // digits in the current group, and completed groups
 	for ; at < len(cell); at++ {
 		c := cell[at]
 		switch {
@@ -152,7 +152,7 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 		}
 		break
 	}
-	if groups > 0 && (digits != 3 || bytes.TrimLeft(cell, "+-")[0] == '0') { // 0.123 is no thousand
+	if groups > 0 && (digits != 3 || bytes.TrimLeft(cell, "+-")[0] == '0') { // 0.123 is not a group of thousands
 		return 0, false
 	}
 	if at < len(cell) {
@@ -167,14 +167,14 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 	return scan.ParseFloat(text)
 }
 
-// marks are what may stand before or after numbers.
+// marks lists the units that may precede or follow numbers.
 var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []byte("¥"), []byte("EUR"), []byte("USD"), []byte("GBP"), []byte("CHF")}
 
-// noMark stands for the mark of numbers that have none.
+// noMark is the index of numbers without a mark.
 const noMark = -1
 
-// cutMark is a cell without its mark, and which one that is. Spaces that do not break lines become ordinary ones, and so do
-// apostrophes and the signs of negative numbers, about which signs tells.
+// cutMark returns a cell without its mark, and the index of the mark. It also normalizes non-breaking spaces,
+// apostrophes and the signs of negative numbers; signs reports which unusual signs it found.
 func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 	if len(cell) > 0 && onlyDigits(cell[len(cell)-1:]) && (onlyDigits(cell[:1]) || cell[0] == '-' && len(cell) > 1 && onlyDigits(cell[1:2])) {
 		if bytes.IndexByte(cell, 0xC2) < 0 && bytes.IndexByte(cell, 0xE2) < 0 {
@@ -196,7 +196,7 @@ func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 	return bare, mark, signs
 }
 
-// cutParentheses makes -5 of (5), as accounts write it.
+// cutParentheses converts (5), the accounting notation, to -5.
 func cutParentheses(cell []byte) (bare []byte, found bool) {
 	if len(cell) < 3 || cell[0] != '(' || cell[len(cell)-1] != ')' || cell[1] == '-' || cell[1] == '+' {
 		return cell, false
@@ -204,7 +204,7 @@ func cutParentheses(cell []byte) (bare []byte, found bool) {
 	return append([]byte("-"), bytes.TrimSpace(cell[1:len(cell)-1])...), true
 }
 
-// cutOneMark is a cell without its mark, and which one that is.
+// cutOneMark returns a cell without its mark, and the index of the mark.
 func cutOneMark(cell []byte) (bare []byte, mark int) {
 	for mark, text := range marks {
 		if rest, found := bytes.CutSuffix(cell, text); found {
@@ -222,16 +222,16 @@ func cutOneMark(cell []byte) (bare []byte, mark int) {
 	return bytes.TrimSpace(cell), noMark
 }
 
-// kind is how the cells of a column are read.
+// kind describes how the cells of a column are parsed.
 type kind struct {
 	table.Type
-	point   byte // the character before the decimals, of plain numbers
+	point   byte // the decimal separator of plain numbers; 0 for other notations
 	reading reading
 	mark    int
-	signs   evidence // other ways to write negative numbers
+	signs   evidence // unusual notations of negative numbers
 }
 
-// plainNumbers are without marks, and without characters between thousands.
+// plainNumbers returns the kind of numbers without marks and thousands separators.
 func plainNumbers(point byte) kind {
 	if point == ',' {
 		return kind{Type: table.Number, point: point, reading: asComma, mark: noMark}
@@ -239,10 +239,10 @@ func plainNumbers(point byte) kind {
 	return kind{Type: table.Number, point: point, reading: asPoint, mark: noMark}
 }
 
-// plain reports whether cells are as they mostly are, so that they can be read fast.
+// plain reports whether the fast parser applies to the cells.
 func (k kind) plain() bool { return k.Type != table.Number || k.point != 0 }
 
-// parse reads a number of the column.
+// parse parses a number in the notation of the column.
 func (k kind) parse(cell []byte) (float64, bool) {
 	if k.plain() {
 		return parseNumber(cell, k.point)
@@ -254,7 +254,7 @@ func (k kind) parse(cell []byte) (float64, bool) {
 	return k.reading.parse(bare)
 }
 
-// notice says how the numbers of a column are read, if they are written in an unusual way.
+// notice describes how the numbers of a column are read if their notation is unusual, otherwise it returns "".
 func (k kind) notice(column string) string {
 	if k.plain() {
 		return ""

@@ -14,38 +14,38 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// Reader reads a table in the form of a text. What the first rows tell about the columns may turn out to be wrong: then
-// the rest is surveyed, and all is read again with what was learned.
+// Reader reads a table from a text. It guesses the types of the columns from the first rows. If a later cell
+// contradicts them, it surveys the rest and reads everything again with what it learned.
 type Reader struct {
 	input   restartable
 	options Options
-	latin   bool // it is known not to be UTF-8
+	latin   bool // the text is known not to be UTF-8
 
 	layout  csvLayout
 	lines   *scan.Lines // for faults
-	skipped int         // lines before the first row, with the header
+	skipped int         // lines before the first row, including the header
 	blocks  *scan.BlockParser[*csvRows]
 	queue   []scan.ParsedBlock[*csvRows]
-	blank   int // a blank line after the last row; 0: none
+	blank   int // the line number of a blank line after the last row; 0 if none
 	hollow  hollow
 	rows    int
 
-	learned []evidence // about each column, by a survey
-	said    []string
+	learned []evidence // about each column, from a survey
+	notices []string
 }
 
 // restartable is an input that can be opened again at its beginning.
 type restartable interface {
 	Name() string
-	Open() (s *scan.Source, again bool, err error) // again is false if what was there is lost
-	Lost() bool                                    // there is no way back to the beginning
+	Open() (s *scan.Source, again bool, err error) // again is false if the beginning is no longer available
+	Lost() bool                                    // whether the beginning is no longer available
 	Close()
 }
 
-// Marks returns the characters before decimals that the columns tell.
+// Marks returns the decimal separator that the columns show, "" if they are ambiguous.
 func (r *Reader) Marks() string { return string(decimalsOf(r.layout.columns)) }
 
-// Open opens a table and finds out its form, and that of its columns.
+// Open opens a table and detects its dialect, its header and the types of its columns. The Reader closes input.
 func Open(input restartable, o Options) (*Reader, error) {
 	r := &Reader{input: input, options: o}
 	if err := r.sniff(); err != nil {
@@ -55,7 +55,7 @@ func Open(input restartable, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// sniff opens the input and finds out its form, and that of its columns.
+// sniff opens the input and detects its form.
 func (r *Reader) sniff() error {
 	s, err := r.begin()
 	if err != nil {
@@ -72,12 +72,12 @@ func (r *Reader) sniff() error {
 		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(s.Suffix)), r.options.Names)
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
-		r.say(s.Name + ": cells are separated by spaces; --delimiter says otherwise")
+		r.addNotice(s.Name + ": cells are read as separated by spaces; if this is wrong, use --delimiter")
 	}
 	title, lines := skipTitle(prefix[begin:], d)
 	title += begin
 	if lines > 0 {
-		r.say(fmt.Sprintf("%s: the table begins on line %d; what stands before it, %s, is left out", s.Name, lines+1+bytes.Count(prefix[:begin], []byte("\n")), scan.Quote(bytes.Trim(prefix[begin:title], " \r\n"+string(d.separator)))))
+		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", s.Name, lines+1+bytes.Count(prefix[:begin], []byte("\n")), scan.Quote(bytes.Trim(prefix[begin:title], " \r\n"+string(d.separator)))))
 	}
 	lines += bytes.Count(prefix[:begin], []byte("\n"))
 	length, blank := skipBlank(prefix[title:])
@@ -95,7 +95,7 @@ func (r *Reader) sniff() error {
 	} else if b.hasNoNames(r.options.Names) {
 		has, notice = false, ""
 	}
-	r.say(notice)
+	r.addNotice(notice)
 	width, header := len(b.first), b.first
 	if !has {
 		header = nil
@@ -103,14 +103,14 @@ func (r *Reader) sniff() error {
 		width = b.width
 	}
 	if b.trails && len(header) == width-1 {
-		header = append(header, nil) // rows end in a separator
+		header = append(header, nil) // rows end with a separator
 	}
 	columns, notices := nameColumns(header, width)
 	if len(columns) > table.MaxColumns {
 		return s.Invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported in a table, and any number in an array (.npy) or in sparse points (.svm, .npz)", len(columns), table.MaxColumns)
 	}
 	for _, notice := range notices {
-		r.say(s.Name + ": " + notice)
+		r.addNotice(s.Name + ": " + notice)
 	}
 	for at := range columns {
 		if at < len(b.below) {
@@ -137,7 +137,7 @@ func (r *Reader) sniff() error {
 	return r.start(s, start)
 }
 
-// noRow says why there is no first row.
+// noRow returns an error that explains why there is no first row.
 func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return s.Invalid("EMPTY_DATA", "the file is empty")
@@ -146,7 +146,7 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 	return (&csvLayout{name: s.Name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
 }
 
-// begin opens the input at its beginning, as UTF-8.
+// begin opens the input at its beginning and decodes it to UTF-8.
 func (r *Reader) begin() (*scan.Source, error) {
 	s, again, err := r.input.Open()
 	if err != nil {
@@ -156,17 +156,17 @@ func (r *Reader) begin() (*scan.Source, error) {
 		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.Name())
 	}
 	notice, err := s.Decode(r.latin)
-	r.say(notice)
+	r.addNotice(notice)
 	return s, err
 }
 
-func (r *Reader) say(notice string) {
-	if notice != "" && !slices.Contains(r.said, notice) {
-		r.said = append(r.said, notice)
+func (r *Reader) addNotice(notice string) {
+	if notice != "" && !slices.Contains(r.notices, notice) {
+		r.notices = append(r.notices, notice)
 	}
 }
 
-// start begins to parse the rows, after so many bytes.
+// start begins to parse the rows, after skipping the given number of bytes.
 func (r *Reader) start(s *scan.Source, skip int) error {
 	if _, err := s.Discard(skip); err != nil {
 		return s.ReadError(err)
@@ -185,7 +185,7 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 	return nil
 }
 
-// usualSeparator returns the separator that a suffix stands for.
+// usualSeparator returns the separator that a suffix implies.
 func usualSeparator(suffix string) byte {
 	switch suffix {
 	case ".tsv", ".tab":
@@ -196,7 +196,7 @@ func usualSeparator(suffix string) byte {
 	return ','
 }
 
-// peekRows returns the beginning of a text with two lines at least, if it has so many.
+// peekRows returns the beginning of a text, with at least two lines if it has that many.
 func peekRows(s *scan.Source) ([]byte, error) {
 	for size := scan.Sniffed; ; size *= 2 {
 		prefix, err := s.PeekStart()
@@ -216,13 +216,13 @@ func (r *Reader) Columns() []table.Column {
 	return columns
 }
 
-// Decimals returns the character before the decimals of all numbers, "" if they have none or differ.
+// Decimals returns the decimal separator of all numbers, "" if they have no decimals or differ.
 func (r *Reader) Decimals() string { return r.layout.decimals() }
 
-// Close ends the reading.
+// Close closes the input.
 func (r *Reader) Close() { r.input.Close() }
 
-// Next returns the next rows; io.EOF after the last. See ErrRestarted.
+// Next returns the next rows, io.EOF after the last. See ErrRestarted.
 func (r *Reader) Next() (*table.Table, error) {
 	for {
 		if len(r.queue) == 0 {
@@ -258,7 +258,7 @@ func (r *Reader) Next() (*table.Table, error) {
 			r.blank = b.Parsed.blank
 		}
 		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
-			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, which is the most that is supported", table.MaxRows)
+			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
 		}
 		if b.Parsed.table != nil {
 			return b.Parsed.table, nil
@@ -266,20 +266,20 @@ func (r *Reader) Next() (*table.Table, error) {
 	}
 }
 
-// finish returns what Next returns after the last block.
+// finish returns the error for the end of the table, io.EOF if all is well.
 func (r *Reader) finish() error {
 	r.lines.LineNumber = r.blocks.NextLine
 	if err := r.blocks.End(r.lines); err != nil {
 		return err
 	}
-	r.say(r.hollow.notice(r.layout.name))
+	r.addNotice(r.hollow.notice(r.layout.name))
 	if r.rows == 0 {
-		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; --header no makes the first line data")
+		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; to read the first line as data, use --header no")
 	}
 	return io.EOF
 }
 
-// restart reads on to learn all that contradicts what is known, and goes back to the first row.
+// restart surveys the remaining rows for everything that contradicts the current kinds, and returns to the first row.
 func (r *Reader) restart() error {
 	if r.queue[0].Parsed.latin {
 		r.latin = true
@@ -292,7 +292,7 @@ func (r *Reader) restart() error {
 	return ErrRestarted
 }
 
-// survey collects what the rows that are left tell about the columns.
+// survey collects evidence about the columns from the remaining rows.
 func (r *Reader) survey() error {
 	doubt := r.queue[0].Parsed.doubt
 	if r.input.Lost() {
@@ -303,7 +303,7 @@ func (r *Reader) survey() error {
 	if r.learned == nil {
 		r.learned = make([]evidence, len(survey.columns))
 	}
-	for at := range r.queue { // parsed up to the first cell that contradicts
+	for at := range r.queue { // these were parsed only up to the first contradicting cell
 		r.queue[at].Parsed, r.queue[at].Err = survey.parse(r.queue[at].Block)
 	}
 	r.blocks.Parse = survey.parse
@@ -334,8 +334,8 @@ func (r *Reader) survey() error {
 	return nil
 }
 
-// cannotRepeat explains what to do about a cell that came too late.
+// cannotRepeat adds to a fault what the user can do about a contradicting cell in an input that cannot be read again.
 func (r *Reader) cannotRepeat(doubt *fault.Error) error {
-	doubt.Message += "; standard input is not read twice: --categorical reads the column as texts, --ignore leaves it out, and so does a file that is named"
+	doubt.Message += "; standard input cannot be read twice; save it to a file, read the column as text with --categorical, or skip it with --ignore"
 	return doubt
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// evidence is what has been seen in the cells of a column, as bits. The type of the column follows from it.
+// evidence records as bits what has been seen in the cells of a column. The kind of the column follows from it.
 type evidence uint32
 
-// The lowest bits are the readings by which some cell is not a number, and then come the marks of numbers.
+// The lowest bits are readings by which some cell is not a number. The marks of numbers follow.
 const (
 	isText             = evidence(allReadings)
 	firstMark evidence = 1 << 8
 	sawBare   evidence = 1 << 24 // a number without a mark
-	sawPadded evidence = 1 << 25 // an integer that would change if it were written again: 007
-	sawCell   evidence = 1 << 26 // one that is not missing
+	sawPadded evidence = 1 << 25 // an integer that does not print as it was written: 007
+	sawCell   evidence = 1 << 26 // a cell that is not missing
 	allMarks           = sawBare - firstMark
 
 	sawParentheses evidence = 1 << 27 // a negative number as (5)
-	sawMinus       evidence = 1 << 28 // one with the minus of typesetters, which is no hyphen
+	sawMinus       evidence = 1 << 28 // a negative number with U+2212 instead of a hyphen
 	allSigns                = sawParentheses | sawMinus
-	sawZeros       evidence = 1 << 29 // an integer with zeros in front
+	sawZeros       evidence = 1 << 29 // an integer with leading zeros
 )
 
-// csvColumn is a column of a text.
+// csvColumn describes a column.
 type csvColumn struct {
 	name   string
 	seen   evidence
-	asText bool // it was asked for
-	isID   bool // its name says that it names the rows, which must come back as they were written
-	isCode bool // its name says that it holds codes, whose zeros in front matter
+	asText bool // the user asked for it
+	isID   bool // named like an id, whose values must be printed as they were written
+	isCode bool // named like a code, whose leading zeros matter
 }
 
-// kind is how the cells are read: by the first way to write numbers that all of them follow, in a table with this character before
-// decimals, if it is known.
+// kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator of
+// the table, "" if unknown.
 func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked := c.seen & allMarks
 	switch {
@@ -48,7 +48,7 @@ func (c *csvColumn) kind(d dialect, decimals string) kind {
 	case c.seen&sawCell == 0:
 		return plainNumbers('.')
 	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
-		return kind{Type: table.Text} // of several currencies, or some without a mark
+		return kind{Type: table.Text} // several currencies, or some cells without one
 	}
 	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
@@ -71,12 +71,12 @@ func (c *csvColumn) kind(d dialect, decimals string) kind {
 	return kind{Type: table.Text}
 }
 
-// classify is what a cell tells about its column; one that is missing tells nothing.
+// classify returns the evidence that a cell gives about its column, none for a missing value.
 func (d dialect) classify(cell []byte) evidence {
 	if isMissingNumber(cell) {
 		return 0
 	}
-	if _, padded, ok := integerCell(cell); ok { // as most are, which all readings take for the same
+	if _, padded, ok := integerCell(cell); ok { // the common case, which all readings agree on
 		switch {
 		case padded && cell[0] == '+':
 			return sawCell | sawBare | sawPadded
@@ -99,10 +99,10 @@ func (d dialect) classify(cell []byte) evidence {
 	return seen | sawBare
 }
 
-// isWord reports whether a cell is not a number.
+// isWord reports whether a cell is not a number by any reading.
 func (e evidence) isWord() bool { return e&isText == isText }
 
-// integerCell reads an integer. -0 is none: the zero of a number has a sign, which integers do not keep.
+// integerCell parses an integer. It rejects -0, whose sign an integer cannot keep.
 func integerCell(cell []byte) (value int64, padded, ok bool) {
 	value, err := strconv.ParseInt(string(cell), 10, 64)
 	if err != nil || value == 0 && cell[0] == '-' {
@@ -112,7 +112,7 @@ func integerCell(cell []byte) (value int64, padded, ok bool) {
 	return value, cell[0] == '+' || len(digits) > 1 && digits[0] == '0', true
 }
 
-// parseComma reads a number with a comma in place of the point.
+// parseComma parses a number with a decimal comma.
 func parseComma(cell []byte) (float64, bool) {
 	if bytes.Count(cell, []byte(",")) != 1 || bytes.IndexByte(cell, '.') >= 0 {
 		return 0, false
@@ -120,7 +120,7 @@ func parseComma(cell []byte) (float64, bool) {
 	return scan.ParseFloat(bytes.Replace(cell, []byte(","), []byte("."), 1))
 }
 
-// parseNumber reads a number whose decimals follow a point, or a comma.
+// parseNumber parses a number with the given decimal separator.
 func parseNumber(cell []byte, point byte) (float64, bool) {
 	if point == '.' {
 		return scan.ParseFloat(cell)
@@ -131,40 +131,40 @@ func parseNumber(cell []byte, point byte) (float64, bool) {
 	return parseComma(cell)
 }
 
-// isMissingNumber reports whether a cell in a column of numbers says that its value is not known.
+// isMissingNumber reports whether a cell in a column of numbers stands for a missing value.
 func isMissingNumber(cell []byte) bool {
 	if len(cell) > 4 {
 		return isErrorOfExcel(cell)
 	}
 	switch string(cell) {
-	case "-", "--", ".", "..": // as in reports, in files of SAS, and of offices of statistics
+	case "-", "--", ".", "..": // used in reports, by SAS, and by statistical offices
 		return true
 	}
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
 }
 
-// isErrorOfExcel reports whether a cell is what formulas become that have no value: #DIV/0!, #NAME?, and in German #WERT!.
+// isErrorOfExcel reports whether a cell is the error value of a formula, such as #DIV/0!, #NAME?, or in German #WERT!.
 func isErrorOfExcel(cell []byte) bool {
 	last := cell[len(cell)-1]
 	return cell[0] == '#' && (last == '!' || last == '?') && len(cell) <= 9
 }
 
-// isMissingText is isMissingNumber for texts, among which none and a dash may be words as others are.
+// isMissingText is isMissingNumber for text, where "none" and dashes may be ordinary values.
 func isMissingText(cell []byte) bool {
 	if len(cell) > 4 {
 		return false
 	}
 	switch strings.ToLower(string(cell)) {
-	case "", "?", "na", "n/a", "n.a.", "null", "nan", "#n/a", "#nv", "<na>", `\n`: // the last as databases write it
+	case "", "?", "na", "n/a", "n.a.", "null", "nan", "#n/a", "#nv", "<na>", `\n`: // \N is written by databases
 		return true
 	}
 	return false
 }
 
-// Spreadsheets export rows below the table in which there once was something, or a color: lines of nothing but separators. Such
-// rows are held back, and are part of the table only if others follow.
+// Spreadsheets export formatted but empty rows below a table as lines of separators only. Such rows are held back and
+// belong to the table only if other rows follow.
 
-// isHollow reports whether a line is a row in which all cells are empty.
+// isHollow reports whether all cells of a line are empty.
 func (l *csvLayout) isHollow(line []byte) bool {
 	found := 0
 	for _, c := range line {
@@ -179,12 +179,12 @@ func (l *csvLayout) isHollow(line []byte) bool {
 	return found == len(l.columns)-1 && l.separator != ' '
 }
 
-// hollow are rows in which all cells are empty, one a line.
+// hollow holds consecutive rows of empty cells, one per line.
 type hollow struct {
 	rows, firstLine int
 }
 
-// appendTo adds the rows to those that are parsed.
+// appendTo appends the rows to the parsed ones.
 func (h *hollow) appendTo(p *csvRows, kinds []kind) {
 	for ; h.rows > 0; h.rows-- {
 		for at := range p.columns {
@@ -211,10 +211,10 @@ func (h *hollow) take(l *csvLayout) (*table.Table, error) {
 	return p.table, err
 }
 
-// notice says that there are no others after them.
+// notice reports that the table ends with these rows.
 func (h *hollow) notice(name string) string {
 	if h.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: nothing stands in the cells of the lines from %d on, which are left out", name, h.firstLine)
+	return fmt.Sprintf("%s: all cells are empty from line %d on; these lines are skipped", name, h.firstLine)
 }

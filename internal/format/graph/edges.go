@@ -1,4 +1,4 @@
-// Package graph reads the edges of graphs: from lists of edges, Matrix Market, METIS, GraphML and GML.
+// Package graph reads the edges of graphs from edge lists, Matrix Market, METIS, GraphML and GML files.
 package graph
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// A Reader reads the edges of a graph. With vertices 0, and where found is 0, the edges tell how many there are.
+// Reader reads the edges of a graph. If vertices is 0, the file determines their number, found; if that is 0 too, the
+// edges do.
 type Reader func(s *scan.Source, vertices int) (edges []dataset.Edges, found int, err error)
 
-// EdgeList returns a reader of lists of edges. Those separated by white space may have comments.
+// EdgeList returns a reader of edge lists. Lists separated by white space may have comments.
 func EdgeList(separator byte) Reader {
 	return func(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		l, err := NewEdgeLines(s, separator)
@@ -32,7 +33,7 @@ func EdgeList(separator byte) Reader {
 	}
 }
 
-// NewEdgeLines returns the lines of a list of edges, in whatever encoding. A file that is called .csv may have semicolons or tabs.
+// NewEdgeLines returns the lines of an edge list, decoded to UTF-8. A .csv file may be separated by semicolons or tabs.
 func NewEdgeLines(s *scan.Source, separator byte) (*scan.Lines, error) {
 	notice, err := s.Decode(false)
 	if err != nil {
@@ -49,12 +50,12 @@ func NewEdgeLines(s *scan.Source, separator byte) (*scan.Lines, error) {
 	return l, nil
 }
 
-// EdgeColumns says which columns hold what; weight is -1 if there is no such column.
+// EdgeColumns holds the positions of columns. Weight is -1 if there is no such column.
 type EdgeColumns struct {
 	Source, Target, Weight, Width int
 }
 
-// ReadEdges reads all edges of a list, after a header if it has one.
+// ReadEdges reads all edges of a list, which may have a header.
 func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	columns := EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
 	cells, err := l.NextRow()
@@ -71,7 +72,7 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 			return nil, err
 		}
 	case scan.RowOfNumbersAndNames:
-		return nil, l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; write src,dst,weight or an edge")
+		return nil, l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 	default:
 		first, err := ParseEdge(l, cells, columns, vertices)
 		if err != nil {
@@ -97,8 +98,7 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	return lists, err
 }
 
-// NameEdgeColumns finds the columns by their usual names, or by their position if it knows none of the
-// names.
+// NameEdgeColumns finds the columns by their usual names, or by position if it recognizes none of the names.
 func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
 	c := EdgeColumns{Source: -1, Target: -1, Weight: -1, Width: len(cells)}
 	for at, cell := range cells {
@@ -115,16 +115,16 @@ func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
 		return c, nil
 	}
 	if c.Source >= 0 || c.Target >= 0 || len(cells) < 2 || len(cells) > 3 {
-		return c, l.Invalid("MISSING_COLUMN", "the header must name the columns src and dst, and weight if there is one")
+		return c, l.Invalid("MISSING_COLUMN", "the header must have the columns src and dst, and optionally weight")
 	}
 	return EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: len(cells)}, nil
 }
 
-// ParseEdge reads an edge from the cells of a line.
+// ParseEdge parses the cells of a line.
 func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertices int) (dataset.Edge, error) {
 	edge := dataset.Edge{Weight: 1}
 	if len(cells) > columns.Width || len(cells) <= max(columns.Source, columns.Target) {
-		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge needs src, dst and at most a weight", text.Plural(len(cells), "cell"))
+		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight", text.Plural(len(cells), "cell"))
 	}
 	var err error
 	if edge.Source, err = parseVertex(l, cells[columns.Source], vertices); err != nil {
@@ -151,7 +151,7 @@ func parseVertex(l *scan.Lines, cell []byte, vertices int) (int32, error) {
 	vertex, ok := scan.ParseInteger(cell)
 	switch {
 	case !ok:
-		return 0, l.Invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 0", scan.Quote(cell))
+		return 0, l.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 0", scan.Quote(cell))
 	case vertex < 0 || vertex >= math.MaxInt32:
 		return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
 	case vertices > 0 && vertex >= int64(vertices):
@@ -160,22 +160,20 @@ func parseVertex(l *scan.Lines, cell []byte, vertices int) (int32, error) {
 	return int32(vertex), nil
 }
 
-// ReadMatrixMarketGraph reads the affinity matrix of a graph as edges.
-//
-// ReadMatrixMarketGraph reads an affinity matrix. A file of kind "symmetric" lists each edge once. One of kind "general" whose matrix is symmetric lists
-// each edge in both directions, of which one is kept. In any other file every entry is an edge, and
-// repeated edges add their weights.
+// ReadMatrixMarketGraph reads an affinity matrix as edges. A "symmetric" file lists each edge once. A "general" file
+// whose matrix is symmetric lists each edge in both directions, of which one is kept. In any other file every entry is
+// an edge, and the weights of repeated edges are added.
 func ReadMatrixMarketGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	m, err := array.OpenMatrixMarket(s)
 	switch {
 	case err != nil:
 		return nil, 0, err
 	case !m.Coordinate:
-		return nil, 0, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; give a dense array as a kernel matrix")
+		return nil, 0, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
 	case m.Rows != m.Columns:
-		return nil, 0, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; a graph's is square", m.Rows, m.Columns)
+		return nil, 0, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.Rows, m.Columns)
 	case vertices > 0 && vertices != m.Rows:
-		return nil, 0, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but %d vertices were asked for", m.Rows, vertices)
+		return nil, 0, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.Rows, vertices)
 	}
 	entries, err := m.Coordinates()
 	if err != nil {

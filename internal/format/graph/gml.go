@@ -15,18 +15,18 @@ import (
 //
 //	graph [ node [ id 1 label "a" ] edge [ source 1 target 2 value 3 ] ]
 //
-// Vertices go by their labels, if these are all there and different, and else by their ids, which many programs make up. The weight
-// of an edge is called weight or value. All else is about drawing, and skipped.
+// Vertices are identified by their labels if all have distinct ones, otherwise by their ids, which many programs
+// invent. The weight of an edge is called weight or value. Everything else describes drawing and is skipped.
 type gml struct {
 	*scan.Lines
 	graph  *listedGraph
 	labels []string // of the vertices
-	rest   []byte   // of the current line
+	rest   []byte   // the unread part of the current line
 }
 
 const maxGMLDepth = 64
 
-// ReadGML reads the nodes and edges of a file, whatever else is in it.
+// ReadGML reads the nodes and edges of a file and skips everything else.
 func ReadGML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	r := &gml{Lines: scan.NewLines(s, scan.AnyWhiteSpace), graph: newListedGraph(s)}
 	if err := r.list(0, "", nil); err != nil {
@@ -39,7 +39,8 @@ func ReadGML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	return edges, count, err
 }
 
-// list reads pairs up to the end of a list, or of the file at depth 0. What is said about a vertex or an edge goes to values.
+// list reads pairs up to the end of a list, or of the file at depth 0. It stores the attributes of a vertex or an edge
+// in values.
 func (r *gml) list(depth int, within string, values map[string]string) error {
 	if depth > maxGMLDepth {
 		return r.Invalid("NOT_GML", "lists are nested too deeply")
@@ -54,7 +55,7 @@ func (r *gml) list(depth int, within string, values map[string]string) error {
 		case err != nil:
 			return err
 		case key == "[" || key == "]" || key[0] == '"':
-			return r.Invalid("NOT_GML", "%s stands where a key is expected", scan.Quote([]byte(key)))
+			return r.Invalid("NOT_GML", "found %s instead of a key", scan.Quote([]byte(key)))
 		}
 		value, err := r.token()
 		if errors.Is(err, io.EOF) || err == nil && value == "]" {
@@ -75,7 +76,7 @@ func (r *gml) list(depth int, within string, values map[string]string) error {
 	}
 }
 
-// element reads a list: the graph, a vertex, an edge, or something else.
+// element reads a list: the graph, a vertex, an edge, or something to skip.
 func (r *gml) element(depth int, within, key string) error {
 	var values map[string]string
 	line := r.LineNumber
@@ -98,7 +99,7 @@ func (r *gml) element(depth int, within, key string) error {
 	return err
 }
 
-// token is the next word, bracket or quoted text, with its quotes.
+// token returns the next word, bracket, or quoted text with its quotes.
 func (r *gml) token() (string, error) {
 	for {
 		r.rest = bytes.TrimLeft(r.rest, " \t\r")
@@ -127,7 +128,7 @@ func (r *gml) token() (string, error) {
 	return word, nil
 }
 
-// quoted reads a text in quotes, which may go over several lines.
+// quoted reads a quoted text, which may span lines.
 func (r *gml) quoted() (string, error) {
 	text := []byte{'"'}
 	r.rest = r.rest[1:]
@@ -142,7 +143,7 @@ func (r *gml) quoted() (string, error) {
 		next, err := r.ReadLine()
 		if errors.Is(err, io.EOF) || len(text) > scan.MaxLine {
 			r.LineNumber = line
-			return "", r.Invalid("UNCLOSED_QUOTE", "a text does not end")
+			return "", r.Invalid("UNCLOSED_QUOTE", "a quoted text is not closed")
 		}
 		if err != nil {
 			return "", err

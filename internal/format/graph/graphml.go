@@ -14,9 +14,9 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadGraphML reads vertices, edges, those data of edges that are called "weight", and those of vertices that are called "name" or
-// "label": many programs make up the ids. Directions are not looked at. No
-// library is needed for that: the format is XML, and all else in it is about drawing.
+// ReadGraphML reads vertices and edges, the "weight" of edges, and the "name" or "label" of vertices, because many
+// programs invent the ids. Edge directions are ignored. Everything else in the file describes drawing, so an XML
+// decoder is all that is needed.
 func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	input := &scan.Counter{From: s}
 	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1, nameKeys: map[string]string{}, called: map[string][]string{}}
@@ -34,7 +34,7 @@ func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		}
 	}
 	if !r.isGraph {
-		return nil, 0, s.Invalid("NOT_GRAPHML", "the file is XML, but no graph in GraphML")
+		return nil, 0, s.Invalid("NOT_GRAPHML", "the file is XML, but not a GraphML graph")
 	}
 	edges, count, err := r.finish(vertices)
 	if err == nil {
@@ -48,15 +48,15 @@ type graphML struct {
 	input     *scan.Counter
 	decoder   *xml.Decoder
 	isGraph   bool
-	weightKey string  // of data that are weights of edges
-	weight    float64 // of edges that say none
-	inKey     bool    // in the description of that key
+	weightKey string  // key of the data elements that hold edge weights
+	weight    float64 // of edges without one
+	inKey     bool    // inside the declaration of weightKey
 	inEdge    bool
 	inWeight  bool
-	nameKeys  map[string]string   // what data of vertices are, by their key: name or label
-	called    map[string][]string // names and labels of all vertices
+	nameKeys  map[string]string   // maps the keys of vertex data to "name" or "label"
+	called    map[string][]string // the names and labels of all vertices, by "name" or "label"
 	inVertex  bool
-	inName    string // name or label; "": in none
+	inName    string // "name" or "label" inside such an element, otherwise ""
 	text      strings.Builder
 }
 
@@ -93,7 +93,7 @@ func (r *graphML) take(token xml.Token) error {
 	return nil
 }
 
-// endWeight takes the text that was read for a weight.
+// endWeight parses the collected text as a weight.
 func (r *graphML) endWeight(into *float64) (err error) {
 	r.inWeight = false
 	*into, err = r.weightOf(strings.TrimSpace(r.text.String()), r.line())
@@ -132,7 +132,7 @@ func (r *graphML) start(t xml.StartElement) error {
 		return r.addVertex(attribute("id"), r.line())
 	case "edge":
 		weight := r.weight
-		if given := attribute("weight"); given != "" { // some write it so
+		if given := attribute("weight"); given != "" { // some programs write it as an attribute
 			var err error
 			if weight, err = r.weightOf(given, r.line()); err != nil {
 				return err
@@ -149,15 +149,15 @@ func (r *graphML) start(t xml.StartElement) error {
 			r.text.Reset()
 		}
 	case "hyperedge":
-		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has edges of more than two vertices, which are not supported")
+		return r.at(r.line(), "UNSUPPORTED_GRAPH", "the file has hyperedges, which are not supported; every edge must have two vertices")
 	}
 	return nil
 }
 
-// vertexNames are the data of vertices that may be what they are called, the ones first that rather are.
+// vertexNames are the vertex data that can name a vertex, in order of preference.
 var vertexNames = []string{"name", "label"}
 
-// nameByData calls the vertices by the first data that all of them have.
+// nameByData names the vertices by the first of vertexNames that all of them have.
 func (r *graphML) nameByData() {
 	for _, what := range vertexNames {
 		if !slices.Contains(r.called[what], "") {
@@ -167,7 +167,7 @@ func (r *graphML) nameByData() {
 	}
 }
 
-// xmlError says what the decoder did not understand; what cannot be read is no mistake of the file.
+// xmlError turns an error of the decoder into a fault, except for failed reads, which are not the fault of the file.
 func (r *graphML) xmlError(err error) error {
 	if r.input.Failed {
 		return r.ReadError(err)
@@ -180,7 +180,7 @@ func (r *graphML) xmlError(err error) error {
 	return r.at(line, "NOT_GRAPHML", "the XML is damaged: %.200s", strings.ToValidUTF8(problem, "?"))
 }
 
-// westernXML reads XML in the encodings of Western Europe, besides UTF-8.
+// westernXML decodes XML in Western European encodings other than UTF-8.
 func westernXML(label string, input io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
 	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// A METIS file has the numbers of vertices and of edges on its first line, and then a line for each vertex, with its
-// neighbors, counted from 1. Two more numbers may say that vertices have sizes or weights, which are not used here, and that
+// A METIS file has the numbers of vertices and edges on its first line, and then one line per vertex with its
+// neighbors, numbered from 1. Two more numbers may say that vertices have sizes or weights, which are ignored, and that
 // each neighbor is followed by the weight of the edge:
 //
 //	vertices edges [format [weights of a vertex]]
@@ -24,12 +24,12 @@ type metis struct {
 	vertices    int
 	edges       int64
 	weighted    bool
-	beforeEdges int // numbers on the line of a vertex before its neighbors
+	beforeEdges int // the count of numbers before the neighbors on each line
 	list        dataset.Edges
-	mirrored    int64 // edges to a vertex with a smaller number, which has said so before
+	mirrored    int64 // edges to a smaller vertex, already read on its line
 }
 
-// ReadMetis reads the lists of neighbors of all vertices, which the file numbers from 1.
+// ReadMetis reads the neighbor lists of all vertices.
 func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	m := &metis{Lines: scan.NewLines(s, scan.AnyWhiteSpace)}
 	m.Comments = "%"
@@ -47,12 +47,12 @@ func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		s.Notices = append(s.Notices, s.Name+": the weights or sizes of the vertices are not used")
 	}
 	if vertices > 0 && vertices != m.vertices {
-		return nil, 0, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", m.vertices, vertices)
+		return nil, 0, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", m.vertices, vertices)
 	}
 	for vertex := 0; vertex < m.vertices; {
 		line, err := m.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return nil, 0, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d lines of them", m.vertices, vertex)
+			return nil, 0, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d of their lines", m.vertices, vertex)
 		}
 		if err != nil {
 			return nil, 0, err
@@ -66,14 +66,14 @@ func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		vertex++
 	}
 	if found := int64(len(m.list.Source)); found != m.edges || m.mirrored != m.edges {
-		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each of which stands on the lines of both its vertices; there are %d to a larger vertex and %d to a smaller one",
+		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
 			m.edges, found, m.mirrored)
 	}
 	return []dataset.Edges{m.list}, m.vertices, nil
 }
 
 func (m *metis) parseHeader(cells [][]byte) error {
-	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and maybe a format such as 001 and a number of weights")
+	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and optionally a format such as 001 and a number of weights")
 	if len(cells) < 2 || len(cells) > 4 {
 		return bad
 	}
@@ -105,14 +105,14 @@ func (m *metis) parseHeader(cells [][]byte) error {
 	return nil
 }
 
-// parseVertex reads the neighbors of a vertex. Each edge is kept where it stands first.
+// parseVertex parses the neighbors of a vertex. Each edge is kept where it is listed first.
 func (m *metis) parseVertex(vertex int32, line []byte) error {
 	cells, err := m.Split(bytes.TrimSpace(line))
 	if err != nil {
 		return err
 	}
 	if len(cells) < m.beforeEdges {
-		return m.Invalid("RAGGED_ROWS", "the line has %d numbers; the header says that %d stand before the neighbors", len(cells), m.beforeEdges)
+		return m.Invalid("RAGGED_ROWS", "the line has %d numbers, but by the header %d come before the neighbors", len(cells), m.beforeEdges)
 	}
 	cells = cells[m.beforeEdges:]
 	step := 1
@@ -126,7 +126,7 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 		neighbor, ok := scan.ParseInteger(cells[at])
 		switch {
 		case !ok:
-			return m.Invalid("NOT_AN_INDEX", "%s is no vertex; vertices are numbered from 1", scan.Quote(cells[at]))
+			return m.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 1", scan.Quote(cells[at]))
 		case neighbor < 1 || neighbor > int64(m.vertices):
 			return m.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 1..%d", neighbor, m.vertices)
 		case int32(neighbor-1) == vertex:

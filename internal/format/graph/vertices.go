@@ -18,7 +18,7 @@ type listedGraph struct {
 	edges   []listedEdge
 }
 
-// listedEdge may come before its vertices.
+// listedEdge is an edge between names, which may be listed before its vertices.
 type listedEdge struct {
 	source, target string
 	weight         float64
@@ -37,44 +37,44 @@ func (g *listedGraph) addVertex(name string, line int) error {
 		return g.at(line, "DUPLICATE_INDEX", "vertex %.60q is listed a second time", name)
 	}
 	if len(g.names) == dataset.MaxRows {
-		return g.at(line, "TOO_MANY_ROWS", "more than %d vertices are not supported", dataset.MaxRows)
+		return g.at(line, "TOO_MANY_ROWS", "the file has more than %d vertices, the largest number supported", dataset.MaxRows)
 	}
 	g.numbers[name] = int32(len(g.names))
 	g.names = append(g.names, name)
 	return nil
 }
 
-// finish numbers the vertices of the edges.
+// finish replaces the vertex names of the edges by numbers.
 func (g *listedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
 	if len(g.names) == 0 {
 		return nil, 0, g.Invalid("EMPTY_DATA", "the file has no vertices")
 	}
 	if vertices > 0 && vertices != len(g.names) {
-		return nil, 0, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but %d were asked for", len(g.names), vertices)
+		return nil, 0, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", len(g.names), vertices)
 	}
 	g.Source.Vertices = g.names
 	var list dataset.Edges
 	for _, e := range g.edges {
 		source, known := g.numbers[e.source]
 		if !known {
-			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which is no vertex of the file", e.source)
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which the file does not list as a vertex", e.source)
 		}
 		target, known := g.numbers[e.target]
 		if !known {
-			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which is no vertex of the file", e.target)
+			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which the file does not list as a vertex", e.target)
 		}
 		list.Append(source, target, e.weight)
 	}
 	return []dataset.Edges{list}, len(g.names), nil
 }
 
-// at is a fault on a line.
+// at returns a fault on a line.
 func (g *listedGraph) at(line int, reason, format string, args ...any) error {
 	l := &scan.Lines{Source: g.Source, LineNumber: line}
 	return l.Invalid(reason, format, args...)
 }
 
-// weightOf reads the weight of an edge; without a text it is 1.
+// weightOf parses the weight of an edge. An empty text means 1.
 func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 	if text == "" {
 		return 1, nil
@@ -86,8 +86,8 @@ func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 	return weight, nil
 }
 
-// nameVertices calls the vertices by what the file calls them besides their ids, such as labels, where these are all there and
-// different.
+// nameVertices replaces the ids of the vertices by other names in the file, such as labels, if all vertices have
+// distinct ones.
 func nameVertices(s *scan.Source, names []string, what string) {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -95,7 +95,7 @@ func nameVertices(s *scan.Source, names []string, what string) {
 			return
 		}
 		if seen[name] {
-			s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices go by their ids, because several have the %s %.40q", s.Name, what, name))
+			s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices are identified by id, because several have the %s %.40q", s.Name, what, name))
 			return
 		}
 		seen[name] = true
@@ -104,5 +104,5 @@ func nameVertices(s *scan.Source, names []string, what string) {
 		return
 	}
 	s.Vertices = names
-	s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices go by their %ss, such as %.40q", s.Name, what, names[0]))
+	s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices are identified by %s, such as %.40q", s.Name, what, names[0]))
 }

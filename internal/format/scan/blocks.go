@@ -19,13 +19,13 @@ const (
 
 // Block holds consecutive lines of a text.
 type Block struct {
-	Text      []byte // with all line ends
+	Text      []byte // complete lines, including their ends
 	FirstLine int    // the number of its first line
 	Lines     int
 }
 
-// eachBlock parses the lines that l has not read yet. take gets what parse returned, block by block in the order of the
-// text, and ends the reading by an error.
+// eachBlock parses the lines that l has not read yet. It calls take with the results of parse in the order of the text,
+// and stops if take returns an error.
 func eachBlock[T any](l *Lines, parse func(Block) (T, error), take func(b Block, parsed T, err error) error) error {
 	p := NewBlockParser(&BlockReader{Source: l.Source, NextLine: l.LineNumber + 1}, parse)
 	for {
@@ -45,24 +45,25 @@ func eachBlock[T any](l *Lines, parse func(Block) (T, error), take func(b Block,
 	}
 }
 
-// BlockParser parses the blocks of a text, many at a time while the next ones are read. parse is called on any thread.
+// BlockParser parses several blocks of a text concurrently while it reads the next ones. Parse must be safe for
+// concurrent use.
 type BlockParser[T any] struct {
 	*BlockReader
 	Parse      func(Block) (T, error)
 	threads    int
 	pool       *parallel.Pool
-	now, ahead []Block // to be parsed; the others are read, or used
+	now, ahead []Block // now is parsed next, while ahead is read
 	parsed     []ParsedBlock[T]
 }
 
-// ParsedBlock holds a block and what was made of it.
+// ParsedBlock holds a block and the result of parsing it.
 type ParsedBlock[T any] struct {
 	Block
 	Parsed T
 	Err    error
 }
 
-// NewBlockParser returns a parser of the blocks that r cuts, and reads the first of them.
+// NewBlockParser returns a parser of the blocks of r, and reads the first of them.
 func NewBlockParser[T any](r *BlockReader, parse func(Block) (T, error)) *BlockParser[T] {
 	threads := runtime.GOMAXPROCS(0)
 	p := &BlockParser[T]{BlockReader: r, Parse: parse, threads: threads, pool: parallel.NewPool(threads)}
@@ -70,7 +71,8 @@ func NewBlockParser[T any](r *BlockReader, parse func(Block) (T, error)) *BlockP
 	return p
 }
 
-// Next returns the next blocks in the order of the text, none at its end. They are valid until the following call.
+// Next returns the next parsed blocks in the order of the text, none at its end. They are valid until the following
+// call.
 func (p *BlockParser[T]) Next() ([]ParsedBlock[T], error) {
 	if len(p.now) == 0 {
 		return nil, nil
@@ -90,7 +92,7 @@ func (p *BlockParser[T]) Next() ([]ParsedBlock[T], error) {
 	return p.parsed, err
 }
 
-// End returns why the reading ended, nil at the end of the text.
+// End returns the error that ended reading, nil at the end of the text.
 func (r *BlockReader) End(l *Lines) error {
 	switch {
 	case errors.Is(r.ended, errLongLine):
@@ -101,13 +103,13 @@ func (r *BlockReader) End(l *Lines) error {
 	return l.ReadError(r.ended)
 }
 
-// BlockReader cuts a text into blocks.
+// BlockReader cuts a text into blocks of complete lines.
 type BlockReader struct {
 	*Source
 	NextLine int
-	rest     []byte // the beginning of a line whose end is not read yet
-	ended    error  // why nothing more can be read: io.EOF at the end of the text
-	// Cut returns the end of the last complete row of a text; nil means the end of the last line.
+	rest     []byte // an incomplete last line, to be continued by the next block
+	ended    error  // the error that ended reading, io.EOF at the end of the text
+	// Cut returns the end of the last complete row of a text. If nil, every line is a row.
 	Cut func(text []byte) int
 }
 
@@ -120,7 +122,7 @@ func (r *BlockReader) lastEnd(text []byte) int {
 
 var errLongLine = errors.New("a line is too long")
 
-// readBlocks reads up to most blocks and reuses the memory of used ones.
+// readBlocks reads up to most blocks, reusing the memory of used.
 func (r *BlockReader) readBlocks(used []Block, most int) []Block {
 	blocks := used[:0]
 	used = used[:cap(used)]
@@ -131,7 +133,7 @@ func (r *BlockReader) readBlocks(used []Block, most int) []Block {
 		}
 		text = r.fill(text[:0])
 		end := r.lastEnd(text)
-		if errors.Is(r.ended, io.EOF) && end < len(text) { // the last line of a text may have no end
+		if errors.Is(r.ended, io.EOF) && end < len(text) { // the last line may lack a line end
 			text = append(text, '\n')
 			end = len(text)
 		}
@@ -146,7 +148,7 @@ func (r *BlockReader) readBlocks(used []Block, most int) []Block {
 	return blocks
 }
 
-// fill reads a block of at least one line, unless the text ends before.
+// fill reads a block of at least one line, unless the text ends first.
 func (r *BlockReader) fill(text []byte) []byte {
 	if cap(text) < r.BlockSize {
 		text = make([]byte, 0, r.BlockSize)

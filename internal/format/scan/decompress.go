@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// How compressed files begin.
+// The first bytes of compressed files.
 const (
 	gzipMagic  = "\x1F\x8B"
 	zstdMagic  = "\x28\xB5\x2F\xFD"
@@ -29,10 +29,10 @@ const (
 // MaxWindow is the largest window of a Zstandard file in bytes; zstd needs no more up to level 20.
 const MaxWindow = 32 << 20
 
-// compressionSuffixes do not tell the format of a file.
+// compressionSuffixes are ignored when a suffix determines the format.
 var compressionSuffixes = []string{".gz", ".zst", ".zstd", ".bz2"}
 
-// SuffixOf returns the suffix that tells a file's format: in lower case and without that of a compression.
+// SuffixOf returns the suffix that identifies the format of a file, in lower case and without that of a compression.
 func SuffixOf(name string) string {
 	name = strings.ToLower(name)
 	for _, suffix := range compressionSuffixes {
@@ -48,7 +48,7 @@ func SuffixOf(name string) string {
 	return suffix
 }
 
-// decompress undoes the compression that the first bytes tell, if any.
+// decompress removes the compression that the first bytes indicate, if any. packed reports whether there was one.
 func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
 	counted := &Counter{From: r}
 	input := bufio.NewReaderSize(counted, BufferSize)
@@ -61,12 +61,12 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 	case strings.HasPrefix(string(start), gzipMagic):
 		unpacked, err = gzip.NewReader(input)
 	case strings.HasPrefix(string(start), zstdMagic):
-		// With a concurrency of 1 it starts no goroutines that would have to be stopped.
+		// With a concurrency of 1, the decoder starts no goroutines that would have to be stopped.
 		unpacked, err = zstd.NewReader(input, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
 	case strings.HasPrefix(string(start), bzip2Magic) && len(start) > len(bzip2Magic) && start[len(bzip2Magic)] >= '1' && start[len(bzip2Magic)] <= '9':
 		unpacked = bzip2.NewReader(input)
 	case strings.HasPrefix(string(start), xzMagic):
-		return nil, false, s.Invalid("UNSUPPORTED_COMPRESSION", "the file is compressed by xz; decompress it, or compress it by gzip or zstd")
+		return nil, false, s.Invalid("UNSUPPORTED_COMPRESSION", "the file is compressed with xz, which is not supported; decompress it, or use gzip or zstd")
 	default:
 		return input, false, nil
 	}
@@ -76,7 +76,7 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 	return bufio.NewReaderSize(&growth{of: s, r: unpacked, packed: counted}, BufferSize), true, nil
 }
 
-// Counter counts the bytes that are read.
+// Counter counts the bytes that are read through it.
 type Counter struct {
 	From   io.Reader
 	read   int64
@@ -90,7 +90,7 @@ func (c *Counter) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// growth refuses input that decompresses to too much, and marks errors of the decompressor as damage.
+// growth fails if the input decompresses to too much, and marks errors of the decompressor as damage.
 type growth struct {
 	of     *Source
 	r      io.Reader
@@ -111,10 +111,10 @@ func (g *growth) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// damaged is what a decompressor says about a file that it cannot decompress.
+// damaged wraps an error of a decompressor.
 type damaged struct{ error }
 
-// Damage marks an error as one that a decompressor found in a file.
+// Damage marks an error as caused by a damaged file rather than a failed read.
 func Damage(err error) error { return &damaged{err} }
 
 func (d *damaged) Unwrap() error { return d.error }

@@ -10,30 +10,30 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// sameFormats are suffixes that stand for the same format as others do.
+// sameFormats maps suffixes to the ones used for the same format here.
 var sameFormats = map[string]string{
 	".feather": ".arrow", ".ipc": ".arrow", ".arrows": ".arrow", ".pq": ".parquet", ".parq": ".parquet",
 }
 
-// How files begin whose first bytes tell their format.
+// The first bytes of files that identify their format.
 const (
 	ParquetMagic      = "PAR1"
 	ArrowMagic        = "ARROW1"
-	ArrowContinuation = "\xFF\xFF\xFF\xFF" // of a stream
+	ArrowContinuation = "\xFF\xFF\xFF\xFF" // starts an Arrow stream
 	zipMagic          = "PK\x03\x04"
 	NPYMagic          = "\x93NUMPY"
 )
 
-// The suffixes of arrays, and of archives of them.
+// The suffixes of NumPy arrays and archives of them.
 const (
 	NPYSuffix = ".npy"
 	NPZSuffix = ".npz"
 )
 
-// detect returns the suffix of the format that the first bytes tell without a doubt, whatever the file is called; "" where they
-// do not.
+// detect returns the suffix of the format that the first bytes identify beyond doubt, whatever the name of the file,
+// otherwise "".
 func (s *Source) detect() string {
-	start, _ := s.Peek(256) // an error comes again when it is read
+	start, _ := s.Peek(256) // a read error shows up again when the input is read
 	return detectBytes(start)
 }
 
@@ -55,35 +55,35 @@ func detectBytes(start []byte) string {
 	return ""
 }
 
-// Given is an input whose format, or array, the user names.
+// Given is an input whose format or array the user specified.
 type Given struct {
 	io.Reader
-	Format string // "": the name or the bytes tell
+	Format string // "" detects it
 	Array  string
 }
 
-// foreign are formats that are not read here, by their first bytes or by the suffixes of their names, and what helps.
+// foreign lists well-known formats that are not supported, by first bytes and suffixes, with advice for each.
 var foreign = []struct {
 	what, begins string
 	suffixes     []string
 	help         string
 }{
 	{"an Excel workbook", "", []string{".xlsx", ".xlsm", ".xlsb"}, saveAsCSV},
-	{"a workbook of an old Excel", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", []string{".xls"}, saveAsCSV},
-	{"a spreadsheet of LibreOffice", "", []string{".ods", ".fods"}, saveAsCSV},
+	{"an old Excel workbook", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", []string{".xls"}, saveAsCSV},
+	{"a LibreOffice spreadsheet", "", []string{".ods", ".fods"}, saveAsCSV},
 	{"JSON", "", []string{".json", ".jsonl", ".ndjson"}, jsonToTable},
 	{"JSON", "{\"", nil, jsonToTable},
 	{"JSON", "[{", nil, jsonToTable},
-	{"a PDF document", "%PDF-", []string{".pdf"}, "export its table as CSV where it comes from"},
+	{"a PDF document", "%PDF-", []string{".pdf"}, "export the table as CSV from its source"},
 	{"a web page", "<!doctype html", []string{".html", ".htm"}, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
 	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
 	{"a picture", "\x89PNG\r\n", []string{".png"}, "cleave generate image-affinity makes a graph of its pixels"},
 	{"a picture", "\xFF\xD8\xFF", []string{".jpg", ".jpeg"}, "cleave generate image-affinity makes a graph of its pixels"},
-	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"}, "sqlite3 -header -csv FILE 'select * from TABLE' makes a CSV of a table, also in a pipe to --data -"},
-	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, "save arrays by numpy.save, data frames by to_parquet or to_csv"},
-	{"a MATLAB file", "MATLAB 5.0 MAT-file", []string{".mat"}, "writematrix(X, 'data.csv') writes a matrix as CSV"},
-	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"}, "save its array by numpy.save, or its table as CSV or Parquet"},
-	{"an R data file", "", []string{".rds", ".rda", ".rdata"}, "write.csv(x, 'data.csv') writes a data frame as CSV"},
+	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"}, "export a table with sqlite3 -header -csv FILE 'select * from TABLE', and save it or pipe it to --data -"},
+	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, "save arrays with numpy.save, data frames with to_parquet or to_csv"},
+	{"a MATLAB file", "MATLAB 5.0 MAT-file", []string{".mat"}, "export a matrix with writematrix(X, 'data.csv')"},
+	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"}, "save its array with numpy.save, or its table as CSV or Parquet"},
+	{"an R data file", "", []string{".rds", ".rda", ".rdata"}, "export a data frame with write.csv(x, 'data.csv')"},
 	{"a Stata, SPSS or SAS file", "", []string{".dta", ".sav", ".sas7bdat"}, "export it as CSV"},
 	{"an ARFF file", "@relation", []string{".arff"}, "save it as CSV"},
 	{"a tar archive", "", []string{".tar", ".tgz"}, unpackFirst},
@@ -94,10 +94,10 @@ var foreign = []struct {
 const (
 	saveAsCSV   = "open it and save the sheet as CSV (File, Save As), with any delimiter"
 	unpackFirst = "unpack it first"
-	jsonToTable = `make a CSV or Parquet file of it, by duckdb -c "copy (from 'FILE') to 'data.parquet'" for example`
+	jsonToTable = `convert it to CSV or Parquet, for example with duckdb -c "copy (from 'FILE') to 'data.parquet'"`
 )
 
-// checkForeign refuses a file of a format that is known but not read here, and says what helps.
+// checkForeign returns an error with advice for well-known formats that are not supported.
 func (s *Source) checkForeign() error {
 	start, _ := s.Peek(64)
 	lower := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\xEF\xBB\xBF"))))
@@ -111,17 +111,17 @@ func (s *Source) checkForeign() error {
 	return nil
 }
 
-// ForeignArchive says what a ZIP archive without arrays is.
+// ForeignArchive returns an error that says what a ZIP archive without arrays is.
 func (s *Source) ForeignArchive(files []string) error {
 	has := func(name string) bool { return slices.Contains(files, name) }
 	switch {
 	case has("xl/workbook.xml"), has("[Content_Types].xml"):
 		return s.Invalid("UNKNOWN_FORMAT", "this is an Excel workbook, which Cleave does not read; %s", saveAsCSV)
 	case has("mimetype") && has("content.xml"):
-		return s.Invalid("UNKNOWN_FORMAT", "this is a spreadsheet of LibreOffice, which Cleave does not read; %s", saveAsCSV)
+		return s.Invalid("UNKNOWN_FORMAT", "this is a LibreOffice spreadsheet, which Cleave does not read; %s", saveAsCSV)
 	}
 	if len(files) == 0 {
-		return s.Invalid("NOT_NPZ", "this is a ZIP archive with nothing in it; numpy.savez writes arrays into one")
+		return s.Invalid("NOT_NPZ", "this is an empty ZIP archive; write arrays with numpy.savez")
 	}
-	return s.Invalid("NOT_NPZ", "this is a ZIP archive without arrays of NumPy; %s (it has %s)", unpackFirst, text.First(files, 5))
+	return s.Invalid("NOT_NPZ", "this is a ZIP archive without NumPy arrays; %s (it contains %s)", unpackFirst, text.First(files, 5))
 }

@@ -6,26 +6,26 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// EdgeRows parses lines of two whole numbers and a weight. Lines of the usual form take a short way; all others, and
-// those with a mistake, are split into cells, which parse turns into an edge or a fault.
+// EdgeRows parses lines of two vertex numbers and an optional weight. Lines of the usual form take a fast path. All
+// others, and those with errors, are split into cells and passed to Parse.
 type EdgeRows struct {
 	*Lines
 	Parse func(l *Lines, cells [][]byte) (dataset.Edge, error)
 
-	// The usual form: numbers of base or more and below the limits, then at least and at most so many cells.
+	// The usual form: vertices from Base to below the limits, on lines of LeastCells to MostCells cells.
 	Base, SourceLimit, TargetLimit int64
 	LeastCells, MostCells          int
 }
 
-// ReadAll reads all lines that are left. take gets their edges block by block, and the line number of any edge in the block.
-// The error, if any, is that of the line after these edges.
+// ReadAll reads all remaining lines. It calls take with the edges of each block, and a function that returns the line
+// number of an edge of the block. err, if any, is about the line after these edges.
 func (p *EdgeRows) ReadAll(take func(edges dataset.Edges, err error, lineOf func(edge int) int) error) error {
 	return eachBlock(p.Lines, p.parseBlock, func(b Block, edges dataset.Edges, err error) error {
 		return take(edges, err, func(edge int) int { return p.lineOf(b, edge) })
 	})
 }
 
-// parseBlock parses a block up to its first mistake.
+// parseBlock parses a block up to its first error.
 func (p *EdgeRows) parseBlock(b Block) (dataset.Edges, error) {
 	edges := dataset.Edges{Source: make([]int32, 0, b.Lines), Target: make([]int32, 0, b.Lines)}
 	var l *Lines // for lines of unusual form
@@ -57,7 +57,7 @@ func (p *EdgeRows) parseBlock(b Block) (dataset.Edges, error) {
 	return edges, nil
 }
 
-// lineOf is the number of the line of an edge of a block.
+// lineOf returns the line number of an edge of a block.
 func (p *EdgeRows) lineOf(b Block, edge int) int {
 	number := b.FirstLine
 	for line := range bytes.Lines(b.Text) {
@@ -72,8 +72,8 @@ func (p *EdgeRows) lineOf(b Block, edge int) int {
 	return number
 }
 
-// usualEdge parses the first line of a text, which has an end, and returns the length of the line. The length is 0 if the line
-// is not of the usual form: digits, a separator, digits, and after a separator a number, or nothing.
+// usualEdge parses the first line of a text, which must have an end, and returns the length of the line. It returns
+// length 0 if the line is not of the usual form: digits, a separator, digits, and optionally a separator and a number.
 func (p *EdgeRows) usualEdge(text []byte) (edge dataset.Edge, length int) {
 	at := 0
 	for text[at] == ' ' {
@@ -111,7 +111,7 @@ func (p *EdgeRows) usualEdge(text []byte) (edge dataset.Edge, length int) {
 	return edge, end
 }
 
-// skipSeparator skips a separator and the space after it; more is false if there is none, or nothing after it.
+// skipSeparator skips a separator and the space after it. more is false if there is no separator, or nothing after it.
 func (p *EdgeRows) skipSeparator(text []byte, at int) (after int, more bool) {
 	start := at
 	switch {
@@ -126,7 +126,7 @@ func (p *EdgeRows) skipSeparator(text []byte, at int) (after int, more bool) {
 	return at, at > start && text[at] != '\n' && text[at] != '\r'
 }
 
-// lineEnd is the place after the LF or CRLF at a place, 0 if there is none.
+// lineEnd returns the position after the LF or CRLF at a position, 0 if there is none.
 func lineEnd(text []byte, at int) int {
 	if text[at] == '\r' && at+1 < len(text) {
 		at++
@@ -137,7 +137,7 @@ func lineEnd(text []byte, at int) int {
 	return 0
 }
 
-// digits parses a whole number of 1 to 18 digits. The number is -1 if there are none or more.
+// digits parses an integer of 1 to 18 digits. number is -1 if there are none or more.
 func digits(text []byte, at int) (number int64, after int) {
 	start := at
 	for ; text[at]-'0' <= 9; at++ {
@@ -149,5 +149,5 @@ func digits(text []byte, at int) (number int64, after int) {
 	return number, at
 }
 
-// powersOfTen are exact.
+// powersOfTen are all exact in float64.
 var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Sniffed is how much of the beginning of a table tells its form: encoding, separator, header and types.
+// Sniffed is how many bytes of a table are examined to detect its encoding, separator, header and types.
 const Sniffed = BufferSize
 
-// PeekStart returns the beginning of an input, without taking it from the input.
+// PeekStart returns the beginning of an input without consuming it.
 func (s *Source) PeekStart() ([]byte, error) {
 	prefix, err := s.Peek(Sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -25,10 +25,10 @@ func (s *Source) PeekStart() ([]byte, error) {
 	return prefix, nil
 }
 
-// Decode makes UTF-8 of a text, whatever it was, and removes the byte order mark. latin says that it is known not to be
-// UTF-8. The notice, if any, says what it was taken for.
+// Decode converts a text in any supported encoding to UTF-8 and removes the byte order mark. latin says that the text
+// is known not to be UTF-8. notice, if not empty, tells the user which encoding was assumed.
 func (s *Source) Decode(latin bool) (notice string, err error) {
-	prefix, _ := s.Peek(Sniffed) // an error comes again when it is read
+	prefix, _ := s.Peek(Sniffed) // a read error shows up again when the input is read
 	var from encoding.Encoding
 	switch {
 	case bytes.HasPrefix(prefix, []byte("\xEF\xBB\xBF")):
@@ -38,7 +38,7 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 	case bytes.IndexByte(prefix, 0) >= 0:
 		if from = utf16Without(prefix); from == nil {
 			line := 1 + bytes.Count(prefix[:bytes.IndexByte(prefix, 0)], []byte("\n"))
-			return "", s.Invalid("NOT_A_TEXT", "line %d has a zero byte, which no text has; is the file damaged, or of another format that --format says?", line)
+			return "", s.Invalid("NOT_A_TEXT", "line %d has a zero byte, so this is not a text file; if it is not damaged, set its format with --format", line)
 		}
 		notice = s.Name + " is read as UTF-16"
 	}
@@ -49,14 +49,14 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 	if from != nil {
 		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, from.NewDecoder()), BufferSize)
 	}
-	if bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 { // whatever the encoding
+	if bytes.IndexByte(prefix, '\n') < 0 && bytes.IndexByte(prefix, '\r') >= 0 { // applies to all encodings
 		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, returns{}), BufferSize)
 	}
 	return notice, err
 }
 
-// utf16Without is the form of UTF-16 that a text without a byte order mark seems to have: most of its characters are
-// Latin, and every second byte is zero.
+// utf16Without guesses the UTF-16 variant of a text without a byte order mark: if most of its characters are Latin,
+// every second byte is zero. It returns nil if the text does not look like UTF-16.
 func utf16Without(prefix []byte) encoding.Encoding {
 	zeros := [2]int{}
 	for at, b := range prefix {
@@ -73,7 +73,7 @@ func utf16Without(prefix []byte) encoding.Encoding {
 	return nil
 }
 
-// validBeginning reports whether a text may be UTF-8; its last character may be cut.
+// validBeginning reports whether a text is valid UTF-8 except perhaps for an incomplete last character.
 func validBeginning(text []byte) bool {
 	for cut := range min(utf8.UTFMax, len(text)) {
 		if utf8.Valid(text[:len(text)-cut]) {
@@ -83,7 +83,7 @@ func validBeginning(text []byte) bool {
 	return len(text) == 0
 }
 
-// returns makes line feeds of carriage returns, for texts whose lines end in these alone, as old programs of Apple's wrote them.
+// returns replaces carriage returns by line feeds, for texts with classic Mac OS line ends.
 type returns struct{ transform.NopResetter }
 
 // Transform implements transform.Transformer.
@@ -103,7 +103,7 @@ func (returns) Transform(dst, src []byte, _ bool) (written, read int, err error)
 	return written, read, err
 }
 
-// Separator returns what separates the cells of a small table, by its first line: the comma, unless that has none.
+// Separator returns the cell separator of a small table, judged by its first line: the comma, unless it has none.
 func (s *Source) Separator() byte {
 	start, _ := s.Peek(4 << 10)
 	line := FirstLine(start)

@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// MaxLine is the longest line of text in bytes. Without a limit, a file without line ends would be read
+// MaxLine is the length of the longest supported line in bytes. Without a limit, a file without line ends would be read
 // into memory as a whole.
 const MaxLine = 64 << 20
 
@@ -20,18 +20,18 @@ const MaxLine = 64 << 20
 type Lines struct {
 	*Source
 	LineNumber      int    // of the current line, from 1
-	AllowBlankLines bool   // everywhere; otherwise only at the end
+	AllowBlankLines bool   // anywhere; otherwise only at the end
 	Comments        string // the characters that start a comment
 	longLine        []byte // collects lines longer than the buffer
 
-	Separator byte     // of cells: ',', '\t' or anyWhiteSpace
-	cells     [][]byte // of the current line, see split
+	Separator byte     // between cells: ',', '\t' or AnyWhiteSpace
+	cells     [][]byte // of the current line; see Split
 }
 
 // NewLines returns a reader of the lines of s, whose cells are separated by a character or AnyWhiteSpace.
 func NewLines(s *Source, separator byte) *Lines { return &Lines{Source: s, Separator: separator} }
 
-// EachRow calls a function with the cells of every remaining line.
+// EachRow calls visit with the cells of every remaining line. The cells are valid until visit returns.
 func (l *Lines) EachRow(visit func(cells [][]byte) error) error {
 	for {
 		cells, err := l.NextRow()
@@ -47,7 +47,7 @@ func (l *Lines) EachRow(visit func(cells [][]byte) error) error {
 	}
 }
 
-// NextRow returns the next line as Next does, split into cells.
+// NextRow splits the line that Next returns into cells.
 func (l *Lines) NextRow() ([][]byte, error) {
 	line, err := l.Next()
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *Lines) NextRow() ([][]byte, error) {
 	return l.Split(line)
 }
 
-// Next returns the next line that is neither blank nor a comment; it is valid until the following call. At
-// the end of the file it returns io.EOF.
+// Next returns the next line that is neither blank nor a comment, io.EOF at the end of the file. The line is valid
+// until the following call.
 func (l *Lines) Next() ([]byte, error) {
 	blankAt := 0
 	for {
@@ -72,14 +72,14 @@ func (l *Lines) Next() ([]byte, error) {
 		case comment:
 		case blankAt > 0 && !l.AllowBlankLines:
 			l.LineNumber = blankAt
-			return nil, l.Invalid("BLANK_LINE", "the line is blank, but the file goes on after it; remove it or fill it in")
+			return nil, l.Invalid("BLANK_LINE", "the line is blank, but more rows follow; remove it or fill it in")
 		default:
 			return line, nil
 		}
 	}
 }
 
-// Classify reports whether a line has nothing in it, or a comment.
+// Classify reports whether a line is blank, or a comment.
 func (l *Lines) Classify(line []byte) (blank, comment bool) {
 	text := bytes.TrimSpace(line)
 	if len(text) == 0 {
@@ -88,7 +88,7 @@ func (l *Lines) Classify(line []byte) (blank, comment bool) {
 	return false, strings.IndexByte(l.Comments, text[0]) >= 0
 }
 
-// ReadLine returns the next line of the file, whatever it contains.
+// ReadLine returns the next line of the file, including blank lines and comments.
 func (l *Lines) ReadLine() ([]byte, error) {
 	line, err := l.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -126,7 +126,7 @@ func withoutEnd(line []byte) []byte {
 }
 
 func (l *Lines) tooLong() *fault.Error {
-	return l.Invalid("LINE_TOO_LONG", "the line is longer than %d MiB; is this a text file?", MaxLine>>20)
+	return l.Invalid("LINE_TOO_LONG", "the line is longer than %d MiB; check that this is a text file", MaxLine>>20)
 }
 
 // Invalid returns a fault that names the file and the current line.
@@ -138,8 +138,8 @@ func (l *Lines) Invalid(reason, format string, args ...any) *fault.Error {
 // AnyWhiteSpace separates cells by any run of spaces, tabs and commas.
 const AnyWhiteSpace = 0
 
-// Split splits a line into cells, without the space around them. They are parts of the line, and the
-// slice of them is reused for the next line.
+// Split splits a line into cells, without surrounding space. The cells share memory with the line, and the slice is
+// reused by the next call.
 func (l *Lines) Split(line []byte) ([][]byte, error) {
 	l.cells = l.cells[:0]
 	if l.Separator == AnyWhiteSpace {
@@ -177,8 +177,8 @@ func (l *Lines) splitAtWhiteSpace(line []byte) {
 	}
 }
 
-// splitQuoted handles cells in double quotes, where "" stands for one quote. A quoted cell ends on
-// its line.
+// splitQuoted splits a line with cells in double quotes, where "" stands for one quote. A quoted cell must end on its
+// line.
 func (l *Lines) splitQuoted(line []byte) error {
 	for {
 		cell := bytes.TrimLeft(line, " ")

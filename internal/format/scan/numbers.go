@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// ParseFloat reads a number; ok is false if the cell is not a number. Numbers too large for float64 are
-// infinite.
+// ParseFloat parses a number. ok is false if the cell is not a number. Numbers too large for float64 are infinite.
 func ParseFloat(cell []byte) (value float64, ok bool) {
 	value, err := strconv.ParseFloat(string(cell), 64)
 	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// ParseInteger reads an integer, also in the form of a float: some tools write every number as "3.0" or
-// "1e3".
+// ParseInteger parses an integer, also when it is written as a float: some tools write every number as "3.0" or "1e3".
 func ParseInteger(cell []byte) (value int64, ok bool) {
 	value, err := strconv.ParseInt(string(cell), 10, 64)
 	if err == nil {
@@ -32,7 +30,7 @@ func ParseInteger(cell []byte) (value int64, ok bool) {
 // IsFinite reports whether a number is neither infinite nor NaN.
 func IsFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// IsMissing reports whether a cell says that its value is not known.
+// IsMissing reports whether a cell stands for a missing value.
 func IsMissing(cell []byte) bool {
 	switch strings.ToLower(string(cell)) {
 	case "", "?", "na", "n/a", "null", "none":
@@ -41,12 +39,12 @@ func IsMissing(cell []byte) bool {
 	return false
 }
 
-// ReadsAsNaN reports whether a cell is missing in a file whose missing values are read as NaN.
+// ReadsAsNaN reports whether the cell is a missing value and AllowMissing is set.
 func (s *Source) ReadsAsNaN(cell []byte) bool {
 	return s.AllowMissing && (IsMissing(cell) || strings.EqualFold(string(cell), "nan"))
 }
 
-// Quote returns a cell as errors show it, in quotes and shortened.
+// Quote returns a cell for error messages, quoted and shortened.
 func Quote(cell []byte) string {
 	const maxLength = 40
 	if len(cell) > maxLength {
@@ -55,10 +53,10 @@ func Quote(cell []byte) string {
 	return strconv.Quote(string(cell))
 }
 
-// RowKind is what the first line of a file consists of.
+// RowKind classifies the cells of the first line of a file.
 type RowKind int
 
-// The kinds of first lines; names are a header.
+// Kinds of first lines. A row of names is a header.
 const (
 	RowOfNumbers RowKind = iota // or of missing values
 	RowOfNames

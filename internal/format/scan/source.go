@@ -1,7 +1,7 @@
-// Package scan opens the files that other packages of internal/format parse. It undoes their compression, finds out
-// their format and their encoding, and reads texts: by lines, or by blocks that several threads parse at a time.
+// Package scan opens the files that other packages of internal/format parse. It decompresses them, detects their format
+// and encoding, and reads text by lines, or by blocks that several threads parse concurrently.
 //
-// Whatever is wrong with a file is a *fault.Error that names it and, in a text, the line.
+// Errors in a file are *fault.Error values that name the file and, for text, the line.
 package scan
 
 import (
@@ -21,31 +21,31 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// BufferSize is how much is read from a file at a time.
+// BufferSize is the number of bytes read from a file at a time.
 const BufferSize = 256 << 10
 
 // Source is one input: its bytes, decompressed, and the name that errors use for it.
 type Source struct {
 	*bufio.Reader
 	Name         string
-	Suffix       string   // that tells the format, see SuffixOf: ".csv"
-	found        string   // the same, where not only the name tells it
-	AllowMissing bool     // missing values are read as NaN, not refused
-	AsPoints     bool     // points are wanted, if they can be made at once
-	Names        []string // a first line with these cells is a header, also if some of them are numbers
-	BlockSize    int      // of text that is parsed at a time
+	Suffix       string   // identifies the format, such as ".csv"; see SuffixOf
+	found        string   // Suffix if the user or the first bytes determined it, otherwise ""
+	AllowMissing bool     // read missing values as NaN instead of failing
+	AsPoints     bool     // the caller prefers Matrix.Points over values
+	Names        []string // a first line of these cells is a header, even if some are numbers
+	BlockSize    int      // bytes of text parsed at a time
 
-	Array    string   // which one of several
-	Vertices []string // that the file lists by name
-	Notices  []string // what there is to say about how it was read
-	File     *os.File // where the bytes come from as they are; nil: from elsewhere, or they were compressed
-	spool    *Spool   // likewise
+	Array    string   // the array to read, if there are several
+	Vertices []string // the names of the vertices, if the file lists them
+	Notices  []string // messages for the user about how ambiguous input was read
+	File     *os.File // the underlying file if it is uncompressed, otherwise nil
+	spool    *Spool   // the underlying spool if it is uncompressed, otherwise nil
 }
 
-// New opens an input as Open does, and refuses formats that are known but not read here.
+// New opens an input as Open does, and returns an error for well-known formats that are not supported.
 func New(r io.Reader, name string) (*Source, error) {
 	s, err := Open(r, name)
-	if err == nil && (s.found == "" || s.found == NPZSuffix) { // a workbook is a ZIP archive, too
+	if err == nil && (s.found == "" || s.found == NPZSuffix) { // Excel workbooks are ZIP archives too
 		err = s.checkForeign()
 	}
 	if err != nil {
@@ -54,8 +54,7 @@ func New(r io.Reader, name string) (*Source, error) {
 	return s, nil
 }
 
-// Open undoes the compression of an input and finds out its format, which may be one that holds no data, such as that of
-// a picture.
+// Open decompresses an input and detects its format, which may be one that holds no data, such as a picture.
 func Open(r io.Reader, name string) (*Source, error) {
 	s := &Source{Name: name, BlockSize: BlockSize, Suffix: SuffixOf(name)}
 	plain, packed, err := s.decompress(r)
@@ -67,10 +66,10 @@ func Open(r io.Reader, name string) (*Source, error) {
 		s.File, _ = r.(*os.File)
 		s.spool, _ = r.(*Spool)
 	}
-	if said, ok := r.(*Given); ok {
-		s.Array = said.Array
-		if said.Format != "" {
-			s.Suffix = SuffixOf("." + said.Format)
+	if given, ok := r.(*Given); ok {
+		s.Array = given.Array
+		if given.Format != "" {
+			s.Suffix = SuffixOf("." + given.Format)
 			s.found = s.Suffix
 			return s, nil
 		}
@@ -86,7 +85,7 @@ func (s *Source) Invalid(reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s: %s", s.Name, fmt.Sprintf(format, args...))
 }
 
-// Named puts the name of the file before a fault that has none.
+// Named adds the name of the file to a fault.
 func (s *Source) Named(err error) error {
 	if bad, is := errors.AsType[*fault.Error](err); is && strings.HasPrefix(bad.Message, s.Name) {
 		return err
@@ -94,8 +93,8 @@ func (s *Source) Named(err error) error {
 	return fault.Wrap(err, "%s", s.Name)
 }
 
-// ReadError says what a failed read means: a fault if something is wrong with the file, and otherwise
-// the error itself, behind the name of the file.
+// ReadError explains a failed read: it returns a fault if the file is the problem, otherwise the error itself with the
+// name of the file.
 func (s *Source) ReadError(err error) error {
 	var asFault *fault.Error
 	var badPath *fs.PathError
@@ -104,16 +103,16 @@ func (s *Source) ReadError(err error) error {
 	case errors.As(err, &asFault):
 		return err
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return s.Invalid("UNSUPPORTED_COMPRESSION", "the file refers back by more than %d MiB; compress it by zstd at level 20 or below, without --long", MaxWindow>>20)
+		return s.Invalid("UNSUPPORTED_COMPRESSION", "the compression window is larger than %d MiB; compress the file with zstd at level 20 or below, without --long", MaxWindow>>20)
 	case errors.As(err, &bad), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return s.Invalid("CORRUPT_FILE", "the file is damaged or cut short (%v); make it again, or fetch it again", err)
+		return s.Invalid("CORRUPT_FILE", "the file is damaged or cut short (%v); create or download it again", err)
 	case errors.As(err, &badPath):
 		return s.Invalid("FILE_NOT_READABLE", "the file cannot be read: %v%s", badPath.Err, s.similar(err))
 	}
 	return fmt.Errorf("%s: %w", s.Name, err)
 }
 
-// similar asks about a file that is called almost as one that is not there.
+// similar suggests a file whose name resembles one that does not exist.
 func (s *Source) similar(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""

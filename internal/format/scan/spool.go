@@ -8,20 +8,20 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Spool is an input that can be read only once, such as standard input, made one that can be read again: what was read is kept
-// in a temporary file without a name, so that nothing is left behind however the program ends.
+// Spool makes an input that can be read only once, such as standard input, readable again. It keeps a copy in an
+// unlinked temporary file, so that nothing is left behind however the program ends.
 type Spool struct {
 	input io.Reader
-	file  *temporary // where it is kept; nil: nothing was read yet
+	file  *temporary // the copy; nil before the first read
 	kept  int64      // bytes
-	next  int64      // the byte that Read begins with
-	Lost  bool       // there was no place to keep all of it
+	next  int64      // the position of the next Read
+	Lost  bool       // the copy is incomplete, because there was no space for it
 }
 
 // NewSpool returns a Spool that reads from an input.
 func NewSpool(input io.Reader) *Spool { return &Spool{input: input} }
 
-// Read reads what was read before, and then from the input.
+// Read returns the bytes of the copy, and then those of the input.
 func (s *Spool) Read(into []byte) (int, error) {
 	if s.next < s.kept {
 		n, err := s.file.ReadAt(into[:min(int64(len(into)), s.kept-s.next)], s.next)
@@ -52,7 +52,7 @@ func (s *Spool) keep(bytes []byte) {
 	s.next = s.kept
 }
 
-// Rewind goes back to the first byte.
+// Rewind returns to the first byte.
 func (s *Spool) Rewind() error {
 	if s.Lost {
 		return fault.Invalid("READ_ONCE", "standard input cannot be read again: there was no space for a copy of it in %s; save it to a file", os.TempDir())
@@ -61,14 +61,14 @@ func (s *Spool) Rewind() error {
 	return nil
 }
 
-// Close gives up the copy.
+// Close releases the copy.
 func (s *Spool) Close() {
 	if s.file != nil {
 		s.file.Close()
 	}
 }
 
-// newTemporary makes a temporary file that is gone when it is closed.
+// newTemporary creates a temporary file that disappears when it is closed.
 func newTemporary() (*temporary, error) {
 	file, err := os.CreateTemp("", "cleave-*")
 	if err != nil {
@@ -77,7 +77,8 @@ func newTemporary() (*temporary, error) {
 	return &temporary{file, os.Remove(file.Name()) != nil}, nil
 }
 
-// Seekable gives access to any part of an input: the file itself, or a temporary file of what can be read only once.
+// Seekable returns random access to the input: the file itself, or a temporary copy of an input that can be read only
+// once. The caller must close end.
 func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err error) {
 	if s.File != nil {
 		if info, err := s.File.Stat(); err == nil && info.Mode().IsRegular() {
@@ -95,7 +96,7 @@ func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err
 	}
 	spooled, err := newTemporary()
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("%s: a temporary file for it cannot be made: %w", s.Name, err)
+		return nil, 0, nil, fmt.Errorf("%s: cannot create a temporary copy: %w", s.Name, err)
 	}
 	if size, err = io.Copy(spooled, s.Reader); err != nil {
 		spooled.Close()
@@ -104,7 +105,7 @@ func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err
 	return spooled, size, spooled, nil
 }
 
-// temporary is a file that is removed when it is closed, where that was not possible before.
+// temporary is a file that Close removes, on systems where an open file cannot be unlinked.
 type temporary struct {
 	*os.File
 	remove bool
