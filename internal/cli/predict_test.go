@@ -193,7 +193,7 @@ func TestPredict(t *testing.T) {
 		{"--model model --data new.csv", "model: this result of ratio-cut has neither centroids nor a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
-		{"--model model --data new.csv", "model/result.json: this is no result of this version of Cleave", func() { write("model/result.json", "{") }},
+		{"--model model --data new.csv", "model/result.json: this is not a result of this version of Cleave", func() { write("model/result.json", "{") }},
 	} {
 		if c.prepare != nil {
 			c.prepare()

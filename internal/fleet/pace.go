@@ -160,7 +160,7 @@ func (p *pace) expected(t *timed) (time.Duration, bool) {
 	return time.Duration(median * t.units * float64(time.Second)), true
 }
 
-// How often one worker may fail within one operation before the job goes on without it.
+// How often one worker may fail within one operation before the job continues without it.
 const (
 	maxInternalFailures = 3
 	maxNotReady         = 10

@@ -64,7 +64,7 @@ func branchAndBound(ctx context.Context, t *tightened, labels []int32, limit int
 
 func (s *search) row(i int32) []float64 { return s.cost[int(i)*s.g.k : (int(i)+1)*s.g.k] }
 
-// searchOrder starts with the point with the most weight on its edges, and goes on with the one that has the most
+// searchOrder starts with the point with the most weight on its edges, and continues with the one that has the most
 // weight to those before it, so that the constraints affect the bound early.
 func searchOrder(g *graph) []int32 {
 	n := g.size()

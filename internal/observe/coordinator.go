@@ -130,7 +130,7 @@ func (o *Coordinator) Session(change string) {
 	}
 }
 
-// PutAside records that a job goes on without a worker, and why.
+// PutAside records that a job continues without a worker, and why.
 func (o *Coordinator) PutAside(reason string) {
 	if o.counts() {
 		o.metrics.aside.WithLabelValues(o.metrics.asideReasons.word(reason)).Inc()

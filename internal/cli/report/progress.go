@@ -22,7 +22,7 @@ const (
 	plainInterval = 5 * time.Second
 )
 
-// Progress shows how a job goes on: one line that is redrawn on a terminal, plain lines elsewhere.
+// Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
 	w        io.Writer
 	width    int                           // of the terminal; 0 means plain lines

@@ -28,7 +28,7 @@ func suspectSeed(i, label uint32, strength float64) *cleavev1.Suspect {
 	return &cleavev1.Suspect{Row: i, Label: proto.Uint32(label), Strength: strength}
 }
 
-// withSuspects is a report of six points, of which the data speak against something.
+// withSuspects returns a report of six points with suspects.
 func withSuspects(suspects ...*cleavev1.Suspect) *Report {
 	result := &cleavev1.Result{K: 2, Rows: 6, ClusterSizes: []uint32{3, 3}, Suspects: suspects, Warnings: []*cleavev1.Notice{
 		{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"}, {Reason: "SEEDS_AGAINST_DATA", Message: "seeds that no good method has right"}, {Reason: "NEAR_CHANCE", Message: "near chance"},

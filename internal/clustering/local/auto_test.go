@@ -268,7 +268,7 @@ func TestAutoNamesWrongSeeds(t *testing.T) {
 		t.Errorf("of seeds that are right: %s", got)
 	}
 	spec.Seeds[7].Label = (set.truth[7] + 1) % 3
-	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got, "shown it: 7 (1 of 30); their labels are wrong") {
+	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got, "held out: 7 (1 of 30); their labels are wrong") {
 		t.Errorf("the wrong one is not named: %s", got)
 	}
 }

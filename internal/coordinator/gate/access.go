@@ -27,7 +27,7 @@ type Security struct {
 	Access access.Config
 	// Store configures connections to an etcd cluster. If it is empty, Serve.Insecure applies to them too.
 	Store credentials.Dial
-	// AuditLog is the file of the audit log. Empty means that there is none.
+	// AuditLog is the file of the audit log. Empty means no audit log.
 	AuditLog string
 }
 
