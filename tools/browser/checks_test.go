@@ -98,7 +98,7 @@ func (p *tab) prints(name string) {
 func (p *tab) explore(wantTip string) {
 	p.Helper()
 	p.do(chromedp.ScrollIntoView(chromedp.CSS("#map-plot")))
-	at := eval[[]float64](p, `(b => [b.x + b.width / 2, b.y + b.height / 2])([...document.querySelectorAll("#map .dots > *")].pop().getBoundingClientRect())`)
+	at := eval[[]float64](p, `(b => [b.x + b.width / 2, b.y + b.height / 2])([...document.querySelectorAll("#map .view use:not(.center), #map .view circle")].pop().getBoundingClientRect())`)
 	p.do(chromedp.MouseEvent("mouseMoved", at[0], at[1]))
 	p.until(`!document.getElementById("tip").hidden`)
 	if tip := eval[string](p, `document.getElementById("tip").textContent`); !strings.Contains(tip, wantTip) {
@@ -118,7 +118,7 @@ func (p *tab) explore(wantTip string) {
 
 	p.do(chromedp.Click(chromedp.CSS(`.legend button[data-k="1"]`)))
 	p.until(`document.getElementById("map").classList.contains("picked")`)
-	if wrong := eval[int](p, `[...document.querySelectorAll("#map .dots > *")].filter(e => e.classList.contains("on") !== (e.dataset.k === "1")).length`); wrong != 0 {
+	if wrong := eval[int](p, `[...document.querySelectorAll("#map .view use:not(.center), #map .view circle")].filter(e => e.classList.contains("on") !== (e.dataset.k === "1")).length`); wrong != 0 {
 		p.Errorf("%d markers are wrong about the cluster that was picked", wrong)
 	}
 	p.do(chromedp.Click(chromedp.CSS(`.legend button[data-k="1"]`)), chromedp.MouseEvent("mouseMoved", 1, 1), chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))

@@ -30,7 +30,7 @@ func TestReports(t *testing.T) {
 			name: "points", generate: "gaussians --n 400 --d 6 --k 4 --noise 3 --constraints 120 --seed 1",
 			run:      "--data data.csv --k 4 --constraints constraints.csv --truth truth.csv",
 			change:   contradict,
-			sections: "asked clusters sizes profiles rows separation confidence constraints truth ways objective plan repeat notices",
+			sections: "asked clusters sizes profiles rows separation confidence constraints truth methods objective plan repeat notices",
 			tip:      "confidence",
 		},
 		{
@@ -42,7 +42,7 @@ func TestReports(t *testing.T) {
 		{
 			name: "clusters", generate: "gaussians --n 2000 --d 4 --k 20 --noise 1 --seed 3",
 			run:      "--data data.csv --k 20 --algorithm kmeans",
-			sections: "asked clusters sizes profiles rows separation objective", absent: "constraints truth ways notices",
+			sections: "asked clusters sizes profiles rows separation objective", absent: "constraints truth methods notices",
 			tip: "cluster",
 		},
 		{
@@ -105,7 +105,7 @@ func TestReports(t *testing.T) {
 		p := open(t, chrome, filepath.Join(folder, "points", "result", "report.html"))
 		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		p.do(chromedp.Reload())
-		if n := eval[int](p, `document.querySelectorAll("#map use title").length`); n != 400 {
+		if n := eval[int](p, `document.querySelectorAll("#map use:not(.center) title").length`); n != 400 {
 			t.Errorf("%d markers have a title", n)
 		}
 		if eval[bool](p, `document.querySelector(".zoom").checkVisibility()`) {

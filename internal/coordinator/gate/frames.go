@@ -10,23 +10,24 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// gRPC bounds the size of header blocks, the pings and the answers that a client makes it queue, but reads frames that carry
-// nothing for as long as a client sends them: empty CONTINUATION frames, and streams that are reset as soon as they begin.
+// gRPC limits the size of header blocks, pings, and the responses that a client makes it queue. It does not limit frames
+// that carry nothing: empty CONTINUATION frames, and resets of streams that have just been opened.
 const (
-	// maxContinuations is how many frames a header block may be continued by. The largest that is accepted fits in a few.
+	// maxContinuations is the maximum number of CONTINUATION frames in a row. The largest accepted header block needs
+	// only a few.
 	maxContinuations = 64
-	// A connection may have maxIdleFrames at once of those frames that get no call further, and idleFramesPerSecond
-	// after that: more than a client sends that ends many calls before their time.
+	// Frames that advance no call, such as resets, are limited to maxIdleFrames in a burst and idleFramesPerSecond
+	// after that. Clients that cancel many calls stay below these limits.
 	maxIdleFrames       = 2000
 	idleFramesPerSecond = 500
 )
 
 var (
-	errContinuations = errors.New("a header block is continued without end")
-	errIdleFrames    = errors.New("too many frames that get no call further, such as resets of streams")
+	errContinuations = errors.New("too many CONTINUATION frames in a row")
+	errIdleFrames    = errors.New("too many frames that advance no call, such as resets of streams")
 )
 
-// watchful closes connections of clients that send floods of HTTP/2 frames that carry nothing.
+// watchful are transport credentials that close the connections of clients that flood the server with empty HTTP/2 frames.
 type watchful struct {
 	credentials.TransportCredentials
 	log hclog.Logger
@@ -44,9 +45,9 @@ func (w watchful) Clone() credentials.TransportCredentials {
 	return watchful{w.TransportCredentials.Clone(), w.log}
 }
 
-// The HTTP/2 frames (RFC 9113) that are told apart here.
+// HTTP/2 framing (RFC 9113).
 const (
-	prefaceBytes = 24 // that a client sends before its first frame
+	prefaceBytes = 24 // sent by a client before its first frame
 	headerBytes  = 9  // of a frame: 3 of length, type, flags, 4 of stream
 
 	frameData, frameContinuation, frameReset, framePriority = 0, 9, 3, 2
@@ -54,27 +55,27 @@ const (
 	flagEndStream = 1
 )
 
-// watchedConn looks at the headers of the frames that are read from it. One goroutine reads.
+// watchedConn parses the headers of the frames that are read from it. Only one goroutine may read at a time.
 type watchedConn struct {
 	net.Conn
 	log    hclog.Logger
 	skip   int    // bytes before the next frame header
-	header []byte // what has been read of it
+	header []byte // the part of the next frame header that has been read
 	run    int    // CONTINUATION frames in a row
 	idle   *rate.Limiter
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if flood := c.watch(p[:n]); flood != nil { // not louder, because anyone can cause it
-		c.log.Debug("a connection is closed", "peer", c.RemoteAddr().String(), "error", flood)
+	if flood := c.watch(p[:n]); flood != nil { // logged at debug level, because any client can cause it
+		c.log.Debug("closing a connection", "peer", c.RemoteAddr().String(), "error", flood)
 		_ = c.Close()
 		return 0, flood
 	}
 	return n, err
 }
 
-// watch follows the frames in p, which continues what was watched before.
+// watch counts the frames in p, the next bytes of the connection. It returns an error if there are too many.
 func (c *watchedConn) watch(p []byte) error {
 	for len(p) > 0 {
 		if c.skip > 0 {
