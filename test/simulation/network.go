@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,7 +16,7 @@ type network struct {
 	mu      sync.Mutex
 	plan    *plan
 	nodes   []*node
-	serving *node // whom a dial reaches
+	serving []*node // in the order in which they began to serve
 }
 
 // node is a process in the network. One that is started again is another node.
@@ -49,7 +50,17 @@ func (n *network) add(name string, killed func()) *node {
 func (n *network) serve(d *node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.serving = d
+	n.serving = append(n.serving, d)
+}
+
+// server returns the live process that began to serve last, or nil. A coordinator that was deposed while it started
+// serves for a moment after its successor; when it ends, dials reach the successor again. n.mu is held.
+func (n *network) server() *node {
+	n.serving = slices.DeleteFunc(n.serving, func(d *node) bool { return d.dead })
+	if len(n.serving) == 0 {
+		return nil
+	}
+	return n.serving[len(n.serving)-1]
 }
 
 // dial connects a process to the one that serves.
@@ -62,8 +73,8 @@ func (d *node) dial(ctx context.Context, _ string) (net.Conn, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	server := n.serving
-	if d.dead || server == nil || server.dead {
+	server := n.server()
+	if d.dead || server == nil {
 		return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	}
 	there, back := newPipe(), newPipe()
