@@ -39,6 +39,7 @@ func command() *cobra.Command {
 	addClusterFlags(set, &cfg)
 	addLimitFlags(set, &cfg)
 	addSecurityFlags(set, &cfg.Security)
+	cfg.HTTP.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
 	help().Install(cmd)

@@ -30,6 +30,7 @@ type serveFlags struct {
 	watched         observe.Options
 	workers         *jobflags.OptionFlag
 	insecure        bool
+	http            coordinator.HTTP
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -45,6 +46,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.Var(f.workers, "workers", "number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
+	f.http.AddFlags(set)
 	f.logs.AddFlags(set, "warn")
 	f.watched.AddFlags(set, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
@@ -59,6 +61,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
 	cfg.Security.Serve.Insecure = f.insecure
+	cfg.HTTP = f.http
 	cfg.MemoryBytes = int64(shell.DefaultMemory())
 	if f.dataDir == "" {
 		cfg.Store = "memory"

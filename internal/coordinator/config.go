@@ -3,10 +3,13 @@ package coordinator
 import (
 	"errors"
 	"net"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -78,6 +81,8 @@ type Config struct {
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
+	// HTTP configures which web pages may call.
+	HTTP HTTP
 	// Security configures who may connect and call.
 	Security gate.Security
 	// Observe receives events for metrics and traces; nil disables them.
@@ -87,6 +92,31 @@ type Config struct {
 
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
+}
+
+// HTTP configures how the API is served over HTTP.
+type HTTP struct {
+	// Hosts are names by which clients may call the coordinator in URLs, besides the names of this machine, the
+	// advertised one, and those of its certificate.
+	Hosts []string
+	// Origins are the origins, such as https://app.example, whose web pages may call the coordinator; "*" means all.
+	Origins []string
+}
+
+// AddFlags declares the flags.
+func (h *HTTP) AddFlags(set *pflag.FlagSet) {
+	set.StringSliceVar(&h.Origins, "cors-origin", nil, "`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be repeated (default: no other pages)")
+	set.StringSliceVar(&h.Hosts, "http-host", nil, "`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the names of its certificate; may be repeated")
+}
+
+// check rejects origins that no browser sends.
+func (h HTTP) check() error {
+	for _, origin := range h.Origins {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
+			return badConfig("the origin %q is not of the form https://HOST or https://HOST:PORT", origin)
+		}
+	}
+	return nil
 }
 
 // DefaultConfig returns the configuration of a coordinator with an embedded store. The caller must set DataDir.
@@ -174,7 +204,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check()); err != nil {
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(), cfg.HTTP.check()); err != nil {
 		return cfg, err
 	}
 	if cfg.Security, err = cfg.Security.Check(cfg.Listen, cfg.Listener); err != nil {

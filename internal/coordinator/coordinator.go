@@ -29,6 +29,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/coordinator/port"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -47,6 +49,7 @@ type Coordinator struct {
 	blobs    store.Blobs
 	term     store.Leadership // set by lead, before leading becomes true
 	leading  atomic.Bool
+	addr     net.Addr
 	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 	datasets *content.Datasets
 	tables   content.Tables
@@ -54,10 +57,11 @@ type Coordinator struct {
 	gate     *gate.Gate
 	fleet    *fleet.Fleet
 
-	listener net.Listener
-	server   *grpc.Server
-	health   *health.Server
-	serving  atomic.Bool
+	port    *port.Port
+	server  *grpc.Server
+	http    *httpapi.Server
+	health  *health.Server
+	serving atomic.Bool
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -130,12 +134,16 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
 	}
 	c.openContent()
-	if c.listener, err = c.listen(); err != nil {
+	listener, err := c.listen()
+	if err != nil {
 		return nil, err
 	}
+	c.addr = listener.Addr()
+	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
 	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
+	c.http = c.newHTTP()
 	if store.IsShared(cfg.Store) {
 		return c, nil
 	}
@@ -157,7 +165,7 @@ func (c *Coordinator) listen() (net.Listener, error) {
 }
 
 // Addr returns the address that the coordinator listens on.
-func (c *Coordinator) Addr() net.Addr { return c.listener.Addr() }
+func (c *Coordinator) Addr() net.Addr { return c.addr }
 
 // Serve answers calls until ctx ends and then closes the coordinator: the health service reports NOT_SERVING, open
 // watches end with UNAVAILABLE, running jobs stop and are left to the next coordinator, and other calls may finish
@@ -167,7 +175,7 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
 	served := make(chan error, 1)
 	c.serving.Store(true)
-	go func() { served <- c.server.Serve(c.listener) }()
+	go func() { served <- c.serve() }()
 
 	err := c.awaitEnd(ctx, served)
 	// A deposed leader can do nothing for its callers; they should go to the next leader at once.
@@ -177,6 +185,24 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 	err = errors.Join(err, c.Close())
 	if serveErr := <-served; err == nil && !errors.Is(serveErr, grpc.ErrServerStopped) {
 		err = serveErr
+	}
+	return err
+}
+
+// serve serves gRPC and HTTP on one port until the coordinator is closed or its listener fails.
+func (c *Coordinator) serve() error {
+	accepted, ended := make(chan error, 1), make(chan struct{})
+	go func() { accepted <- c.port.Serve() }()
+	go func() {
+		defer close(ended)
+		_ = c.http.Serve(c.port.HTTP()) // ends with the port
+	}()
+	err := c.server.Serve(c.port.GRPC())
+	_ = c.port.Close()
+	_ = c.http.Close()
+	<-ended
+	if failed := <-accepted; !errors.Is(failed, net.ErrClosed) {
+		return failed
 	}
 	return err
 }
@@ -209,11 +235,15 @@ func (c *Coordinator) drain() {
 	c.stop()
 	c.stopRuns(errStopping)
 	graceful := make(chan struct{})
-	go func() { c.server.GracefulStop(); close(graceful) }()
-	runsEnded := make(chan struct{})
-	go func() { c.supervisors.Wait(); close(runsEnded) }()
 	timeout, cancel := context.WithTimeout(context.Background(), c.cfg.ShutdownTimeout)
 	defer cancel()
+	go func() {
+		defer close(graceful)
+		_ = c.http.Shutdown(timeout) // its requests are calls of the gRPC server
+		c.server.GracefulStop()
+	}()
+	runsEnded := make(chan struct{})
+	go func() { c.supervisors.Wait(); close(runsEnded) }()
 	select {
 	case <-runsEnded:
 	case <-timeout.Done(): // the store may be hanging; Close aborts whatever waits for it
@@ -248,8 +278,11 @@ func (c *Coordinator) closeAll() error {
 	if c.uploads != nil {
 		c.uploads.Close()
 	}
-	if c.listener != nil {
-		c.listener.Close()
+	if c.http != nil {
+		c.http.Close()
+	}
+	if c.port != nil {
+		c.port.Close()
 	}
 	var errs []error
 	if c.gate != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -31,7 +33,7 @@ import (
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Later options override those of the fleet: clients may send larger messages than workers.
-	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(), []grpc.ServerOption{
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
 		grpc.ChainUnaryInterceptor(c.gate.HoldUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.gate.AuditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
@@ -51,6 +53,20 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	healthv1.RegisterHealthServer(server, healthServer)
 	reflection.Register(server)
 	return server, healthServer
+}
+
+// newHTTP returns the server of everything on the port that is not gRPC.
+func (c *Coordinator) newHTTP() *httpapi.Server {
+	hosts := slices.Clone(c.cfg.HTTP.Hosts)
+	if host, _, err := net.SplitHostPort(c.cfg.Election.Advertise); err == nil {
+		hosts = append(hosts, host)
+	}
+	return httpapi.New(httpapi.Config{
+		Hosts: hosts, Origins: c.cfg.HTTP.Origins,
+		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes,
+		ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
+		Version: c.cfg.Version, Logger: c.log.Named("http"),
+	})
 }
 
 // unaryErrors converts the errors of handlers to gRPC statuses and logs the calls.

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"io/fs"
 	"os"
@@ -22,6 +23,7 @@ type Input struct {
 	Format string      // such as "csv"; "" detects it from the first bytes or the name
 	Array  string      // the array to read from an NPZ file; "" means the only one
 	Stdin  io.Reader   // read for the path "-"; see Peekable
+	Label  string      // the name of Stdin in messages; "" means "standard input"
 	spool  *scan.Spool // behind Stdin, if it can be rewound; otherwise nil
 }
 
@@ -50,7 +52,7 @@ func Peekable(r io.Reader) io.Reader {
 // Name returns the name of the input for messages.
 func (in Input) Name() string {
 	if in.Path == "-" {
-		return "standard input"
+		return cmp.Or(in.Label, "standard input")
 	}
 	return in.Path
 }

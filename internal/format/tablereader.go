@@ -52,7 +52,7 @@ func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 
 // openPart opens a table in a single file.
 func openPart(path string, o csv.Options) (tableParts, error) {
-	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin)}
+	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin), Label: o.Name}
 	in.spool, _ = o.Stdin.(*scan.Spool)
 	suffix, err := in.suffix()
 	switch {

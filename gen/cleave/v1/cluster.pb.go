@@ -7,6 +7,7 @@
 package cleavev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -864,7 +865,7 @@ var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
+	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
 	"\x10GetLimitsRequest\"f\n" +
 	"\x11GetLimitsResponse\x12)\n" +
 	"\x06limits\x18\x01 \x01(\v2\x11.cleave.v1.LimitsR\x06limits\x12&\n" +
@@ -937,11 +938,12 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
 	"\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n" +
-	"\x18WORKER_STATE_QUARANTINED\x10\x042\xf4\x01\n" +
-	"\x0eClusterService\x12L\n" +
-	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n" +
-	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12F\n" +
-	"\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x18WORKER_STATE_QUARANTINED\x10\x042\xc7\x02\n" +
+	"\x0eClusterService\x12a\n" +
+	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/workers\x12v\n" +
+	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/workers/{worker_id}:drain\x12Z\n" +
+	"\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/limitsB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_cluster_proto_rawDescOnce sync.Once

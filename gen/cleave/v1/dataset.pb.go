@@ -7,6 +7,7 @@
 package cleavev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1270,7 +1271,7 @@ var File_cleave_v1_dataset_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/dataset.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x01\n" +
+	"\x17cleave/v1/dataset.proto\x12\tcleave.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe8\x01\n" +
 	"\x14CreateDatasetRequest\x122\n" +
 	"\x06header\x18\x01 \x01(\v2\x18.cleave.v1.DatasetHeaderH\x00R\x06header\x120\n" +
 	"\x06values\x18\x02 \x01(\v2\x16.cleave.v1.DenseValuesH\x00R\x06values\x12(\n" +
@@ -1349,14 +1350,14 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"\x13DATASET_KIND_POINTS\x10\x01\x12\x16\n" +
 	"\x12DATASET_KIND_GRAPH\x10\x02\x12\x17\n" +
 	"\x13DATASET_KIND_KERNEL\x10\x03\x12\x1e\n" +
-	"\x1aDATASET_KIND_SPARSE_POINTS\x10\x042\x9e\x03\n" +
-	"\x0eDatasetService\x12T\n" +
-	"\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12F\n" +
-	"\tGetUpload\x12\x1b.cleave.v1.GetUploadRequest\x1a\x1c.cleave.v1.GetUploadResponse\x12I\n" +
+	"\x1aDATASET_KIND_SPARSE_POINTS\x10\x042\xb4\x04\n" +
+	"\x0eDatasetService\x12m\n" +
+	"\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/datasets(\x01\x12g\n" +
+	"\tGetUpload\x12\x1b.cleave.v1.GetUploadRequest\x1a\x1c.cleave.v1.GetUploadResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/uploads/{upload_id}\x12l\n" +
 	"\n" +
-	"GetDataset\x12\x1c.cleave.v1.GetDatasetRequest\x1a\x1d.cleave.v1.GetDatasetResponse\x12O\n" +
-	"\fListDatasets\x12\x1e.cleave.v1.ListDatasetsRequest\x1a\x1f.cleave.v1.ListDatasetsResponse\x12R\n" +
-	"\rDeleteDataset\x12\x1f.cleave.v1.DeleteDatasetRequest\x1a .cleave.v1.DeleteDatasetResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"GetDataset\x12\x1c.cleave.v1.GetDatasetRequest\x1a\x1d.cleave.v1.GetDatasetResponse\"!\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/datasets/{dataset_id}\x12e\n" +
+	"\fListDatasets\x12\x1e.cleave.v1.ListDatasetsRequest\x1a\x1f.cleave.v1.ListDatasetsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/datasets\x12u\n" +
+	"\rDeleteDataset\x12\x1f.cleave.v1.DeleteDatasetRequest\x1a .cleave.v1.DeleteDatasetResponse\"!\x82\xd3\xe4\x93\x02\x1b*\x19/v1/datasets/{dataset_id}B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_dataset_proto_rawDescOnce sync.Once

@@ -7,6 +7,7 @@
 package cleavev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -2041,7 +2042,7 @@ var File_cleave_v1_job_service_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"8\n" +
+	"\x1bcleave/v1/job_service.proto\x12\tcleave.v1\x1a\x17cleave/v1/dataset.proto\x1a\x15cleave/v1/event.proto\x1a\x13cleave/v1/job.proto\x1a\x14cleave/v1/plan.proto\x1a\x16cleave/v1/recipe.proto\x1a\x16cleave/v1/result.proto\x1a\x14cleave/v1/spec.proto\x1a\x15cleave/v1/table.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"8\n" +
 	"\x0ePlanJobRequest\x12&\n" +
 	"\x04spec\x18\x01 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\x8e\x01\n" +
 	"\x0fPlanJobResponse\x12#\n" +
@@ -2171,25 +2172,26 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\bJobOrder\x12\x19\n" +
 	"\x15JOB_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16JOB_ORDER_NEWEST_FIRST\x10\x01\x12\x1a\n" +
-	"\x16JOB_ORDER_OLDEST_FIRST\x10\x022\xea\b\n" +
+	"\x16JOB_ORDER_OLDEST_FIRST\x10\x022\xd0\f\n" +
 	"\n" +
-	"JobService\x12@\n" +
-	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12F\n" +
-	"\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n" +
-	"\x06GetJob\x12\x18.cleave.v1.GetJobRequest\x1a\x19.cleave.v1.GetJobResponse\x12C\n" +
-	"\bListJobs\x12\x1a.cleave.v1.ListJobsRequest\x1a\x1b.cleave.v1.ListJobsResponse\x12F\n" +
-	"\tCancelJob\x12\x1b.cleave.v1.CancelJobRequest\x1a\x1c.cleave.v1.CancelJobResponse\x12F\n" +
-	"\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\x12E\n" +
-	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12F\n" +
-	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n" +
-	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12Q\n" +
-	"\fGetRowScores\x12\x1e.cleave.v1.GetRowScoresRequest\x1a\x1f.cleave.v1.GetRowScoresResponse0\x01\x12E\n" +
-	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n" +
-	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12]\n" +
-	"\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse0\x01\x12K\n" +
+	"JobService\x12Z\n" +
+	"\aPlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/jobs:plan\x12[\n" +
+	"\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/jobs\x12X\n" +
+	"\x06GetJob\x12\x18.cleave.v1.GetJobRequest\x1a\x19.cleave.v1.GetJobResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/jobs/{job_id}\x12U\n" +
+	"\bListJobs\x12\x1a.cleave.v1.ListJobsRequest\x1a\x1b.cleave.v1.ListJobsResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/jobs\x12k\n" +
+	"\tCancelJob\x12\x1b.cleave.v1.CancelJobRequest\x1a\x1c.cleave.v1.CancelJobResponse\"#\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/v1/jobs/{job_id}:cancel\x12a\n" +
+	"\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/jobs/{job_id}\x12g\n" +
+	"\bWatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/jobs/{job_id}/events0\x01\x12h\n" +
+	"\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/jobs/{job_id}/result\x12j\n" +
+	"\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse\" \x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/jobs/{job_id}/labels0\x01\x12w\n" +
+	"\fGetRowScores\x12\x1e.cleave.v1.GetRowScoresRequest\x1a\x1f.cleave.v1.GetRowScoresResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/jobs/{job_id}/row-scores0\x01\x12f\n" +
+	"\bGetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/jobs/{job_id}/model0\x01\x12v\n" +
+	"\fGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/jobs/{job_id}/embedding0\x01\x12\x87\x01\n" +
+	"\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse\"(\x82\xd3\xe4\x93\x02\"\x12 /v1/jobs/{job_id}/neighbor-graph0\x01\x12q\n" +
 	"\n" +
-	"PredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n" +
-	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"PredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse\"$\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/jobs/{job_id}:predict0\x01\x12s\n" +
+	"\vEvaluateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponse\"%\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/jobs/{job_id}:evaluateB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_job_service_proto_rawDescOnce sync.Once

@@ -7,6 +7,7 @@
 package cleavev1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1207,7 +1208,7 @@ var File_cleave_v1_table_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_table_proto_rawDesc = "" +
 	"\n" +
-	"\x15cleave/v1/table.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n" +
+	"\x15cleave/v1/table.proto\x12\tcleave.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n" +
 	"\n" +
 	"TableInput\x12\x1b\n" +
 	"\btable_id\x18\x01 \x01(\tH\x00R\atableId\x12.\n" +
@@ -1275,14 +1276,16 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x17COLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13COLUMN_TYPE_INTEGER\x10\x01\x12\x16\n" +
 	"\x12COLUMN_TYPE_NUMBER\x10\x02\x12\x14\n" +
-	"\x10COLUMN_TYPE_TEXT\x10\x032\x8f\x03\n" +
-	"\fTableService\x12N\n" +
-	"\vCreateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse(\x01\x12C\n" +
-	"\bGetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\x12Q\n" +
-	"\fGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse0\x01\x12I\n" +
+	"\x10COLUMN_TYPE_TEXT\x10\x032\x9c\x04\n" +
+	"\fTableService\x12e\n" +
+	"\vCreateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/v1/tables(\x01\x12b\n" +
+	"\bGetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tables/{table_id}\x12u\n" +
+	"\fGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse\"\"\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/tables/{table_id}/rows0\x01\x12]\n" +
 	"\n" +
-	"ListTables\x12\x1c.cleave.v1.ListTablesRequest\x1a\x1d.cleave.v1.ListTablesResponse\x12L\n" +
-	"\vDeleteTable\x12\x1d.cleave.v1.DeleteTableRequest\x1a\x1e.cleave.v1.DeleteTableResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"ListTables\x12\x1c.cleave.v1.ListTablesRequest\x1a\x1d.cleave.v1.ListTablesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/tables\x12k\n" +
+	"\vDeleteTable\x12\x1d.cleave.v1.DeleteTableRequest\x1a\x1e.cleave.v1.DeleteTableResponse\"\x1d\x82\xd3\xe4\x93\x02\x17*\x15/v1/tables/{table_id}B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_table_proto_rawDescOnce sync.Once

@@ -39,8 +39,9 @@ func (s Security) Check(address string, listener net.Listener) (_ Security, err 
 
 // Limits on what a client may use before it is known who it is.
 const (
-	maxHeaderBytes   = 64 << 10 // of a call: tokens are a few KiB at most
-	handshakeTimeout = 20 * time.Second
+	maxHeaderBytes = 64 << 10 // of a call: tokens are a few KiB at most
+	// HandshakeTimeout is how long a client may take until its connection is ready.
+	HandshakeTimeout = 20 * time.Second
 )
 
 // enter identifies the caller and then takes a place for the call, before any of its messages are read. The order matters:

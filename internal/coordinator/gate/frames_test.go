@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
@@ -35,7 +36,7 @@ func dialRaw(t *testing.T) *rawClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(append(g.ServerOptions(), grpc.ChainUnaryInterceptor(g.HoldUnary), grpc.ChainStreamInterceptor(g.HoldStream))...)
+	server := grpc.NewServer(append(g.ServerOptions(insecure.NewCredentials()), grpc.ChainUnaryInterceptor(g.HoldUnary), grpc.ChainStreamInterceptor(g.HoldStream))...)
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -5,12 +5,12 @@ package gate
 
 import (
 	"context"
+	"crypto/tls"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -41,10 +41,10 @@ type Limits struct {
 
 // Gate stands between the network and the services.
 type Gate struct {
-	cfg       Config
-	callers   *access.Callers                  // nil if everyone may do everything
-	transport credentials.TransportCredentials // nil if connections are not encrypted
-	audit     *audit.Log                       // nil if there is none
+	cfg     Config
+	callers *access.Callers    // nil if everyone may do everything
+	tls     func() *tls.Config // nil if connections are not encrypted
+	audit   *audit.Log         // nil if there is none
 
 	calls, reads, streams, probes doorway
 	doors                         map[string]*doorway // by method; methods of workers have none
@@ -57,7 +57,7 @@ func Open(cfg Config) (*Gate, error) {
 	g.addDoors()
 	s := cfg.Security
 	var err error
-	if g.transport, err = s.Serve.Credentials(cfg.Logger); err != nil {
+	if g.tls, err = s.Serve.TLS(cfg.Logger); err != nil {
 		return nil, err
 	}
 	if s.Serve.CA != "" { // workers identify themselves by certificates only
@@ -85,14 +85,14 @@ func (g *Gate) Close() error {
 	return nil
 }
 
-// ServerOptions returns the options of a server that takes its calls through the gate.
-func (g *Gate) ServerOptions() []grpc.ServerOption {
-	transport := g.transport
-	if transport == nil {
-		transport = insecure.NewCredentials()
-	}
+// TLS returns a function that builds the TLS configuration of the next connection, or nil if connections are not
+// encrypted.
+func (g *Gate) TLS() func() *tls.Config { return g.tls }
+
+// ServerOptions returns the options of a server that takes its calls through the gate. transport does its handshakes.
+func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout), grpc.InTapHandle(g.enter),
+		grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(HandshakeTimeout), grpc.InTapHandle(g.enter),
 		grpc.Creds(watchful{transport, g.cfg.Logger}),
 	}
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Ignore    []string  // columns that are not needed, by name or by number from 1: invalid cells in them are read as empty
 	Only      []string  // if not empty, the only columns that are needed
 	Stdin     io.Reader // read for the path "-"; a Spool is rewound first
+	Name      string    // of Stdin in messages; "" means "standard input"
 }
 
 // ErrRestarted is returned by Next when a later row shows that the beginning was misread, for example when a word turns

@@ -15,6 +15,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/cleave-project/cleave/internal/coordinator/port"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -160,7 +161,7 @@ func TestAClientsCertificateDoesNotServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Credentials(nil)
+	_, err = s.TLS(nil)
 	if !fault.Is(err, "BAD_CERTIFICATES") || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "cleave://admin/ada") {
 		t.Errorf("%v", err)
 	}
@@ -174,7 +175,7 @@ func TestACertificateOfAnotherTimeDoesNotServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.Credentials(nil); !fault.Is(err, "BAD_CERTIFICATES") || !strings.Contains(err.Error(), word) {
+		if _, err = s.TLS(nil); !fault.Is(err, "BAD_CERTIFICATES") || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -188,14 +189,19 @@ func serve(t *testing.T, s credentials.Serve) *bufconn.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := s.Credentials(hclog.NewNullLogger())
+	config, err := s.TLS(hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.Creds(transport))
+	accepting := port.New(listener, port.Config{TLS: config, Timeout: time.Minute, Logger: hclog.NewNullLogger()})
+	server := grpc.NewServer(grpc.Creds(accepting.Credentials()))
 	healthv1.RegisterHealthServer(server, health.NewServer())
-	go server.Serve(listener) //nolint:errcheck // it ends with Stop
-	t.Cleanup(server.Stop)
+	go accepting.Serve()              //nolint:errcheck // it ends with Close
+	go server.Serve(accepting.GRPC()) //nolint:errcheck // it ends with Stop
+	t.Cleanup(func() {
+		accepting.Close()
+		server.Stop()
+	})
 	return listener
 }
 

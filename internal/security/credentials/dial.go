@@ -57,7 +57,7 @@ func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, 
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{log: log, explain: d.explain, config: func() *tls.Config {
+	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: d.explain, config: func() *tls.Config {
 		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
 		if m.pair != nil {
 			pair := m.pair.Get()

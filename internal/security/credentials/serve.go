@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc/credentials"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -86,9 +85,10 @@ func staysLocal(address string, listener net.Listener) (bool, error) {
 	return tcp.IP.IsLoopback(), nil
 }
 
-// Credentials returns the credentials of the server, or nil if there are no certificates. A client certificate is
-// verified if one is presented; clients without one may have a token.
-func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, error) {
+// TLS returns a function that builds the configuration of the next connection from the current content of the files, or
+// nil if there are no certificates. A client certificate is verified if one is presented; clients without one may have a
+// token.
+func (s Serve) TLS(log hclog.Logger) (func() *tls.Config, error) {
 	if s.Cert == "" {
 		return nil, nil
 	}
@@ -96,9 +96,9 @@ func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, 
 	if err != nil {
 		return nil, err
 	}
-	return &transport{log: log, config: func() *tls.Config {
+	return func() *tls.Config {
 		config := &tls.Config{
-			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*m.pair.Get()},
+			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{*m.pair.Get()},
 			// A resumed session would keep a certificate whose authority is no longer trusted.
 			SessionTicketsDisabled: true,
 		}
@@ -106,5 +106,5 @@ func (s Serve) Credentials(log hclog.Logger) (credentials.TransportCredentials, 
 			config.ClientCAs, config.ClientAuth = m.roots(), tls.VerifyClientCertIfGiven
 		}
 		return config
-	}}, nil
+	}, nil
 }

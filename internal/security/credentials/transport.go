@@ -6,21 +6,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
-	"sync/atomic"
-	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/credentials"
 )
 
-// transport is TLS with a configuration that is built for every connection from the current content of the files.
+// transport is TLS of a client with a configuration that is built for every connection from the current content of the files.
 type transport struct {
 	config  func() *tls.Config
-	explain func(error) error // explains handshake errors; clients only
-	log     hclog.Logger
+	explain func(error) error // explains handshake errors
 }
 
 func (t *transport) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -32,48 +27,15 @@ func (t *transport) ClientHandshake(ctx context.Context, authority string, conn 
 	return secured, info, t.explain(err)
 }
 
-func (t *transport) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	open := &heldOpen{Conn: conn}
-	open.held.Store(true)
-	secured, info, err := credentials.NewTLS(t.config()).ServerHandshake(open)
-	open.held.Store(false)
-	if err != nil { // not louder, because anyone can cause it
-		t.log.Debug("a connection is refused", "peer", conn.RemoteAddr().String(), "error", err)
-		linger(conn)
-	}
-	return secured, info, err
-}
-
-// heldOpen is a connection that a failed handshake does not close.
-type heldOpen struct {
-	net.Conn
-	held atomic.Bool
-}
-
-func (h *heldOpen) Close() error {
-	if h.held.Load() {
-		return nil
-	}
-	return h.Conn.Close()
-}
-
-// linger waits a moment for a rejected client to close its side. A client sends its first call before it knows
-// whether its certificate is accepted. If we closed the connection with that call unread, the connection would be
-// reset and the client would never learn why.
-func linger(conn net.Conn) {
-	const moment, most = time.Second, 64 << 10
-	if half, is := conn.(interface{ CloseWrite() error }); is {
-		_ = half.CloseWrite()
-	}
-	if conn.SetReadDeadline(time.Now().Add(moment)) == nil {
-		_, _ = io.CopyN(io.Discard, conn, most)
-	}
+// ServerHandshake always fails: package port does the handshakes of the coordinator.
+func (t *transport) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("credentials: these are credentials of a client")
 }
 
 func (t *transport) Info() credentials.ProtocolInfo { return credentials.NewTLS(t.config()).Info() }
 
 func (t *transport) Clone() credentials.TransportCredentials {
-	return &transport{t.config, t.explain, t.log}
+	return &transport{t.config, t.explain}
 }
 
 // OverrideServerName does nothing: the name comes from the configuration. gRPC no longer calls it.

@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Services are the services that can be called over HTTP.
+func Services() []protoreflect.ServiceDescriptor {
+	var all []protoreflect.ServiceDescriptor
+	for _, file := range []protoreflect.FileDescriptor{
+		cleavev1.File_cleave_v1_dataset_proto, cleavev1.File_cleave_v1_table_proto, cleavev1.File_cleave_v1_job_service_proto, cleavev1.File_cleave_v1_cluster_proto,
+	} {
+		for i := range file.Services().Len() {
+			all = append(all, file.Services().Get(i))
+		}
+	}
+	return all
+}
+
+// Route is the URL of a method, from its google.api.http annotation.
+type Route struct {
+	Method protoreflect.MethodDescriptor
+	Verb   string // such as GET
+	Path   string // such as /v1/jobs/{job_id}:cancel
+	Body   bool   // the request has a body with all fields that are not in the path
+}
+
+// Routes returns the URLs of all methods.
+func Routes() []Route {
+	var all []Route
+	for _, service := range Services() {
+		for i := range service.Methods().Len() {
+			method := service.Methods().Get(i)
+			rule, _ := proto.GetExtension(method.Options(), annotations.E_Http).(*annotations.HttpRule)
+			r := Route{Method: method, Body: rule.GetBody() == "*"}
+			switch pattern := rule.GetPattern().(type) {
+			case *annotations.HttpRule_Get:
+				r.Verb, r.Path = http.MethodGet, pattern.Get
+			case *annotations.HttpRule_Post:
+				r.Verb, r.Path = http.MethodPost, pattern.Post
+			case *annotations.HttpRule_Delete:
+				r.Verb, r.Path = http.MethodDelete, pattern.Delete
+			default:
+				panic(fmt.Sprintf("%s has no URL", method.FullName()))
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// parameters returns the names of the fields in the path.
+func (r Route) parameters() []string {
+	var names []string
+	for rest := r.Path; ; {
+		_, after, found := strings.Cut(rest, "{")
+		if !found {
+			return names
+		}
+		name, after, _ := strings.Cut(after, "}")
+		names, rest = append(names, name), after
+	}
+}
+
+// pattern returns the path for http.ServeMux, which has no verbs after a parameter: they become a segment of their own.
+func (r Route) pattern() string { return strings.Replace(r.Path, "}:", "}/:", 1) }
+
+// splitVerb makes a segment of the verb at the end of a path, as in pattern.
+func splitVerb(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		slash, colon := strings.LastIndexByte(r.URL.Path, '/'), strings.LastIndexByte(r.URL.Path, ':')
+		if parts := strings.Count(r.URL.Path, "/"); strings.HasPrefix(r.URL.Path, "/v1/") && parts == 3 && colon > slash+1 {
+			url := *r.URL
+			url.Path, url.RawPath = url.Path[:colon]+"/"+url.Path[colon:], ""
+			copied := *r
+			copied.URL = &url
+			r = &copied
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// addREST adds the URLs of all methods.
+func (s *Server) addREST(mux *http.ServeMux) {
+	byPath := map[string][]string{}
+	for _, route := range Routes() {
+		handle := s.unary
+		switch {
+		case route.Method.IsStreamingClient():
+			handle = s.upload
+		case route.Method.Name() == "GetLabels":
+			handle = s.labels
+		case route.Method.IsStreamingServer():
+			handle = s.stream
+		}
+		mux.HandleFunc(route.Verb+" "+route.pattern(), func(w http.ResponseWriter, r *http.Request) {
+			w, r = s.timed(w, r)
+			w.Header().Set("Cache-Control", "no-store")
+			if err := handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route); err != nil {
+				writeError(w, err)
+			}
+		})
+		byPath[route.pattern()] = append(byPath[route.pattern()], route.Verb)
+	}
+	for path, verbs := range byPath {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(verbs, ", "))
+			writeStatus(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%.20s is not supported here; use %s", r.Method, strings.Join(verbs, " or ")))
+		})
+	}
+}
+
+// unary answers a request by one call.
+func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) error {
+	in, err := s.read(w, r, route)
+	if err != nil {
+		return err
+	}
+	out, err := invoke(r.Context(), route.Method, in, w.Header())
+	if err != nil {
+		return err
+	}
+	body, err := out.json(rest)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(body, '\n'))
+	return nil
+}
+
+// read builds the message of a request from its body, its path and its query.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignored ...string) (*message, error) {
+	in := newMessage(route.Method.Input())
+	p := in.kind.New().Interface()
+	if route.Body {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxMessageBytes)))
+		if err != nil {
+			return nil, err
+		}
+		if err := unmarshal(body, p); err != nil {
+			return nil, err
+		}
+	}
+	query := r.URL.Query()
+	for _, name := range ignored {
+		query.Del(name)
+	}
+	used := [][]string{}
+	for _, name := range route.parameters() {
+		field := p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
+		given := p.ProtoReflect().Get(field).String()
+		if given != "" && given != r.PathValue(name) {
+			return nil, badRequest(name, "%s is %.80q in the body and %.80q in the URL; leave it out of the body", name, given, r.PathValue(name))
+		}
+		p.ProtoReflect().Set(field, protoreflect.ValueOfString(r.PathValue(name)))
+		used = append(used, []string{name})
+	}
+	for name := range query {
+		if p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)) == nil && p.ProtoReflect().Descriptor().Fields().ByJSONName(name) == nil {
+			return nil, badRequest(name, "the URL has a parameter %.80q, which %s does not have", name, route.Path)
+		}
+	}
+	if err := runtime.PopulateQueryParameters(p, query, utilities.NewDoubleArray(used)); err != nil {
+		return nil, badRequest("", "the parameters of the URL cannot be read: %v", err)
+	}
+	return in, in.set(p)
+}
+
+// unmarshal reads a message from JSON. An empty text is an empty message.
+func unmarshal(text []byte, p proto.Message) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	err := protojson.Unmarshal(text, p)
+	if err == nil {
+		return nil
+	}
+	if !json.Valid(text) {
+		var any json.RawMessage
+		return badRequest("", "the body is not JSON: %v", json.Unmarshal(text, &any))
+	}
+	_, reason, _ := strings.Cut(err.Error(), ":") // without "proto", which protojson varies on purpose
+	return badRequest("", "the body is not a %s: %s", p.ProtoReflect().Descriptor().Name(), strings.TrimSpace(strings.ReplaceAll(reason, "\u00a0", " ")))
+}

@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"connectrpc.com/connect"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// addRPC adds all methods in the protocols Connect, gRPC-Web and gRPC.
+func (s *Server) addRPC(mux *http.ServeMux) {
+	for _, service := range Services() {
+		for i := range service.Methods().Len() {
+			s.addMethod(mux, service.Methods().Get(i))
+		}
+	}
+	s.addMethod(mux, healthv1.File_grpc_health_v1_health_proto.Services().ByName("Health").Methods().ByName("Check"))
+}
+
+func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescriptor) {
+	path := fullMethod(method)
+	options := []connect.HandlerOption{
+		connect.WithSchema(method), connect.WithReadMaxBytes(s.cfg.MaxMessageBytes),
+		connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+		connect.WithRequestInitializer(func(_ connect.Spec, v any) error {
+			v.(*message).kind = newMessage(method.Input()).kind
+			return nil
+		}),
+	}
+	var handler http.Handler
+	switch {
+	case method.IsStreamingClient():
+		handler = connect.NewClientStreamHandler(path, func(ctx context.Context, in *connect.ClientStream[message]) (*connect.Response[message], error) {
+			return receiveAll(ctx, method, in)
+		}, options...)
+	case method.IsStreamingServer():
+		handler = connect.NewServerStreamHandler(path, func(ctx context.Context, in *connect.Request[message], out *connect.ServerStream[message]) error {
+			return sendAll(ctx, method, in, out)
+		}, options...)
+	default:
+		handler = connect.NewUnaryHandler(path, func(ctx context.Context, in *connect.Request[message]) (*connect.Response[message], error) {
+			header := http.Header{}
+			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg, header)
+			if err != nil {
+				return nil, connectError(err, header)
+			}
+			response := connect.NewResponse(out)
+			for name, values := range header {
+				response.Header()[name] = values
+			}
+			return response, nil
+		}, options...)
+	}
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w, r = s.timed(w, r)
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// sendAll answers a request by the messages of a call.
+func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.Request[message], out *connect.ServerStream[message]) error {
+	ctx, cancel := context.WithCancel(withHeaders(ctx, in.Header()))
+	defer cancel()
+	stream, err := request(ctx, method, in.Msg)
+	if err != nil {
+		return connectError(err, nil)
+	}
+	for first := true; ; first = false {
+		m := newMessage(method.Output())
+		err := stream.RecvMsg(m)
+		if first {
+			md, _ := stream.Header()
+			copyHeaders(out.ResponseHeader(), md)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return connectError(err, nil)
+		}
+		if err := out.Send(m); err != nil {
+			return err
+		}
+	}
+}
+
+// receiveAll makes a call with the messages of a request.
+func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[message]) (*connect.Response[message], error) {
+	ctx, cancel := context.WithCancel(withHeaders(ctx, in.RequestHeader()))
+	defer cancel()
+	stream, err := open(ctx, method)
+	if err != nil {
+		return nil, connectError(err, nil)
+	}
+	for err == nil && in.Receive() {
+		err = stream.SendMsg(in.Msg()) // io.EOF if the call has ended; RecvMsg returns why
+	}
+	if in.Err() != nil {
+		return nil, in.Err()
+	}
+	out, md := newMessage(method.Output()), metadata.MD{}
+	if err = stream.CloseSend(); err == nil {
+		err = stream.RecvMsg(out)
+		md, _ = stream.Header()
+	}
+	if err != nil {
+		return nil, connectError(err, nil)
+	}
+	response := connect.NewResponse(out)
+	copyHeaders(response.Header(), md)
+	return response, nil
+}
+
+// connectError converts the error of a call.
+func connectError(err error, header http.Header) error {
+	s := statusOf(err)
+	converted := connect.NewError(connect.Code(s.Code()), errors.New(s.Message()))
+	for _, detail := range s.Details() {
+		p, is := detail.(proto.Message)
+		if !is {
+			continue
+		}
+		if d, err := connect.NewErrorDetail(p); err == nil {
+			converted.AddDetail(d)
+		}
+	}
+	for name, values := range header {
+		converted.Meta()[name] = values
+	}
+	return converted
+}

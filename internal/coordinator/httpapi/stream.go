@@ -1,0 +1,257 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// Types of content.
+const (
+	typeJSON    = "application/json"
+	typeLines   = "application/x-ndjson"
+	typeEvents  = "text/event-stream"
+	typeCSV     = "text/csv"
+	typeParquet = "application/vnd.apache.parquet"
+)
+
+// accepted returns the offer that a request prefers: the first one if it accepts anything.
+func accepted(r *http.Request, offers ...string) (string, error) {
+	given := strings.Join(r.Header.Values("Accept"), ",")
+	if given == "" {
+		return offers[0], nil
+	}
+	best, bestQuality := "", 0.0
+	for _, offer := range offers {
+		quality, exact := 0.0, -1
+		for part := range strings.SplitSeq(given, ",") {
+			name, parameters, err := mime.ParseMediaType(part)
+			q, parseErr := strconv.ParseFloat(parameters["q"], 64)
+			if parameters["q"] == "" || parseErr != nil {
+				q = 1
+			}
+			precision := 2
+			switch {
+			case err != nil:
+				continue
+			case name == "*/*":
+				precision = 0
+			case strings.HasSuffix(name, "/*") && strings.HasPrefix(offer, strings.TrimSuffix(name, "*")):
+				precision = 1
+			case name != offer:
+				continue
+			}
+			if precision > exact {
+				quality, exact = q, precision
+			}
+		}
+		if quality > bestQuality {
+			best, bestQuality = offer, quality
+		}
+	}
+	if best == "" {
+		return "", notAcceptable(offers)
+	}
+	return best, nil
+}
+
+// stream answers a request by the messages of a call: one line of JSON for each or, for the events of a job, server-sent
+// events if the client asks for them.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) error {
+	offers := []string{typeLines, typeJSON}
+	watch := route.Method.Name() == "WatchJob"
+	if watch {
+		offers = append(offers, typeEvents)
+	}
+	kind, err := accepted(r, offers...)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(w, r, route)
+	if err != nil {
+		return err
+	}
+	resumed := r.Header.Get("Last-Event-ID")
+	if watch && resumed != "" {
+		if in, err = resumeAfter(in, resumed); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	out := &lineWriter{w: w, kind: typeLines, flush: watch}
+	if kind == typeEvents {
+		out.kind = kind
+	}
+	messages := receive(ctx, route.Method, in)
+	var alive <-chan time.Time
+	if out.kind == typeEvents {
+		ticker := time.NewTicker(keepAlive)
+		defer ticker.Stop()
+		alive = ticker.C
+	}
+	begin := time.After(patience)
+	for {
+		select {
+		case <-begin: // nothing to send yet, but the client should know that it is connected
+			out.begin()
+		case <-alive:
+			out.comment()
+		case m, more := <-messages:
+			switch {
+			case !more && !out.begun && resumed != "":
+				w.WriteHeader(http.StatusNoContent) // tells an EventSource not to connect again
+				return nil
+			case !more:
+				out.begin()
+				return nil
+			case m.err != nil && !out.begun:
+				return m.err
+			case m.err != nil:
+				out.fail(m.err)
+				return nil
+			}
+			if err := out.write(m.message); err != nil {
+				return nil //nolint:nilerr // the client has gone
+			}
+		}
+	}
+}
+
+const (
+	keepAlive = 15 * time.Second // between comments, so that proxies keep the connection
+	patience  = time.Second      // until a response begins that has nothing to say
+)
+
+// resumeAfter sets the last event that a client has seen.
+func resumeAfter(in *message, last string) (*message, error) {
+	sequence, err := strconv.ParseUint(last, 10, 32)
+	if err != nil {
+		return nil, badRequest("after_sequence", "Last-Event-ID is %.40q; it must be the number of an event", last)
+	}
+	p := &cleavev1.WatchJobRequest{}
+	if err := proto.Unmarshal(in.data, p); err != nil {
+		return nil, err
+	}
+	p.AfterSequence = uint32(sequence)
+	return in, in.set(p)
+}
+
+// received is a message of a call, or the error that ended it.
+type received struct {
+	message *message
+	err     error
+}
+
+// receive makes a call and returns its messages. The channel is closed when the call has ended. The caller must cancel ctx.
+func receive(ctx context.Context, method protoreflect.MethodDescriptor, in *message) <-chan received {
+	messages := make(chan received)
+	go func() {
+		defer close(messages)
+		pass := func(m received) bool {
+			select {
+			case messages <- m:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		stream, err := request(ctx, method, in)
+		for err == nil {
+			m := newMessage(method.Output())
+			if err = stream.RecvMsg(m); err == nil && !pass(received{message: m}) {
+				return
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			pass(received{err: err})
+		}
+	}()
+	return messages
+}
+
+// lineWriter writes messages as lines of JSON or as server-sent events.
+type lineWriter struct {
+	w     http.ResponseWriter
+	kind  string
+	flush bool // after each message
+	begun bool
+}
+
+func (l *lineWriter) begin() {
+	if l.begun {
+		return
+	}
+	l.begun = true
+	l.w.Header().Set("Content-Type", l.kind)
+	l.w.Header().Set("X-Accel-Buffering", "no") // some proxies would hold events back
+	l.w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(l.w).Flush()
+}
+
+func (l *lineWriter) write(m *message) error {
+	l.begin()
+	text, err := m.json(rest)
+	if err != nil {
+		return err
+	}
+	return l.line(text, sequenceOf(m), "")
+}
+
+// line writes a line of JSON. Events have a number, by which a client resumes.
+func (l *lineWriter) line(text []byte, sequence uint32, event string) (err error) {
+	var line []byte
+	if l.kind == typeEvents {
+		if event != "" {
+			line = append(append(append(line, "event: "...), event...), '\n')
+		}
+		if sequence > 0 {
+			line = append(strconv.AppendUint(append(line, "id: "...), uint64(sequence), 10), '\n')
+		}
+		line = append(line, "data: "...)
+		text = append(text, '\n')
+	}
+	_, err = l.w.Write(append(append(line, text...), '\n'))
+	if l.flush && err == nil {
+		err = http.NewResponseController(l.w).Flush()
+	}
+	return err
+}
+
+// sequenceOf returns the number of an event, or 0 for other messages.
+func sequenceOf(m *message) uint32 {
+	if m.kind.Descriptor().Name() != "WatchJobResponse" {
+		return 0
+	}
+	p := &cleavev1.WatchJobResponse{}
+	if proto.Unmarshal(m.data, p) != nil {
+		return 0
+	}
+	return p.GetEvent().GetSequence()
+}
+
+// comment sends something that means nothing.
+func (l *lineWriter) comment() {
+	l.begin()
+	_, _ = io.WriteString(l.w, ": still here\n\n")
+	_ = http.NewResponseController(l.w).Flush()
+}
+
+// fail ends a response that has begun: its last line is the error.
+func (l *lineWriter) fail(err error) {
+	text := errorJSON(statusOf(err))
+	if l.kind == typeLines {
+		text = append(append([]byte(`{"error":`), text...), '}')
+	}
+	_ = l.line(text, 0, "failure")
+}

@@ -1,0 +1,374 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+const (
+	// maxWholeUploads is how many uploads may be held in memory as a whole at once, which some formats need.
+	maxWholeUploads = 2
+	// maxWholeBytes limits the body of such an upload.
+	maxWholeBytes = 1 << 30
+)
+
+// formatsByType are the formats of bodies, by their type of content, if the URL does not name one.
+var formatsByType = map[string]string{
+	typeCSV:                               "csv",
+	"text/tab-separated-values":           "tsv",
+	typeParquet:                           "parquet",
+	"application/vnd.apache.arrow.file":   "arrow",
+	"application/vnd.apache.arrow.stream": "arrow",
+	"application/x-npy":                   "npy",
+}
+
+// upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or the
+// messages of the call as JSON, one after another.
+func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) error {
+	query := r.URL.Query()
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	name := query.Get("format")
+	if name == "" {
+		name = formatsByType[kind]
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxUploadBytes)
+	var response proto.Message
+	var err error
+	switch {
+	case name == "" && kind != typeJSON && kind != typeLines:
+		return badRequest("format", "the URL does not say what the body is; add ?format=csv, or send JSON as %s", typeLines)
+	case name == "":
+		return s.uploadMessages(w, r, route)
+	case route.Method.Name() == "CreateTable":
+		response, err = s.uploadTable(r, name, query)
+	default:
+		response, err = s.uploadDataset(w, r, name, query)
+	}
+	if err != nil {
+		return err
+	}
+	body, err := marshal(rest, response)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	_, _ = w.Write(append(body, '\n'))
+	return nil
+}
+
+// known returns an error if a query has other parameters than those of uploads.
+func known(query url.Values, names ...string) error {
+	for name := range query {
+		if !slices.Contains(append(names, "format", "display_name", "header", "delimiter", "decimals"), name) {
+			return badRequest(name, "the URL has a parameter %.80q, which uploads do not have", name)
+		}
+	}
+	return nil
+}
+
+// authorize makes sure that the client may upload, before anything of the body is read: a call that looks up an upload that
+// does not exist needs the same role.
+func authorize(r *http.Request) error {
+	conn, err := connection(r.Context())
+	if err != nil {
+		return err
+	}
+	_, err = cleavev1.NewDatasetServiceClient(conn).GetUpload(r.Context(), &cleavev1.GetUploadRequest{UploadId: "-"})
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
+}
+
+// uploadMessages passes the messages of a call on.
+func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Route) error {
+	stream, err := open(r.Context(), route.Method)
+	if err != nil {
+		return err
+	}
+	body := &bounded{from: r.Body, limit: s.cfg.MaxMessageBytes}
+	decoder := json.NewDecoder(body)
+	for err == nil {
+		body.read = 0
+		var text json.RawMessage
+		if err := decoder.Decode(&text); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return readError(err, "the body is not a sequence of JSON messages")
+		}
+		m := newMessage(route.Method.Input())
+		p := m.kind.New().Interface()
+		if err := unmarshal(text, p); err != nil {
+			return err
+		}
+		if err := m.set(p); err != nil {
+			return err
+		}
+		err = stream.SendMsg(m) // io.EOF if the call has ended; RecvMsg returns why
+	}
+	_ = stream.CloseSend()
+	out := newMessage(route.Method.Output())
+	if err := stream.RecvMsg(out); err != nil {
+		return err
+	}
+	text, err := out.json(rest)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	_, _ = w.Write(append(text, '\n'))
+	return nil
+}
+
+// readError keeps the errors of reading a body, and explains the others.
+func readError(err error, what string) error {
+	_, isStatus := status.FromError(err)
+	_, isLarge := errors.AsType[*http.MaxBytesError](err)
+	_, isFault := errors.AsType[*fault.Error](err)
+	if isStatus || isLarge || isFault {
+		return err
+	}
+	return badRequest("", "%s: %v", what, err)
+}
+
+// bounded limits how much is read for one message.
+type bounded struct {
+	from        io.Reader
+	read, limit int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.read > b.limit {
+		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", b.limit)
+	}
+	n, err := b.from.Read(p)
+	b.read += n
+	return n, err
+}
+
+// options returns how a text table is to be read.
+func options(r *http.Request, name string, query url.Values) (format.TableOptions, error) {
+	o := format.TableOptions{Format: name, Header: query.Get("header"), Decimals: query.Get("decimals"), Name: bodyName, Stdin: format.NewSpool(r.Body)}
+	if d := query.Get("delimiter"); len(d) == 1 {
+		o.Delimiter = d[0]
+	} else if d != "" {
+		return o, badRequest("delimiter", "the delimiter is %.20q; it must be one character", d)
+	}
+	if o.Header != "" && o.Header != "yes" && o.Header != "no" {
+		return o, badRequest("header", "header is %.20q; it must be yes or no", o.Header)
+	}
+	if o.Decimals != "" && o.Decimals != "." && o.Decimals != "," {
+		return o, badRequest("decimals", "decimals is %.20q; it must be . or ,", o.Decimals)
+	}
+	return o, nil
+}
+
+// bodyName names the body in errors.
+const bodyName = "the body"
+
+// eachBatch opens the table in a body and calls send with a function that returns its next rows. It calls send again if
+// later rows show that the first ones were misread.
+func eachBatch(o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) error {
+	reader, err := format.OpenTable([]string{"-"}, o)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	for {
+		err := send(reader.Columns(), reader.Next)
+		if !errors.Is(err, format.ErrRestarted) {
+			return err
+		}
+	}
+}
+
+// uploadTable stores a table, a batch of rows at a time.
+func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (proto.Message, error) {
+	if err := known(query); err != nil {
+		return nil, err
+	}
+	o, err := options(r, name, query)
+	if err != nil {
+		return nil, err
+	}
+	if err := authorize(r); err != nil {
+		return nil, err
+	}
+	conn, err := connection(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	response := &cleavev1.CreateTableResponse{}
+	err = eachBatch(o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
+		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(conn), query.Get("display_name"), next)
+		return err
+	})
+	return response, err
+}
+
+// uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
+func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string, query url.Values) (proto.Message, error) {
+	if err := known(query, "kind"); err != nil {
+		return nil, err
+	}
+	if err := authorize(r); err != nil {
+		return nil, err
+	}
+	in := format.Input{Path: "-", Format: name, Label: bodyName, Stdin: format.Peekable(r.Body)}
+	kind := query.Get("kind")
+	if kind == "" {
+		found, err := in.Kind()
+		if err != nil {
+			return nil, err
+		}
+		kind = map[format.InputKind]string{format.InputTable: "points", format.InputDense: "points", format.InputSparse: "sparse", format.InputGraph: "graph"}[found]
+		if found == format.InputTable {
+			return s.uploadPoints(r, name, query)
+		}
+	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	in.Stdin = format.Peekable(http.MaxBytesReader(w, struct {
+		io.Reader
+		io.Closer
+	}{in.Stdin, r.Body}, min(maxWholeBytes, s.cfg.MaxUploadBytes)))
+	data, err := readDataset(in, kind)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connection(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), data)
+	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
+}
+
+func readDataset(in format.Input, kind string) (dataset.Dataset, error) {
+	switch kind {
+	case "points":
+		points, _, err := in.LoadPoints()
+		return typed(points, err)
+	case "sparse":
+		return typed(in.LoadSparsePoints(0))
+	case "kernel":
+		return typed(in.LoadKernel())
+	case "graph":
+		g, err := in.LoadNamedGraph(format.GraphOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if g.Names != nil {
+			return nil, badRequest("format", "the vertices of the graph have names; data sets number them from 0")
+		}
+		return g.Graph, nil
+	}
+	return nil, badRequest("kind", "the kind %.40q is not supported; use points, sparse, kernel or graph", kind)
+}
+
+func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// uploadPoints stores the rows of a table of numbers as points.
+func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (proto.Message, error) {
+	o, err := options(r, name, query)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connection(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var response *cleavev1.CreateDatasetResponse
+	err = eachBatch(o, func(columns []table.Column, next func() (*table.Table, error)) error {
+		stream, err := cleavev1.NewDatasetServiceClient(conn).CreateDataset(r.Context())
+		if err != nil {
+			return err
+		}
+		header := &cleavev1.DatasetHeader{DisplayName: query.Get("display_name"), Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(len(columns))}}}
+		err = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}})
+		rows := 0
+		for err == nil {
+			var batch *table.Table
+			if batch, err = next(); err != nil {
+				break
+			}
+			var values []float64
+			if values, err = valuesOf(batch, rows); err != nil {
+				break
+			}
+			rows += batch.Rows()
+			err = sendValues(values, func(part []float64) error {
+				return stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}})
+			})
+			if errors.Is(err, io.EOF) { // the call has ended; CloseAndRecv returns why
+				break
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		response, err = stream.CloseAndRecv()
+		return err
+	})
+	return response, err
+}
+
+// sendValues calls send with parts of values that fit into messages.
+func sendValues(values []float64, send func([]float64) error) error {
+	const most = 1 << 17
+	for part := range slices.Chunk(values, most) {
+		if err := send(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valuesOf returns the cells of a table of numbers row by row. first is the number of its first row.
+func valuesOf(t *table.Table, first int) ([]float64, error) {
+	values := make([]float64, t.Rows()*len(t.Columns))
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if c.Type == table.Text {
+			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds words, and points hold numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
+		}
+		for row := range t.Rows() {
+			if c.IsEmpty(row) {
+				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, and points have no gaps; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
+			}
+			value := float64(0)
+			if c.Type == table.Integer {
+				value = float64(c.Integers[row])
+			} else {
+				value = c.Numbers[row]
+			}
+			values[row*len(t.Columns)+at] = value
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,238 @@
+package port
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/credentials"
+)
+
+// Conn is a connection whose protocol is known. It begins with the bytes that were read to find that out.
+type Conn struct {
+	net.Conn
+	port  *Port
+	info  *credentials.TLSInfo // nil if the connection is not encrypted
+	grpc  bool
+	start []byte
+	acks  *ackFilter // of an HTTP/2 connection for the HTTP server; otherwise nil
+}
+
+// TLS returns the state of the TLS connection, or nil if the connection is not encrypted.
+func (c *Conn) TLS() *tls.ConnectionState {
+	if c.info == nil {
+		return nil
+	}
+	return &c.info.State
+}
+
+// Dial opens a connection to the gRPC server of the port. The server sees the address and the certificate of the client of
+// c as those of the caller, so that calls made for the client have its rights and no others.
+func (c *Conn) Dial(context.Context) (net.Conn, error) {
+	client, server := net.Pipe()
+	if !c.port.grpc.put(&Conn{Conn: &pipe{Conn: server, remote: c.RemoteAddr()}, port: c.port, info: c.info, grpc: true}) {
+		client.Close()
+		server.Close()
+		return nil, net.ErrClosed
+	}
+	return client, nil
+}
+
+// pipe is the server's end of a connection within the process.
+type pipe struct {
+	net.Conn
+	remote net.Addr
+}
+
+func (p *pipe) RemoteAddr() net.Addr { return p.remote }
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	if c.acks != nil {
+		return c.acks.Read(p)
+	}
+	return c.read(p)
+}
+
+func (c *Conn) read(p []byte) (int, error) {
+	if len(c.start) > 0 {
+		n := copy(p, c.start)
+		c.start = c.start[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// replayed is a connection that begins with bytes that have been read already.
+type replayed struct {
+	net.Conn
+	start []byte
+}
+
+func (r *replayed) Read(p []byte) (int, error) {
+	if len(r.start) > 0 {
+		n := copy(p, r.start)
+		r.start = r.start[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}
+
+// Limits on what a client may send before its protocol is known.
+const (
+	maxStartBytes  = 128 << 10
+	maxHeaderBytes = 64 << 10
+	maxStartFrames = 32
+)
+
+// identify determines the protocol from the beginning of the connection.
+func (c *Conn) identify() error {
+	preface := []byte(http2.ClientPreface)
+	for len(c.start) < len(preface) && bytes.HasPrefix(preface, c.start) {
+		more, err := readAtLeast(c.Conn, 1)
+		if err != nil {
+			return err
+		}
+		c.start = append(c.start, more...)
+	}
+	if !bytes.HasPrefix(c.start, preface) {
+		return nil // HTTP/1.1, or something that the HTTP server refuses
+	}
+	return c.identifyHTTP2(len(preface))
+}
+
+// identifyHTTP2 reads the frames of a connection up to its first request. gRPC clients wait for the settings of the server
+// before they send one, so settings must be sent first. The server to which the connection goes sends its own settings
+// later, which HTTP/2 allows at any time.
+func (c *Conn) identifyHTTP2(preface int) error {
+	seen := &recorder{from: &replayed{Conn: c.Conn, start: c.start[preface:]}}
+	frames := http2.NewFramer(c.Conn, seen)
+	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	frames.MaxHeaderListSize = maxHeaderBytes
+	if err := frames.WriteSettings(); err != nil {
+		return err
+	}
+	acknowledged := false
+	decided := false
+	for count := 0; !decided; count++ {
+		if count == maxStartFrames {
+			return errors.New("too many HTTP/2 frames before the first request")
+		}
+		at := len(seen.bytes)
+		frame, err := frames.ReadFrame()
+		if err != nil {
+			return err
+		}
+		switch f := frame.(type) {
+		case *http2.SettingsFrame:
+			if f.IsAck() && !acknowledged { // of our settings; the server that gets the connection knows nothing of them
+				acknowledged, seen.bytes = true, seen.bytes[:at]
+			}
+		case *http2.WindowUpdateFrame, *http2.PriorityFrame:
+		case *http2.MetaHeadersFrame:
+			c.grpc, decided = isGRPC(f), true
+		default: // such as a ping, which only gRPC clients send before their first request
+			c.grpc, decided = true, true
+		}
+	}
+	c.start = append(append(c.start[:preface:preface], seen.bytes...), seen.from.start...)
+	if !acknowledged && !c.grpc { // gRPC ignores it
+		c.acks = &ackFilter{conn: c, skip: int64(preface)}
+	}
+	return nil
+}
+
+// isGRPC reports whether a request is one of gRPC, and not of gRPC-Web.
+func isGRPC(request *http2.MetaHeadersFrame) bool {
+	for _, field := range request.RegularFields() {
+		if field.Name == "content-type" {
+			rest, is := strings.CutPrefix(field.Value, "application/grpc")
+			return is && (rest == "" || rest[0] == '+' || rest[0] == ';')
+		}
+	}
+	return false
+}
+
+// recorder keeps what is read through it.
+type recorder struct {
+	from  *replayed
+	bytes []byte
+}
+
+func (r *recorder) Read(p []byte) (int, error) {
+	if len(r.bytes) > maxStartBytes {
+		return 0, errors.New("too many bytes before the first request")
+	}
+	n, err := r.from.Read(p)
+	r.bytes = append(r.bytes, p[:n]...)
+	return n, err
+}
+
+// ackFilter removes the acknowledgment of the settings that identifyHTTP2 sent from an HTTP/2 connection. A server would
+// take a second acknowledgment for an error.
+type ackFilter struct {
+	conn   *Conn
+	skip   int64  // bytes of the current frame that are left
+	header []byte // of a frame, not passed on yet
+	done   bool
+}
+
+const frameHeaderBytes = 9
+
+func (a *ackFilter) Read(p []byte) (int, error) {
+	for {
+		switch {
+		case a.done && len(a.header) == 0:
+			return a.conn.read(p)
+		case len(a.header) > 0:
+			n := copy(p, a.header)
+			a.header = a.header[n:]
+			return n, nil
+		case a.skip > 0:
+			n, err := a.conn.read(p[:min(int64(len(p)), a.skip)])
+			a.skip -= int64(n)
+			return n, err
+		}
+		header := make([]byte, frameHeaderBytes)
+		if _, err := io.ReadFull(readerFunc(a.conn.read), header); err != nil {
+			return 0, err
+		}
+		h, err := http2.ReadFrameHeader(bytes.NewReader(header))
+		if err != nil {
+			return 0, err
+		}
+		if h.Type == http2.FrameSettings && h.Flags.Has(http2.FlagSettingsAck) {
+			a.done = true
+			a.skip = 0
+			continue
+		}
+		a.header, a.skip = header, int64(h.Length)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// refuse answers a client that speaks the wrong protocol, as far as it can read the answer. start is what it sent; nil
+// means that it sent something encrypted.
+func refuse(conn net.Conn, start []byte, message string) error {
+	if !bytes.HasPrefix(start, []byte("PRI ")) { // an HTTP/2 client would not understand it
+		fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\n", len(message)+1, message)
+		linger(conn)
+	}
+	return errors.New(message)
+}
+
+// isExhausted reports whether the process has no room for another connection at the moment.
+func isExhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)
+}

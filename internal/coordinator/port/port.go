@@ -1,0 +1,283 @@
+// Package port lets gRPC and HTTP share one listener. It ends TLS, looks at the first bytes of every connection, and
+// hands the connection to the gRPC server or to the HTTP server.
+//
+// The choice is made once per connection. An HTTP/2 connection goes to the gRPC server if its first request is a gRPC
+// request, and to the HTTP server otherwise. The HTTP server must therefore also accept gRPC requests, which a proxy may
+// send over the same connection.
+package port
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Config configures a Port.
+type Config struct {
+	// TLS returns the configuration of the next connection. It is nil if connections are not encrypted.
+	TLS func() *tls.Config
+	// Timeout is how long a client may take until it is known which protocol it speaks.
+	Timeout time.Duration
+	Logger  hclog.Logger
+}
+
+// Port accepts connections for a gRPC server and an HTTP server.
+type Port struct {
+	cfg        Config
+	listener   net.Listener
+	grpc, http *queue
+
+	mu       sync.Mutex
+	unknown  map[net.Conn]struct{} // connections whose protocol is not known yet
+	closed   bool
+	deciding sync.WaitGroup
+}
+
+// New returns a port on a listener, which it closes. Serve accepts connections.
+func New(listener net.Listener, cfg Config) *Port {
+	return &Port{cfg: cfg, listener: listener, grpc: newQueue(listener.Addr()), http: newQueue(listener.Addr()), unknown: map[net.Conn]struct{}{}}
+}
+
+// GRPC returns the listener of the gRPC server, which must use Credentials.
+func (p *Port) GRPC() net.Listener { return p.grpc }
+
+// HTTP returns the listener of the HTTP server. Its connections are of type *Conn, already decrypted.
+func (p *Port) HTTP() net.Listener { return p.http }
+
+// Serve accepts connections until the port is closed or the listener fails. It returns net.ErrClosed or the error of the
+// listener.
+func (p *Port) Serve() error {
+	defer p.Close()
+	for pause := time.Duration(0); ; {
+		conn, err := p.listener.Accept()
+		if temporary, is := errors.AsType[net.Error](err); is && temporary.Timeout() || isExhausted(err) {
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			p.cfg.Logger.Warn("cannot accept a connection now, trying again", "error", err)
+			time.Sleep(pause)
+			continue
+		}
+		if err != nil {
+			return p.reason(err)
+		}
+		pause = 0
+		if !p.add(conn) {
+			conn.Close()
+			return net.ErrClosed
+		}
+		go p.decide(conn)
+	}
+}
+
+// reason returns why the port accepts no more connections.
+func (p *Port) reason(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return net.ErrClosed
+	}
+	return err
+}
+
+// Close closes the listener and the connections that have not been handed over.
+func (p *Port) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for conn := range p.unknown {
+		conn.Close()
+	}
+	p.mu.Unlock()
+	err := p.listener.Close()
+	p.grpc.Close()
+	p.http.Close()
+	p.deciding.Wait()
+	return err
+}
+
+func (p *Port) add(conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.unknown[conn] = struct{}{}
+		p.deciding.Add(1)
+	}
+	return !p.closed
+}
+
+// decide hands a connection to the server of its protocol, or closes it.
+func (p *Port) decide(conn net.Conn) {
+	defer func() {
+		p.mu.Lock()
+		delete(p.unknown, conn)
+		p.mu.Unlock()
+		p.deciding.Done()
+	}()
+	timer := time.AfterFunc(p.cfg.Timeout, func() { conn.Close() })
+	identified, err := p.identify(conn)
+	if !timer.Stop() && err == nil {
+		err = errTooSlow
+	}
+	if err != nil { // not louder, because anyone can cause it
+		p.cfg.Logger.Debug("a connection is refused", "peer", conn.RemoteAddr().String(), "error", err)
+		conn.Close()
+		return
+	}
+	to := p.http
+	if identified.grpc {
+		to = p.grpc
+	}
+	if !to.put(identified) {
+		identified.Close()
+	}
+}
+
+var errTooSlow = errors.New("the client did not say in time which protocol it speaks")
+
+// identify ends TLS and determines the protocol of a connection.
+func (p *Port) identify(conn net.Conn) (*Conn, error) {
+	start, err := readAtLeast(conn, 1)
+	if err != nil {
+		return nil, err
+	}
+	const handshake = 0x16 // first byte of a TLS connection
+	c := &Conn{Conn: conn, port: p, start: start}
+	switch encrypted := start[0] == handshake; {
+	case p.cfg.TLS != nil && encrypted:
+		if err := c.endTLS(p.cfg.TLS()); err != nil {
+			return nil, err
+		}
+		if c.start, err = readAtLeast(c.Conn, 1); err != nil {
+			return nil, err
+		}
+	case p.cfg.TLS != nil:
+		return nil, refuse(conn, start, "this port speaks TLS; use https:// instead of http://")
+	case encrypted:
+		// The client cannot read this, but programs recognize the beginning of an HTTP response and say so.
+		return nil, refuse(conn, nil, "this port does not speak TLS; use http:// instead of https://")
+	}
+	return c, c.identify()
+}
+
+// readAtLeast reads what has arrived, and waits until that is at least n bytes.
+func readAtLeast(r io.Reader, n int) ([]byte, error) {
+	start := make([]byte, 1024)
+	got, err := io.ReadAtLeast(r, start, n)
+	return start[:got], err
+}
+
+// endTLS does the handshake of TLS.
+func (c *Conn) endTLS(config *tls.Config) error {
+	open := &heldOpen{Conn: &replayed{Conn: c.Conn, start: c.start}}
+	open.held.Store(true)
+	secured := tls.Server(open, config)
+	err := secured.HandshakeContext(context.Background())
+	open.held.Store(false)
+	if err != nil {
+		linger(c.Conn)
+		return err
+	}
+	c.Conn, c.start = secured, nil
+	state := secured.ConnectionState()
+	c.info = &credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
+	return nil
+}
+
+// heldOpen is a connection that a failed handshake does not close.
+type heldOpen struct {
+	net.Conn
+	held atomic.Bool
+}
+
+func (h *heldOpen) Close() error {
+	if h.held.Load() {
+		return nil
+	}
+	return h.Conn.Close()
+}
+
+// linger waits a moment for a rejected client to close its side. A client sends its first call before it knows
+// whether its certificate is accepted. If we closed the connection with that call unread, the connection would be
+// reset and the client would never learn why.
+func linger(conn net.Conn) {
+	const moment, most = time.Second, 64 << 10
+	if half, is := conn.(interface{ CloseWrite() error }); is {
+		_ = half.CloseWrite()
+	}
+	if conn.SetReadDeadline(time.Now().Add(moment)) == nil {
+		_, _ = io.CopyN(io.Discard, conn, most)
+	}
+}
+
+// Credentials returns the transport credentials of the gRPC server. They pass on what Port found out about the caller.
+func (p *Port) Credentials() credentials.TransportCredentials {
+	return handedOver{insecure.NewCredentials()}
+}
+
+// handedOver are credentials for connections of a Port, whose handshake is done.
+type handedOver struct {
+	credentials.TransportCredentials
+}
+
+func (h handedOver) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c, is := conn.(*Conn)
+	if !is {
+		return nil, nil, errors.New("port: the connection was not accepted by a Port")
+	}
+	if c.info == nil {
+		return h.TransportCredentials.ServerHandshake(conn)
+	}
+	return conn, *c.info, nil
+}
+
+func (h handedOver) Clone() credentials.TransportCredentials { return h }
+
+// queue is a listener whose connections someone else accepted.
+type queue struct {
+	addr   net.Addr
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+func newQueue(addr net.Addr) *queue {
+	q := &queue{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
+	q.close = sync.OnceFunc(func() { close(q.closed) })
+	return q
+}
+
+// put waits until the connection is accepted. It returns false if the listener is closed.
+func (q *queue) put(conn net.Conn) bool {
+	select {
+	case q.conns <- conn:
+		return true
+	case <-q.closed:
+		return false
+	}
+}
+
+// Accept implements net.Listener.
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case conn := <-q.conns:
+		return conn, nil
+	case <-q.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (q *queue) Close() error {
+	q.close()
+	return nil
+}
+
+// Addr implements net.Listener.
+func (q *queue) Addr() net.Addr { return q.addr }
