@@ -138,9 +138,14 @@ format: ## Format the Go code and the protos in place
 	gofmt -s -w cmd internal test tools
 	$(BUF) format --write
 
+OPENAPI := internal/coordinator/httpapi/openapi.json
+
 .PHONY: generate
-generate: generate-tables ## Generate gen/ from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
+generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
 	$(BUF) generate
+	image=$$(mktemp --suffix .binpb); trap 'rm -f "$$image"' EXIT; \
+	$(BUF) build --output "$$image"; \
+	go run ./tools/openapi -image "$$image" -out $(OPENAPI)
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
@@ -164,6 +169,9 @@ check-generated: ## Fail when something is not what its source generates
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	$(BUF) generate --output "$$fresh"; \
 	diff -r --brief gen "$$fresh/gen" || { echo "gen/ is stale: run make generate"; exit 1; }; \
+	$(BUF) build --output "$$fresh/image.binpb"; \
+	go run ./tools/openapi -image "$$fresh/image.binpb" -out "$$fresh/openapi.json"; \
+	diff --brief $(OPENAPI) "$$fresh/openapi.json" || { echo "$(OPENAPI) is stale: run make generate"; exit 1; }; \
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" -out "$$fresh/simd_amd64.s" -stubs "$$fresh/simd_stubs_amd64.go"; \
 		for file in simd_amd64.s simd_stubs_amd64.go; do \

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	}
 	next = splitVerb(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.recover(w)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if host := hostOf(r.Host); !isKnown(hosts, host, r) {
 			writeStatus(w, http.StatusMisdirectedRequest, status.Newf(codes.PermissionDenied,
@@ -45,6 +47,22 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// recover answers a request whose handler panicked. A response that has begun is cut off, so that the client does not take
+// it for complete.
+func (s *Server) recover(w http.ResponseWriter) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
+		s.cfg.Logger.Error("a request panicked", "panic", p, "stack", string(debug.Stack()))
+		if w.Header().Get("Content-Type") != "" {
+			panic(http.ErrAbortHandler)
+		}
+		writeError(w, status.Errorf(codes.Internal, "this is a defect in Cleave, please report it: %v", p))
+	}
 }
 
 // hostOf returns the name in a Host header, without the port.

@@ -93,7 +93,15 @@ type protoCodec struct{}
 
 func (protoCodec) Name() string { return "proto" }
 
-func (protoCodec) Marshal(v any) ([]byte, error) { return v.(*message).data, nil }
+func (protoCodec) Marshal(v any) ([]byte, error) {
+	switch m := v.(type) {
+	case *message:
+		return m.data, nil
+	case proto.Message: // the status of an error
+		return proto.Marshal(m)
+	}
+	return nil, fmt.Errorf("httpapi: %T is not a message", v)
+}
 
 func (protoCodec) Unmarshal(data []byte, v any) error {
 	v.(*message).data = append([]byte(nil), data...)
@@ -105,7 +113,15 @@ type jsonCodec struct{ name string }
 
 func (c jsonCodec) Name() string { return c.name }
 
-func (jsonCodec) Marshal(v any) ([]byte, error) { return v.(*message).json(protojson.MarshalOptions{}) }
+func (jsonCodec) Marshal(v any) ([]byte, error) {
+	switch m := v.(type) {
+	case *message:
+		return m.json(protojson.MarshalOptions{})
+	case proto.Message:
+		return protojson.Marshal(m)
+	}
+	return nil, fmt.Errorf("httpapi: %T is not a message", v)
+}
 
 func (jsonCodec) Unmarshal(data []byte, v any) error {
 	m := v.(*message)

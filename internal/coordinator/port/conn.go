@@ -91,6 +91,7 @@ const (
 	maxStartBytes  = 128 << 10
 	maxHeaderBytes = 64 << 10
 	maxStartFrames = 32
+	maxFrameBytes  = 16 << 10 // what HTTP/2 allows before settings say otherwise
 )
 
 // identify determines the protocol from the beginning of the connection.
@@ -117,6 +118,7 @@ func (c *Conn) identifyHTTP2(preface int) error {
 	frames := http2.NewFramer(c.Conn, seen)
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	frames.MaxHeaderListSize = maxHeaderBytes
+	frames.SetMaxReadFrameSize(maxFrameBytes)
 	if err := frames.WriteSettings(); err != nil {
 		return err
 	}

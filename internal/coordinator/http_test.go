@@ -1,0 +1,513 @@
+package coordinator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/parquet-go/parquet-go"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+)
+
+// httpClient is an HTTP client of a harness, by HTTP/1.1 or, with two, by HTTP/2.
+func (h *harness) httpClient(config *tls.Config, two bool) *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!two)
+	protocols.SetUnencryptedHTTP2(two && config == nil)
+	protocols.SetHTTP2(two && config != nil)
+	transport := &http.Transport{
+		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return h.listener.DialContext(ctx) },
+		TLSClientConfig: config, Protocols: protocols,
+		// The deadlines of bufconn break TLS, and the server sets some between the requests of HTTP/1.1.
+		DisableKeepAlives: config != nil && !two,
+	}
+	h.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// answer is a response with its body.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask makes a request. headers are names and values in turn.
+func ask(t *testing.T, client *http.Client, method, url, body string, headers ...string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(headers); at += 2 {
+		request.Header.Set(headers[at], headers[at+1])
+		if headers[at] == "Host" {
+			request.Host = headers[at+1]
+		}
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+// field returns a value in the JSON of an answer.
+func (a answer) field(t *testing.T, path ...string) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(a.body), &value); err != nil {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+	for _, name := range path {
+		value = value.(map[string]any)[name]
+	}
+	return value
+}
+
+// A job by plain HTTP, from the upload of a file to its labels in every format, over HTTP/1.1 and HTTP/2.
+func TestAJobOverHTTP(t *testing.T) {
+	for _, two := range []bool{false, true} {
+		h := newHarness(t, testConfig(), scripted(steps(3)))
+		client := h.httpClient(nil, two)
+		const base = "http://localhost"
+		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n")
+		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
+		if uploaded.status != 200 || id != h.upload() {
+			t.Fatalf("%+v", uploaded)
+		}
+		if parts := ask(t, client, "POST", base+"/v1/datasets", `{"header": {"points": {"columns": 1}}}{"values": {"values": [0, 10]}}
+			{"values": {"values": [1, 11]}}`, "Content-Type", "application/x-ndjson"); parts.field(t, "dataset", "datasetId") != id {
+			t.Errorf("%+v", parts)
+		}
+
+		job := fmt.Sprintf(`{"requestId": "once", "displayName": "by curl", "spec": {"datasetId": %q, "k": 2, "kernelKmeans": {}}}`, id)
+		created := ask(t, client, "POST", base+"/v1/jobs", job)
+		jobID, _ := created.field(t, "job", "jobId").(string)
+		if again := ask(t, client, "POST", base+"/v1/jobs", job); again.field(t, "job", "jobId") != jobID {
+			t.Errorf("a repeated request made another job: %+v", again)
+		}
+		path := base + "/v1/jobs/" + jobID
+
+		events := ask(t, client, "GET", path+"/events", "")
+		want, _ := h.watch(jobID, 0)
+		var numbers []float64
+		for line := range strings.Lines(events.body) {
+			if n, is := (answer{body: line}).field(t, "event").(map[string]any); is {
+				numbers = append(numbers, n["sequence"].(float64))
+			}
+		}
+		if events.header.Get("Content-Type") != "application/x-ndjson" || len(numbers) != len(want) || !slices.IsSorted(numbers) {
+			t.Errorf("%d of %d events: %v", len(numbers), len(want), numbers)
+		}
+
+		stream := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", "2")
+		if !strings.HasPrefix(stream.body, "id: 3\ndata: {") || !strings.HasSuffix(stream.body, "}\n\n") || strings.Count(stream.body, "\nid: ") != len(want)-3 {
+			t.Errorf("%s", stream.body)
+		}
+		if over := ask(t, client, "GET", path+"/events", "", "Accept", "text/event-stream", "Last-Event-ID", fmt.Sprint(len(want))); over.status != http.StatusNoContent {
+			t.Errorf("an EventSource would connect again and again: %+v", over)
+		}
+
+		if got := ask(t, client, "GET", path+"/labels", ""); got.body != `{"labels":[0,1,0,1]}`+"\n" {
+			t.Errorf("%s", got.body)
+		}
+		if got := ask(t, client, "GET", path+"/labels", "", "Accept", "text/html;q=0.5, text/csv"); got.body != "index,label\n0,0\n1,1\n2,0\n3,1\n" || got.header.Get("Content-Type") != "text/csv" {
+			t.Errorf("%+v", got)
+		}
+		file := ask(t, client, "GET", path+"/labels", "", "Accept", "application/vnd.apache.parquet")
+		rows, err := parquet.Read[struct {
+			Index int64 `parquet:"index"`
+			Label int64 `parquet:"label"`
+		}](strings.NewReader(file.body), int64(len(file.body)))
+		if err != nil || len(rows) != 4 || rows[3].Index != 3 || rows[3].Label != 1 {
+			t.Errorf("%v, %v", rows, err)
+		}
+		if got := ask(t, client, "GET", path+"/labels?format=jsonl&first_index=2", ""); got.body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
+			t.Errorf("%s", got.body)
+		}
+
+		if got := ask(t, client, "GET", path+"/result", ""); got.field(t, "result", "stopReason") != "STOP_REASON_CONVERGED" {
+			t.Errorf("%s", got.body)
+		}
+		if got := ask(t, client, "GET", base+"/v1/jobs?states=JOB_STATE_SUCCEEDED&page_size=5", ""); len(got.field(t, "jobs").([]any)) != 1 {
+			t.Errorf("%s", got.body)
+		}
+		if got := ask(t, client, "GET", base+"/v1/jobs?name_contains=nothing", ""); got.body != `{"jobs":[],"nextPageToken":""}`+"\n" {
+			t.Errorf("%s", got.body)
+		}
+		if got := ask(t, client, "POST", path+":cancel", ""); got.field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
+			t.Errorf("%s", got.body)
+		}
+		if got := ask(t, client, "DELETE", path, ""); got.status != 200 || got.header.Get("X-Request-Id") == "" {
+			t.Errorf("%+v", got)
+		}
+		if got := ask(t, client, "GET", path, ""); got.status != 404 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// Errors are the JSON of google.rpc.Status with the status of HTTP that fits.
+func TestErrorsOverHTTP(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxDatasetBytes, cfg.MaxMessageBytes = 10_000, 2_000
+	h := newHarness(t, cfg, scripted(steps(1)))
+	id := h.upload()
+	client := h.httpClient(nil, false)
+	large := strings.Repeat("1,2,3\n", 5_000)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		code               float64
+		words              string
+	}{
+		{"GET", "/v1/jobs/none", "", 404, 5, "there is no job"},
+		{"GET", "/v1/job", "", 404, 5, "/v1/openapi.json"},
+		{"PUT", "/v1/jobs/none", "", 405, 12, "use GET or DELETE"},
+		{"POST", "/v1/jobs", `{"spec": `, 400, 3, "not JSON"},
+		{"POST", "/v1/jobs", `{"spec": {"kk": 3}}`, 400, 3, `unknown field "kk"`},
+		{"POST", "/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`, id), 400, 3, "k is 9"},
+		{"POST", "/v1/jobs", `{"spec": "` + strings.Repeat("x", 3_000) + `"}`, 413, 8, "larger than 2000 bytes"},
+		{"POST", "/v1/jobs/a:cancel", `{"jobId": "b"}`, 400, 3, "leave it out of the body"},
+		{"GET", "/v1/jobs?pagesize=3", "", 400, 3, `"pagesize"`},
+		{"GET", "/v1/jobs?page_size=x", "", 400, 3, "page_size"},
+		{"GET", "/v1/jobs/x/labels?format=xlsx", "", 400, 3, "use json, csv, parquet or jsonl"},
+		{"POST", "/v1/datasets", "1,2", 400, 3, "?format=csv"},
+		{"POST", "/v1/datasets?format=csv", "a,b\n1,2\n3,red\n", 400, 3, `column "b" holds words`},
+		{"POST", "/v1/datasets?format=csv", "a,b\n1,2\n3,\n", 400, 3, `row 1 has no value in column "b"`},
+		{"POST", "/v1/datasets?format=csv", "1,2\n3,4,5\n", 400, 3, "the body, line 2"},
+		{"POST", "/v1/datasets?format=csv", large, 413, 8, "larger than 10000 bytes"},
+		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
+		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
+		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
+		{"POST", "/v1/datasets?format=csv&colour=red", "1,2\n", 400, 3, `"colour"`},
+		{"POST", "/v1/tables?format=parquet", "PAR1", 400, 3, "the body"},
+		{"POST", "/v1/datasets", `{"header": {"points": {}}}`, 400, 3, "?format=csv"},
+	} {
+		got := ask(t, client, c.method, "http://127.0.0.1:7400"+c.path, c.body)
+		if message, _ := got.field(t, "message").(string); got.status != c.status || got.field(t, "code") != c.code || !strings.Contains(message, c.words) {
+			t.Errorf("%s %s %.40q: %d %s", c.method, c.path, c.body, got.status, got.body)
+		}
+	}
+	if got := ask(t, client, "GET", "http://localhost/v1/jobs/none", ""); !strings.Contains(got.body, `"reason":"JOB_NOT_FOUND"`) {
+		t.Errorf("the reason is missing: %s", got.body)
+	}
+	if got := ask(t, client, "POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`, id)); !strings.Contains(got.body, `"field":"spec.k"`) {
+		t.Errorf("the field is missing: %s", got.body)
+	}
+}
+
+// Files of every form are stored as the data sets that gRPC stores.
+func TestUploadsOfFilesOverHTTP(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	for _, c := range []struct{ query, body, kind string }{
+		{"datasets?format=tsv", "a\tb\n1\t2\n3\t4\n", "DATASET_KIND_POINTS"},
+		{"datasets?format=csv&header=no&decimals=,&delimiter=;", "1,5;2\n3;4\n", "DATASET_KIND_POINTS"},
+		{"datasets?format=svmlight", "1 1:2 3:4\n0 2:1\n", "DATASET_KIND_SPARSE_POINTS"},
+		{"datasets?format=csv&kind=graph", "src,dst,weight\n0,1,1\n1,2,0.5\n", "DATASET_KIND_GRAPH"},
+		{"datasets?format=csv&kind=kernel", "1,0.5\n0.5,1\n", "DATASET_KIND_KERNEL"},
+		{"datasets?format=metis", "3 2\n2\n1 3\n2\n", "DATASET_KIND_GRAPH"},
+	} {
+		got := ask(t, client, "POST", "http://localhost/v1/"+c.query, c.body)
+		if got.status != 200 || got.field(t, "dataset", "kind") != c.kind {
+			t.Errorf("%s: %+v", c.query, got)
+		}
+	}
+	// The last row turns a column of numbers into words, after much was sent.
+	var table bytes.Buffer
+	table.WriteString("code,value\n")
+	for row := range 200_000 {
+		fmt.Fprintf(&table, "%d,%d\n", row%7, row)
+	}
+	table.WriteString("A7,1\n")
+	got := ask(t, client, "POST", "http://localhost/v1/tables", table.String(), "Content-Type", "text/csv; charset=utf-8")
+	if columns, _ := got.field(t, "table", "columns").([]any); got.status != 200 || len(columns) != 2 || columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.field(t, "table", "rows") != 200_001.0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Pages of other origins, and names that could be anyone's, are refused.
+func TestPagesOfOtherOrigins(t *testing.T) {
+	cfg := testConfig()
+	cfg.HTTP = HTTP{Origins: []string{"https://app.example"}, Hosts: []string{"cleave.example"}}
+	cfg.Election.Advertise = "coordinator-1.example:7400"
+	h := newHarness(t, cfg, scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	const base = "http://localhost:7400"
+	for host, status := range map[string]int{
+		"localhost:7400": 200, "127.0.0.1": 200, "[::1]:7400": 200, "192.168.1.7:7400": 200, "cleave.example": 200, "CLEAVE.example.": 200, "coordinator-1.example:7400": 200,
+		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
+	} {
+		if got := ask(t, client, "GET", base+"/v1/limits", "", "Host", host); got.status != status {
+			t.Errorf("as %s: %+v", host, got)
+		}
+	}
+	for origin, status := range map[string]int{"http://localhost:7400": 200, "https://app.example": 200, "https://evil.example": 403, "http://localhost:7401": 403, "null": 403, "https://app.example.evil.example": 403} {
+		got := ask(t, client, "POST", base+"/v1/jobs:plan", "{}", "Origin", origin)
+		if forbidden := got.status == 403; forbidden != (status == 403) || (got.header.Get("Access-Control-Allow-Origin") != "") != (origin == "https://app.example") {
+			t.Errorf("from %s: %+v", origin, got)
+		}
+	}
+	if got := ask(t, client, "GET", base+"/v1/limits", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
+		t.Errorf("%+v", got)
+	}
+	preflight := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
+	if preflight.status != 204 || !strings.Contains(preflight.header.Get("Access-Control-Allow-Headers"), "Authorization") {
+		t.Errorf("%+v", preflight)
+	}
+	if got := ask(t, client, "OPTIONS", base+"/v1/jobs", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); got.status != 403 {
+		t.Errorf("%+v", got)
+	}
+	for _, origin := range []string{"app.example", "https://", "https://app.example/page", ""} {
+		cfg.HTTP.Origins = []string{origin}
+		if _, err := cfg.withDefaults(); err == nil {
+			t.Errorf("the origin %q is accepted", origin)
+		}
+	}
+}
+
+// Roles, tokens and certificates mean the same as by gRPC.
+func TestCallersOverHTTP(t *testing.T) {
+	s := newSecured(t, testConfig(), scripted(steps(1)))
+	ca, err := os.ReadFile(filepath.Join(s.files.Dir, "ca", "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(s.files.Dir, "alice", "cert.pem"), filepath.Join(s.files.Dir, "alice", "key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "https://localhost"
+	for _, two := range []bool{false, true} {
+		stranger := s.httpClient(&tls.Config{RootCAs: roots}, two)
+		alice := s.httpClient(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, two)
+		bearer := func(name string) []string { return []string{"Authorization", "Bearer " + s.tokens[name]} }
+
+		if got := ask(t, stranger, "GET", base+"/v1/jobs", ""); got.status != 401 || got.header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%+v", got)
+		}
+		if got := ask(t, stranger, "GET", base+"/v1/jobs", "", "Authorization", "Bearer wrong"); got.status != 401 {
+			t.Errorf("%+v", got)
+		}
+		if got := ask(t, stranger, "POST", base+"/v1/tables?format=csv", "a\n1\n", bearer("rita")...); got.status != 403 {
+			t.Errorf("a reader uploads: %+v", got)
+		}
+		if got := ask(t, stranger, "POST", base+"/v1/workers/w:drain", "", bearer("alice")...); got.status != 403 {
+			t.Errorf("a submitter drains: %+v", got)
+		}
+		// With a certificate, alone, and the token of somebody else on the same connection.
+		uploaded := ask(t, alice, "POST", base+"/v1/datasets?format=csv", "x\n0\n10\n1\n11\n")
+		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
+		if uploaded.status != 200 {
+			t.Fatalf("%+v", uploaded)
+		}
+		path := base + "/v1/datasets/" + id
+		if got := ask(t, stranger, "GET", path, "", bearer("alice")...); got.status != 200 {
+			t.Errorf("%+v", got)
+		}
+		if got := ask(t, stranger, "GET", path, "", bearer("bob")...); got.status != 404 {
+			t.Errorf("bob sees alice's data: %+v", got)
+		}
+		if got := ask(t, stranger, "GET", path, "", bearer("ada")...); got.status != 200 {
+			t.Errorf("%+v", got)
+		}
+		if got := ask(t, stranger, "GET", path, ""); got.status != 401 {
+			t.Errorf("the connection kept a token: %+v", got)
+		}
+	}
+}
+
+// The body of an upload is not read before it is known that its sender may upload.
+func TestStrangersUploadNothing(t *testing.T) {
+	s := newSecured(t, testConfig(), scripted(steps(1)))
+	client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, false) //nolint:gosec // the certificate is not what is tested
+	for _, path := range []string{"tables?format=csv", "datasets?format=csv", "datasets?format=npy", "datasets?format=csv&kind=graph"} {
+		body := &countingReader{}
+		request, err := http.NewRequestWithContext(t.Context(), "POST", "https://localhost/v1/"+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			continue // the connection was closed while the body was sent
+		}
+		response.Body.Close()
+		if response.StatusCode != 401 || body.read > 64<<20 {
+			t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read)
+		}
+	}
+}
+
+// countingReader is a body without end.
+type countingReader struct{ read int }
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	for at := range p {
+		p[at] = "1\n"[(r.read+at)%2]
+	}
+	r.read += len(p)
+	return len(p), nil
+}
+
+// Connect, gRPC-Web and gRPC reach the same methods through the HTTP server.
+func TestRPCProtocols(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	id := h.create(spec(h.upload()))
+	h.end(id)
+	want, _ := h.watch(id, 0)
+	for name, options := range map[string][]connect.ClientOption{
+		"connect": nil, "connect with JSON": {connect.WithProtoJSON()}, "gRPC-Web": {connect.WithGRPCWeb()}, "gRPC-Web with JSON": {connect.WithGRPCWeb(), connect.WithProtoJSON()}, "gRPC": {connect.WithGRPC()},
+	} {
+		// The first request of the connection is not gRPC, so that the HTTP server gets it.
+		client := h.httpClient(nil, true)
+		if got := ask(t, client, "GET", "http://localhost/v1/limits", ""); got.status != 200 {
+			t.Fatalf("%+v", got)
+		}
+		const base = "http://localhost/cleave.v1."
+		get := connect.NewClient[cleavev1.GetJobRequest, cleavev1.GetJobResponse](client, base+"JobService/GetJob", options...)
+		job, err := get.CallUnary(t.Context(), connect.NewRequest(&cleavev1.GetJobRequest{JobId: id}))
+		if err != nil || job.Msg.GetJob().GetJobId() != id || job.Header().Get("X-Request-Id") == "" {
+			t.Fatalf("%s: %v, %v", name, job, err)
+		}
+		_, err = get.CallUnary(t.Context(), connect.NewRequest(&cleavev1.GetJobRequest{JobId: "none"}))
+		if connect.CodeOf(err) != connect.CodeNotFound || len(details(err)) == 0 {
+			t.Errorf("%s: %v, %v", name, err, details(err))
+		}
+		watch := connect.NewClient[cleavev1.WatchJobRequest, cleavev1.WatchJobResponse](client, base+"JobService/WatchJob", options...)
+		events, err := watch.CallServerStream(t.Context(), connect.NewRequest(&cleavev1.WatchJobRequest{JobId: id}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0
+		for events.Receive() {
+			if events.Msg().GetEvent() != nil {
+				count++
+			}
+		}
+		if events.Err() != nil || count != len(want) {
+			t.Errorf("%s: %d of %d events, %v", name, count, len(want), events.Err())
+		}
+		create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client, base+"DatasetService/CreateDataset", options...)
+		upload := create.CallClientStream(t.Context())
+		_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: 1}}}}})
+		_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: []float64{0, 10, 1, 11}}}})
+		stored, err := upload.CloseAndReceive()
+		if err != nil || stored.Msg.GetDataset().GetRows() != 4 {
+			t.Errorf("%s: %v, %v", name, stored, err)
+		}
+		// Workers' methods are not among those that HTTP reaches, whatever the protocol.
+		attach := connect.NewClient[workerv1.FetchDatasetRequest, workerv1.FetchDatasetResponse](client, "http://localhost/cleave.worker.v1.WorkerService/FetchDataset", options...)
+		if stream, err := attach.CallServerStream(t.Context(), connect.NewRequest(&workerv1.FetchDatasetRequest{})); err == nil {
+			if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeUnimplemented && connect.CodeOf(stream.Err()) != connect.CodeNotFound {
+				t.Errorf("%s: a method of workers answers: %v", name, stream.Err())
+			}
+		}
+	}
+}
+
+func details(err error) []*connect.ErrorDetail {
+	e, is := errors.AsType[*connect.Error](err)
+	if !is {
+		return nil
+	}
+	return e.Details()
+}
+
+// A watch of a job that does nothing begins at once, ends when the coordinator shuts down, and says so.
+func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
+	g := newBarrier()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	<-g.entered
+	client := h.httpClient(nil, false)
+	request, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/jobs/"+id+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for line := ""; !strings.Contains(line, `"iteration"`); {
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.close()
+	rest, err := io.ReadAll(lines)
+	if err != nil || !strings.Contains(string(rest), "event: failure\ndata: {\"code\":14") || !strings.Contains(string(rest), "SHUTTING_DOWN") {
+		t.Errorf("%s %v", rest, err)
+	}
+}
+
+// A client that leaves ends the call that was made for it.
+func TestAClientThatLeavesEndsItsCall(t *testing.T) {
+	g := newBarrier()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	<-g.entered
+	ctx, leave := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, "GET", "http://localhost/v1/jobs/"+id+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := h.httpClient(nil, false).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, streams := h.c.gate.InWork(); streams != 1 {
+		t.Errorf("%d streams", streams)
+	}
+	leave()
+	for streams := 1; streams > 0; {
+		if _, streams = h.c.gate.InWork(); t.Context().Err() != nil {
+			t.Fatal("the stream goes on")
+		}
+		runtime.Gosched()
+	}
+}
+
+// The document that is served describes all URLs.
+func TestTheOpenAPIDocument(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) { return nil, nil }))
+	got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/openapi.json", "")
+	paths, _ := got.field(t, "paths").(map[string]any)
+	for _, route := range httpapi.Routes() {
+		operations, _ := paths[route.Path].(map[string]any)
+		if operations[strings.ToLower(route.Verb)] == nil {
+			t.Errorf("%s %s is missing", route.Verb, route.Path)
+		}
+	}
+}
