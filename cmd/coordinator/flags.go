@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -47,4 +48,10 @@ func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim, "`CLAIM` with the role, or with a list that contains roles")
 	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "", "`ROLE` of tokens without one: reader, submitter or admin (default: such tokens are refused)")
 	set.StringVar(&s.AuditLog, "audit-log", "", "`FILE` to append a line to for every call that is not refused for load: who, what, when, and the outcome")
+}
+
+// addWebhookFlags declares the flags about who is notified when jobs end.
+func addWebhookFlags(set *pflag.FlagSet, w *webhook.Config) {
+	set.StringSliceVar(&w.Allow, "webhook-allow", nil, "`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
+	set.StringVar(&w.SecretFile, "webhook-secret-file", "", "`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }

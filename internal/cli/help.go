@@ -67,7 +67,7 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Cluster", "server workers wait timeout priority verify request-id name file listen data-dir memory log-level log-format admin traces"),
+		shell.NewGroup("Cluster", "server workers wait timeout priority verify webhook request-id name file listen data-dir memory log-level log-format admin traces"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure"),
 		shell.NewGroup("More", "config version help help-all"))
 }

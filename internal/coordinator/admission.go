@@ -54,7 +54,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	scheduling := request.GetScheduling()
 	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
-	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling)); err != nil {
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling), c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl())); err != nil {
 		return nil, err
 	}
 	if err := c.checkQueue(owner); err != nil { // before preparing a problem that the queue has no room for
@@ -79,7 +79,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	record := &statev1.JobRecord{
 		SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
-		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling),
+		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,

@@ -32,6 +32,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
@@ -76,6 +77,7 @@ type Coordinator struct {
 	queue       *runQueue
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	retention   *retention
+	webhooks    *webhook.Sender
 	supervisors sync.WaitGroup // one for each unfinished job
 	sweeping    sync.WaitGroup // background cleanups still running; waited for at shutdown
 
@@ -130,6 +132,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.retention = newRetention(c)
+	c.webhooks = &webhook.Sender{Config: cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: cfg.Now}
 	if cfg.Retention.Quota > 0 {
 		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
 	}
@@ -269,6 +272,9 @@ func (c *Coordinator) closeAll() error {
 	c.stopWriting()
 	c.supervisors.Wait()
 	c.sweeping.Wait()
+	if c.webhooks != nil {
+		c.webhooks.Wait()
+	}
 	if c.fleet != nil {
 		c.fleet.Close()
 	}

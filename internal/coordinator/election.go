@@ -88,6 +88,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.retry(ctx, "the index of owners cannot be made now, trying again", func() error { return c.indexOwners(ctx) }); err != nil && !fault.Is(err, store.DiskFull) {
 		return fmt.Errorf("cannot make the index of owners: %w", err)
 	}
+	if err := c.retry(ctx, "notifications cannot be read now, trying again", func() error { return c.webhooks.Start(c.runCtx) }); err != nil {
+		return fmt.Errorf("cannot send the notifications that are left: %w", err)
+	}
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("leads", "term", c.term.Revision())

@@ -15,6 +15,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -321,14 +322,29 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 
 // commitEnd makes the end durable and then visible.
 func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
-	err := j.write(c.writer.Persist, end.txn, func(record *statev1.JobRecord) error {
+	var notification *store.Entry
+	commit := func(txn store.Txn) error {
+		if notification != nil {
+			txn.Put = append(txn.Put, *notification)
+		}
+		return c.writer.Persist(txn)
+	}
+	err := j.write(commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
 		forgetAttempts(record)
 		record.Job.EndTime = c.now()
+		if url := record.GetWebhookUrl(); url != "" {
+			entry, err := webhook.Entry(url, record.GetJob())
+			notification = &entry
+			return err
+		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if notification != nil {
+		c.webhooks.Send(c.runCtx, *notification)
 	}
 	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the stored record is authoritative

@@ -105,12 +105,13 @@ var packages = []packageRule{
 
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/neighbor numeric/vector planning text"},
 	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
+	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
 	{"coordinator/port", io, ""},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector observe partition planning text wire"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
 
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half

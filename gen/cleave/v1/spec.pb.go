@@ -1870,7 +1870,10 @@ type Scheduling struct {
 	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
 	// The share of the work, from 0 to 1, that a second worker repeats in order to detect workers that compute wrong
 	// results. Unset means the coordinator's --verify.
-	Verify        *float64 `protobuf:"fixed64,3,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	Verify *float64 `protobuf:"fixed64,3,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	// A URL that gets a signed CloudEvent when the job has ended; empty means none. It is sent at least once, with the ID
+	// JOB_ID.ended each time. Returns PERMISSION_DENIED if the operator does not allow the host.
+	WebhookUrl    string `protobuf:"bytes,4,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1924,6 +1927,13 @@ func (x *Scheduling) GetVerify() float64 {
 		return *x.Verify
 	}
 	return 0
+}
+
+func (x *Scheduling) GetWebhookUrl() string {
+	if x != nil {
+		return x.WebhookUrl
+	}
+	return ""
 }
 
 // NeighborGraph is the nearest-neighbor graph of all rows. Distances are Euclidean in the units of JobSpec.scale for
@@ -3380,13 +3390,15 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"time_limitR\bpriorityR\x06verify\",\n" +
 	"\x06KRange\x12\x10\n" +
 	"\x03min\x18\x01 \x01(\rR\x03min\x12\x10\n" +
-	"\x03max\x18\x02 \x01(\rR\x03max\"\x9f\x01\n" +
+	"\x03max\x18\x02 \x01(\rR\x03max\"\xc0\x01\n" +
 	"\n" +
 	"Scheduling\x12/\n" +
 	"\bpriority\x18\x01 \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x128\n" +
 	"\n" +
 	"time_limit\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12\x1b\n" +
-	"\x06verify\x18\x03 \x01(\x01H\x00R\x06verify\x88\x01\x01B\t\n" +
+	"\x06verify\x18\x03 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12\x1f\n" +
+	"\vwebhook_url\x18\x04 \x01(\tR\n" +
+	"webhookUrlB\t\n" +
 	"\a_verify\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +

@@ -37,6 +37,9 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	if f.Given("verify") {
 		j.Scheduling.Verify = new(f.verify.Number())
 	}
+	if f.Given("webhook") {
+		j.Scheduling.WebhookUrl = f.webhook
+	}
 	if f.Given("priority") {
 		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
 	}

@@ -35,6 +35,7 @@ type Flags struct {
 	timeout shell.Duration
 	urgency *OptionFlag
 	verify  *OptionFlag
+	webhook string
 
 	streamFrom *OptionFlag // in bytes
 
@@ -72,6 +73,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
 	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
 	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
+	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
 	set.StringVar(&f.display, "name", "", "display name of the job (default: the name of the data file)")
 	return f

@@ -19,6 +19,7 @@ import (
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<owner>/<request id> RequestRecord; without <owner>/ where the owner has no name
 //	events/<id>/<first sequence>  EventBatch
+//	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
 //
@@ -46,6 +47,7 @@ const (
 	EventPrefix      = "events/"
 	GarbagePrefix    = "garbage/"
 	CreatedKey       = "created"
+	WebhookPrefix    = "webhooks/"
 	ownersPrefix     = "owners/"
 )
 
@@ -57,6 +59,9 @@ func UnfinishedKey(id string) string { return UnfinishedPrefix + id }
 
 // GarbageKey returns the key that marks a blob, or all blobs with a prefix, for deletion.
 func GarbageKey(blobs string) string { return GarbagePrefix + blobs }
+
+// WebhookKey returns the key of the notification about a job that has ended.
+func WebhookKey(id string) string { return WebhookPrefix + id }
 
 // EventsPrefix returns the prefix of the keys of a job's events.
 func EventsPrefix(id string) string { return EventPrefix + id + "/" }

@@ -179,6 +179,8 @@ type JobRecord struct {
 	SpecBlob string `protobuf:"bytes,2,opt,name=spec_blob,json=specBlob,proto3" json:"spec_blob,omitempty"`
 	// The share of the work to verify, from the request; unset means the coordinator's setting.
 	Verify *float64 `protobuf:"fixed64,260,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
+	// The URL to notify when the job has ended; empty means none.
+	WebhookUrl string `protobuf:"bytes,270,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
 	// Name of the blob with the Outcome; empty until the job has ended, or if the outcome could not be stored.
 	OutcomeBlob string `protobuf:"bytes,3,opt,name=outcome_blob,json=outcomeBlob,proto3" json:"outcome_blob,omitempty"`
 	// Name of the blob with the labels as little-endian int32; empty if there are none.
@@ -285,6 +287,13 @@ func (x *JobRecord) GetVerify() float64 {
 		return *x.Verify
 	}
 	return 0
+}
+
+func (x *JobRecord) GetWebhookUrl() string {
+	if x != nil {
+		return x.WebhookUrl
+	}
+	return ""
 }
 
 func (x *JobRecord) GetOutcomeBlob() string {
@@ -455,6 +464,79 @@ func (x *JobRecord) GetDistrusted() string {
 	return ""
 }
 
+// WebhookRecord is a notification that has not been delivered.
+type WebhookRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where to send it.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Identifies the notification to its receiver.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// The CloudEvent, as it is sent.
+	Body []byte `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	// When the job ended.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WebhookRecord) Reset() {
+	*x = WebhookRecord{}
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WebhookRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WebhookRecord) ProtoMessage() {}
+
+func (x *WebhookRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WebhookRecord.ProtoReflect.Descriptor instead.
+func (*WebhookRecord) Descriptor() ([]byte, []int) {
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *WebhookRecord) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *WebhookRecord) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *WebhookRecord) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *WebhookRecord) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
 // RequestRecord is the job that was created for a request ID.
 type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -468,7 +550,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +562,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +575,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -521,7 +603,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +615,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +628,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -569,7 +651,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +663,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +676,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -626,11 +708,13 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\x92\b\n" +
+	"createTime\"\xb4\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12\x1c\n" +
-	"\x06verify\x18\x84\x02 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12!\n" +
+	"\x06verify\x18\x84\x02 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12 \n" +
+	"\vwebhook_url\x18\x8e\x02 \x01(\tR\n" +
+	"webhookUrl\x12!\n" +
 	"\foutcome_blob\x18\x03 \x01(\tR\voutcomeBlob\x12\x1f\n" +
 	"\vlabels_blob\x18\x04 \x01(\tR\n" +
 	"labelsBlob\x12\x1d\n" +
@@ -663,7 +747,13 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\n" +
 	"distrusted\x18\xfa\x01 \x01(\tR\n" +
 	"distrustedB\t\n" +
-	"\a_verify\"G\n" +
+	"\a_verify\"\x82\x01\n" +
+	"\rWebhookRecord\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12;\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\"G\n" +
 	"\rRequestRecord\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1f\n" +
 	"\vspec_sha256\x18\x02 \x01(\fR\n" +
@@ -687,44 +777,46 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*ContentRecord)(nil),         // 0: cleave.state.v1.ContentRecord
 	(*Claim)(nil),                 // 1: cleave.state.v1.Claim
 	(*JobRecord)(nil),             // 2: cleave.state.v1.JobRecord
-	(*RequestRecord)(nil),         // 3: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),            // 4: cleave.state.v1.EventBatch
-	(*Outcome)(nil),               // 5: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),            // 6: cleave.v1.Dataset
-	(*v1.Table)(nil),              // 7: cleave.v1.Table
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*v1.Job)(nil),                // 9: cleave.v1.Job
-	(*v1.ModelHead)(nil),          // 10: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil),      // 11: cleave.v1.EmbeddingHead
-	(*v1.RowScoresHead)(nil),      // 12: cleave.v1.RowScoresHead
-	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
-	(*v1.Event)(nil),              // 14: cleave.v1.Event
-	(*v1.Result)(nil),             // 15: cleave.v1.Result
+	(*WebhookRecord)(nil),         // 3: cleave.state.v1.WebhookRecord
+	(*RequestRecord)(nil),         // 4: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),            // 5: cleave.state.v1.EventBatch
+	(*Outcome)(nil),               // 6: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),            // 7: cleave.v1.Dataset
+	(*v1.Table)(nil),              // 8: cleave.v1.Table
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*v1.Job)(nil),                // 10: cleave.v1.Job
+	(*v1.ModelHead)(nil),          // 11: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil),      // 12: cleave.v1.EmbeddingHead
+	(*v1.RowScoresHead)(nil),      // 13: cleave.v1.RowScoresHead
+	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
+	(*v1.Event)(nil),              // 15: cleave.v1.Event
+	(*v1.Result)(nil),             // 16: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	6,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
-	7,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
+	7,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
+	8,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
 	1,  // 2: cleave.state.v1.ContentRecord.claims:type_name -> cleave.state.v1.Claim
-	8,  // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
-	8,  // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
-	9,  // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	10, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	11, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	12, // 8: cleave.state.v1.JobRecord.row_scores:type_name -> cleave.v1.RowScoresHead
-	13, // 9: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
-	14, // 10: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	15, // 11: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	14, // 12: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	9,  // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
+	9,  // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	10, // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	11, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	12, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	13, // 8: cleave.state.v1.JobRecord.row_scores:type_name -> cleave.v1.RowScoresHead
+	14, // 9: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	9,  // 10: cleave.state.v1.WebhookRecord.create_time:type_name -> google.protobuf.Timestamp
+	15, // 11: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	16, // 12: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	15, // 13: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
@@ -739,7 +831,7 @@ func file_cleave_state_v1_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

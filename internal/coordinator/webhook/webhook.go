@@ -1,0 +1,312 @@
+// Package webhook tells other programs that jobs have ended. A notification is a CloudEvent, signed as the Standard
+// Webhooks specification describes. It is stored in the transaction that ends its job and deleted when the receiver has
+// accepted it, so it is delivered at least once, with the same id each time, even if coordinators fail in between.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// Config says who may be notified. The zero value allows nobody.
+type Config struct {
+	// Allow are the origins, such as https://ci.example, to which notifications may be sent.
+	Allow []string
+	// SecretFile has the keys by which notifications are signed, one on each line: at least 24 bytes in base64, after an
+	// optional "whsec_". Receivers accept any of them, so that keys can be replaced.
+	SecretFile string
+}
+
+// maxURL limits the length of a URL, in bytes.
+const maxURL = 2000
+
+// CheckURL returns an error if a job may not notify a URL. The empty URL notifies nobody.
+func (c Config) CheckURL(given string) error {
+	const field = "scheduling.webhook_url"
+	if given == "" {
+		return nil
+	}
+	u, err := url.Parse(given)
+	switch {
+	case len(given) > maxURL:
+		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook has %d bytes; at most %d are allowed", len(given), maxURL).OnField(field)
+	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
+		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook is not of the form https://HOST/PATH, without a user and a fragment").OnField(field)
+	}
+	for _, allowed := range c.Allow {
+		if a, err := url.Parse(allowed); err == nil && origin(a) == origin(u) {
+			return nil
+		}
+	}
+	if len(c.Allow) == 0 {
+		return fault.New(fault.FailedPrecondition, "WEBHOOKS_OFF", "this coordinator sends no webhooks; its operator can allow them: coordinator --webhook-allow %s", origin(u)).OnField(field)
+	}
+	return fault.New(fault.PermissionDenied, "WEBHOOK_NOT_ALLOWED", "this coordinator sends no webhooks to %s; its operator can allow it: coordinator --webhook-allow %s", origin(u), origin(u)).OnField(field)
+}
+
+// origin returns the scheme, the host and the port of a URL.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// secrets reads the keys of signatures.
+func (c Config) secrets() (keys [][]byte, err error) {
+	const smallest = 24
+	text, err := os.ReadFile(c.SecretFile)
+	if err != nil {
+		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "the key of webhooks cannot be read: %v", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimPrefix(strings.TrimSpace(line), "whsec_"); line == "" {
+			continue
+		}
+		key, err := base64.StdEncoding.DecodeString(line)
+		if err != nil || len(key) < smallest {
+			return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "every line of %s must have at least %d random bytes in base64, as `openssl rand -base64 32` prints them", c.SecretFile, smallest)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "the file %s has no key; `openssl rand -base64 32` makes one", c.SecretFile)
+	}
+	return keys, nil
+}
+
+// Check rejects a configuration that cannot work.
+func (c Config) Check() error {
+	for _, allowed := range c.Allow {
+		u, err := url.Parse(allowed)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+			return fault.Invalid("BAD_CONFIG", "--webhook-allow %q is not of the form https://HOST or https://HOST:PORT", allowed)
+		}
+	}
+	switch {
+	case len(c.Allow) > 0 && c.SecretFile == "":
+		return fault.Invalid("BAD_CONFIG", "--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
+	case len(c.Allow) == 0 && c.SecretFile != "":
+		return fault.Invalid("BAD_CONFIG", "--webhook-secret-file signs notifications, and no --webhook-allow says who may get some")
+	case len(c.Allow) == 0:
+		return nil
+	}
+	_, err := c.secrets()
+	return err
+}
+
+// Entry returns the entry that the transaction that ends a job must put, so that the URL is notified.
+func Entry(notify string, job *cleavev1.Job) (store.Entry, error) {
+	body, err := event(job)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	value, err := proto.Marshal(&statev1.WebhookRecord{Url: notify, Id: id(job.GetJobId()), Body: body, CreateTime: job.GetEndTime()})
+	return store.Entry{Key: records.WebhookKey(job.GetJobId()), Value: value}, err
+}
+
+// id is that of the only notification about a job.
+func id(job string) string { return job + ".ended" }
+
+// event returns the CloudEvent about a job that has ended.
+func event(job *cleavev1.Job) ([]byte, error) {
+	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{ // without the spaces that protojson adds
+		"specversion": "1.0", "id": id(job.GetJobId()), "source": "/cleave/jobs", "type": "cleave.job.ended.v1", "subject": job.GetJobId(),
+		"time": job.GetEndTime().AsTime().Format(time.RFC3339Nano), "datacontenttype": "application/json",
+		"data": map[string]any{"job": json.RawMessage(text)},
+	})
+}
+
+// Sender delivers notifications.
+type Sender struct {
+	Config Config
+	State  store.State
+	// Delete deletes keys of the state.
+	Delete func(keys []string) error
+	Logger hclog.Logger
+	Now    func() time.Time
+
+	client   http.Client
+	secrets  [][]byte
+	attempts chan struct{} // semaphore: requests in progress
+	sending  sync.WaitGroup
+}
+
+const (
+	maxAttempts    = 16               // requests at once
+	attemptTimeout = 10 * time.Second // of one request
+	giveUpAfter    = 3 * 24 * time.Hour
+	pageSize       = 500
+)
+
+var retries = backoff.Policy{First: time.Second, Max: time.Hour}
+
+// Start delivers the notifications that earlier coordinators left behind, in the background.
+func (s *Sender) Start(ctx context.Context) error {
+	s.attempts = make(chan struct{}, maxAttempts)
+	s.client = http.Client{
+		Timeout:       attemptTimeout,
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead anywhere
+	}
+	if s.Config.SecretFile != "" {
+		var err error
+		if s.secrets, err = s.Config.secrets(); err != nil {
+			return err
+		}
+	}
+	var left []store.Entry
+	for after := ""; ; {
+		entries, err := s.State.List(ctx, records.WebhookPrefix, after, pageSize)
+		if err != nil {
+			return err
+		}
+		left = append(left, entries...)
+		if len(entries) < pageSize {
+			break
+		}
+		after = entries[len(entries)-1].Key
+	}
+	for _, e := range left {
+		s.Send(ctx, e)
+	}
+	return nil
+}
+
+// Wait waits until nothing is being delivered, which is soon after the contexts of Start and Send have ended.
+func (s *Sender) Wait() {
+	s.sending.Wait()
+	s.client.CloseIdleConnections()
+}
+
+// Send delivers a notification in the background, again and again until the receiver accepts it or three days have passed.
+func (s *Sender) Send(ctx context.Context, e store.Entry) {
+	n := &statev1.WebhookRecord{}
+	if err := proto.Unmarshal(e.Value, n); err != nil {
+		s.Logger.Error("a notification is damaged and cannot be sent", "key", e.Key, "error", err)
+		return
+	}
+	s.sending.Go(func() {
+		for pause := backoff.New(retries); ; {
+			if s.done(ctx, n, pause.Waits()+1) {
+				if err := s.Delete([]string{e.Key}); err != nil && ctx.Err() == nil {
+					s.Logger.Warn("a notification was sent and may be sent again", "id", n.GetId(), "error", err)
+				}
+				return
+			}
+			if pause.Wait(ctx) != nil {
+				return // the next coordinator goes on
+			}
+		}
+	})
+}
+
+// done makes one attempt and reports whether the notification needs no more of them.
+func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int) bool {
+	select {
+	case s.attempts <- struct{}{}:
+		defer func() { <-s.attempts }()
+	case <-ctx.Done():
+		return false
+	}
+	// The operator may allow other receivers than when the job was created.
+	err := s.Config.CheckURL(n.GetUrl())
+	forbidden := err != nil
+	if !forbidden {
+		err = s.post(ctx, n)
+	}
+	switch {
+	case err == nil:
+		s.Logger.Debug("a notification is delivered", "id", n.GetId(), "attempts", attempt)
+		return true
+	case ctx.Err() != nil:
+		return false
+	case forbidden, errors.Is(err, errGone), s.Now().Sub(n.GetCreateTime().AsTime()) > giveUpAfter:
+		s.Logger.Error("a notification is given up", "id", n.GetId(), "attempts", attempt, "error", err)
+		return true
+	}
+	s.Logger.Warn("a notification is not accepted; trying again", "id", n.GetId(), "attempts", attempt, "error", err)
+	return false
+}
+
+// errGone means that a receiver wants no more notifications.
+var errGone = errors.New("the receiver answered 410 Gone")
+
+// post sends a notification once.
+func (s *Sender) post(ctx context.Context, n *statev1.WebhookRecord) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, n.GetUrl(), bytes.NewReader(n.GetBody()))
+	if err != nil {
+		return err
+	}
+	timestamp := strconv.FormatInt(s.Now().Unix(), 10)
+	header := request.Header
+	header.Set("Content-Type", "application/cloudevents+json; charset=utf-8")
+	header.Set("User-Agent", "cleave")
+	header.Set("Webhook-Id", n.GetId())
+	header.Set("Webhook-Timestamp", timestamp)
+	var signatures []string
+	for _, secret := range s.secrets {
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(signature(secret, n.GetId(), timestamp, n.GetBody())))
+	}
+	header.Set("Webhook-Signature", strings.Join(signatures, " "))
+	response, err := s.client.Do(request)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be used again
+	switch {
+	case response.StatusCode == http.StatusGone:
+		return errGone
+	case response.StatusCode < 200 || response.StatusCode > 299:
+		return fmt.Errorf("the receiver answered %s", response.Status)
+	}
+	return nil
+}
+
+// withoutURL removes the URL from an error, since it may contain a secret.
+func withoutURL(err error) error {
+	if e, is := errors.AsType[*url.Error](err); is {
+		return e.Err
+	}
+	return err
+}
+
+// signature returns the signature of a notification: an HMAC with SHA-256 of its id, the time of the attempt in seconds, and its
+// body, separated by periods.
+func signature(secret []byte, id, timestamp string, body []byte) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
