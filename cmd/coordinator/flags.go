@@ -9,7 +9,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
-	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
@@ -51,7 +50,8 @@ func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 }
 
 // addWebhookFlags declares the flags about who is notified when jobs end.
-func addWebhookFlags(set *pflag.FlagSet, w *webhook.Config) {
+func addWebhookFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
+	w := &cfg.Webhooks
 	set.StringSliceVar(&w.Allow, "webhook-allow", nil, "`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
 	set.StringVar(&w.SecretFile, "webhook-secret-file", "", "`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }

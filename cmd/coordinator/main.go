@@ -40,7 +40,7 @@ func command() *cobra.Command {
 	addLimitFlags(set, &cfg)
 	addSecurityFlags(set, &cfg.Security)
 	cfg.HTTP.AddFlags(set)
-	addWebhookFlags(set, &cfg.Webhooks)
+	addWebhookFlags(set, &cfg)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
 	help().Install(cmd)
