@@ -69,7 +69,7 @@ func (b *benchmark) compareRestarts(ctx context.Context, s set, restart func(con
 			if err := restart(ctx, s, r); err != nil {
 				return nil, nil, err
 			}
-			b.progress("%d restarts, round %d: %s", r.restarts, round+1, duration(r.run[round]))
+			b.Say("%d restarts, round %d: %s", r.restarts, round+1, duration(r.run[round]))
 		}
 	}
 	return one, many, nil
