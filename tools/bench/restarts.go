@@ -17,12 +17,14 @@ const (
 )
 
 // iterationCounter counts the iterations of a run.
-type iterationCounter struct {
-	clustering.NopObserver
-	count int
-}
+type iterationCounter struct{ count int }
 
-func (o *iterationCounter) Iteration(int, clustering.HistoryEntry) { o.count++ }
+// Observe implements clustering.Observer.
+func (o *iterationCounter) Observe(e clustering.Event) {
+	if _, is := e.(clustering.IterationDone); is {
+		o.count++
+	}
+}
 
 // restartRun are the measurements with one number of restarts.
 type restartRun struct {
