@@ -51,27 +51,28 @@ test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=fold
 	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
 
 .PHONY: bench
-bench: build ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
-	go run ./tools/bench/cmd -cleave bin/cleave -version '$(VERSION)' -data '$(DATA)' $(BENCH_ARGS)
+bench: measure ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
+	bin/measure bench $(MEASURE_ARGS) $(if $(ROUNDS),-rounds '$(ROUNDS)') $(if $(QUICK),-quick,-out docs/benchmarks.md)
 
-# A page made of small sizes would say less than the one it replaces.
-BENCH_ARGS = $(if $(QUICK),-quick) $(if $(STAGES),-stages '$(STAGES)') $(if $(ROUNDS),-rounds '$(ROUNDS)') \
-	$(if $(QUICK),,-out docs/benchmarks.md)
+# The harness of bench, load, experiments and answers. It needs neither Go nor, without peers, Python.
+.PHONY: measure
+measure: build
+	CGO_ENABLED=0 go build -trimpath -o bin/measure ./tools/measure/cmd
+
+MEASURE_ARGS = -version '$(VERSION)' -data '$(DATA)' $(if $(STAGES)$(STUDIES)$(SUITE),-parts '$(STAGES)$(STUDIES)$(SUITE)')
 
 .PHONY: load
-load: build ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
-	go build -o bin/load ./tools/loadtest/cmd
-	bin/load $(if $(STAGES),-stages '$(STAGES)',-fill docs/reliability.md) $(LOAD_ARGS)
+load: measure ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
+	bin/measure load $(MEASURE_ARGS) $(if $(STAGES),,-fill docs/reliability.md) $(LOAD_ARGS)
 
 .PHONY: experiments
-experiments: ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
-	go run ./tools/experiments/cmd -data '$(DATA)' -version '$(VERSION)' $(if $(STUDIES),-studies '$(STUDIES)') $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
+experiments: measure ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)
+	bin/measure experiments $(MEASURE_ARGS) $(if $(RUNS),-runs '$(RUNS)') -out docs/experiments.md
 
 # The answers are kept in answers-out/, and what is there is not asked again: remove it to begin anew.
 .PHONY: answers
-answers: build ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (SUITE=tables|labels|range|constraints, DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
-	CGO_ENABLED=0 go build -trimpath -o bin/answers ./tools/answers/cmd
-	bin/answers $(if $(SUITE),-suite '$(SUITE)') -data '$(DATA)' -version '$(VERSION)' $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
+answers: measure ## Ask what cleave answers by its defaults, and peers, and write docs/answers.md (SUITE=tables|labels|range|constraints, DATA=folder; SETS=regexp, METHODS=a,b, LARGE=1, NOISE=0.1, SEEDS=n, JOBS=n)
+	bin/measure answers $(MEASURE_ARGS) -threads 1 $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-methods '$(METHODS)') $(if $(LARGE),-large) \
 		$(if $(NOISE),-noise '$(NOISE)') $(if $(SEEDS),-seeds '$(SEEDS)') $(if $(JOBS),-jobs '$(JOBS)') -out docs/answers.md -fill docs/CHOOSING.md
 
 .PHONY: answers-data

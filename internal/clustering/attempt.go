@@ -37,7 +37,7 @@ func (a *attempt) run(lane *Lane) error {
 	if err != nil || result == nil {
 		return err
 	}
-	a.recorder.Phase(PhaseIterate)
+	a.recorder.Observe(PhaseIterate)
 	for result.StopReason == 0 {
 		if result.Iterations >= a.family.MaxIterations() {
 			result.StopReason = StopMaxIterations
@@ -68,7 +68,7 @@ func (a *attempt) run(lane *Lane) error {
 // begin creates the stepper and computes the initial labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
 	if restarts := a.family.Restarts(); restarts > 1 {
-		a.recorder.Restart(a.restart, restarts)
+		a.recorder.Observe(RestartStarted{a.restart, restarts})
 	}
 	a.stepper = a.family.NewStepper(a.restart, lane, a.recorder)
 	report, err := a.stepper.Init(a.ctx)
@@ -85,15 +85,15 @@ func (a *attempt) record(result *Result, report Report) {
 	if report.Entry != nil {
 		result.History = append(result.History, *report.Entry)
 		result.Iterations, result.Objective = report.Entry.Iteration, report.Entry.Objective
-		a.recorder.Iteration(a.restart, *report.Entry)
+		a.recorder.Observe(IterationDone{Restart: a.restart, HistoryEntry: *report.Entry})
 	}
 	if report.Shift != nil {
 		result.Shifts = append(result.Shifts, *report.Shift)
-		a.recorder.Shift(*report.Shift)
+		a.recorder.Observe(*report.Shift)
 	}
 	for _, notice := range report.Notices {
 		result.Warnings = append(result.Warnings, notice)
-		a.recorder.Notice(notice)
+		a.recorder.Observe(notice)
 	}
 	a.notices = result.Warnings
 }

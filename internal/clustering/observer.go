@@ -4,17 +4,41 @@ import "github.com/cleave-project/cleave/internal/text"
 
 // Observer receives the events of a run. Calls are never concurrent, and their order depends only on the data and the
 // spec.
-type Observer interface {
-	K(k KStarted)                  // the run for one k of a range begins
-	Restart(restart, restarts int) // one of several restarts begins, counted from 0; not called if there is only one
-	Iteration(restart int, e HistoryEntry)
-	Shift(s ShiftChange)
-	Notice(n Notice)
-	Solver(s SolverStep)
-	Level(l LevelStarted)
-	Trial(t Trial)     // a method was tried with one fold of the constraints held out
-	Phase(phase Phase) // for live progress only
+type Observer interface{ Observe(e Event) }
+
+// Event is something that happens during a run: a KStarted, RestartStarted, IterationDone, ShiftChange, Notice, SolverStep,
+// LevelStarted, MethodTried or Phase. The linter checks that every switch over events has all of them.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+func (KStarted) event()       {}
+func (RestartStarted) event() {}
+func (IterationDone) event()  {}
+func (ShiftChange) event()    {}
+func (Notice) event()         {}
+func (SolverStep) event()     {}
+func (LevelStarted) event()   {}
+func (MethodTried) event()    {}
+func (Phase) event()          {}
+
+// NopObserver ignores all events.
+type NopObserver struct{}
+
+// Observe implements Observer.
+func (NopObserver) Observe(Event) {}
+
+// RestartStarted reports that one of several restarts begins, counted from 0. There is no such event if there is only one.
+type RestartStarted struct{ Restart, Restarts int }
+
+// IterationDone reports an iteration of a restart.
+type IterationDone struct {
+	Restart int
+	HistoryEntry
 }
+
+// MethodTried reports how a method did with one fold of the constraints held out.
+type MethodTried struct{ Trial }
 
 // SolverStep describes one step of an eigensolver.
 type SolverStep struct {
@@ -32,7 +56,7 @@ type KStarted struct{ K, Min, Max int }
 // 0, the given graph.
 type LevelStarted struct{ Level, Levels, Vertices int }
 
-// Phase is a stage of a run.
+// Phase is a stage of a run. Phases are events for live progress only.
 type Phase uint8
 
 // The phases of a run.
@@ -59,33 +83,3 @@ type ShiftChange struct {
 	Sigma     float64
 	Reason    string
 }
-
-// NopObserver ignores all events.
-type NopObserver struct{}
-
-// K implements Observer.
-func (NopObserver) K(KStarted) {}
-
-// Restart implements Observer.
-func (NopObserver) Restart(int, int) {}
-
-// Iteration implements Observer.
-func (NopObserver) Iteration(int, HistoryEntry) {}
-
-// Shift implements Observer.
-func (NopObserver) Shift(ShiftChange) {}
-
-// Notice implements Observer.
-func (NopObserver) Notice(Notice) {}
-
-// Solver implements Observer.
-func (NopObserver) Solver(SolverStep) {}
-
-// Level implements Observer.
-func (NopObserver) Level(LevelStarted) {}
-
-// Trial implements Observer.
-func (NopObserver) Trial(Trial) {}
-
-// Phase implements Observer.
-func (NopObserver) Phase(Phase) {}

@@ -7,7 +7,7 @@ import "sync"
 // back until all earlier restarts have ended.
 type orderedObserver struct {
 	observer Observer
-	mu       *sync.Mutex // held by pass while the observer is called; shared by all jobs
+	mu       *sync.Mutex // held by Observe while the observer is called; shared by all jobs
 	current  int
 	restarts []restartObserver
 }
@@ -16,7 +16,7 @@ type orderedObserver struct {
 type restartObserver struct {
 	ordered *orderedObserver
 	restart int
-	pending []func(Observer) // events held back
+	pending []Event // held back
 	ended   bool
 }
 
@@ -37,40 +37,19 @@ func (o *orderedObserver) end(restart int) {
 		if o.current++; o.current < len(o.restarts) {
 			next := &o.restarts[o.current]
 			for _, event := range next.pending {
-				event(o.observer)
+				o.observer.Observe(event)
 			}
 			next.pending = nil
 		}
 	}
 }
 
-func (r *restartObserver) pass(event func(Observer)) {
+func (r *restartObserver) Observe(e Event) {
 	if r.restart == r.ordered.current {
 		r.ordered.mu.Lock()
 		defer r.ordered.mu.Unlock()
-		event(r.ordered.observer)
+		r.ordered.observer.Observe(e)
 		return
 	}
-	r.pending = append(r.pending, event)
+	r.pending = append(r.pending, e)
 }
-
-func (r *restartObserver) K(k KStarted) { r.pass(func(o Observer) { o.K(k) }) }
-
-func (r *restartObserver) Restart(restart, restarts int) {
-	r.pass(func(o Observer) { o.Restart(restart, restarts) })
-}
-
-func (r *restartObserver) Iteration(restart int, e HistoryEntry) {
-	r.pass(func(o Observer) { o.Iteration(restart, e) })
-}
-
-func (r *restartObserver) Shift(s ShiftChange) { r.pass(func(o Observer) { o.Shift(s) }) }
-
-func (r *restartObserver) Notice(n Notice) { r.pass(func(o Observer) { o.Notice(n) }) }
-
-func (r *restartObserver) Solver(s SolverStep)  { r.pass(func(o Observer) { o.Solver(s) }) }
-func (r *restartObserver) Level(l LevelStarted) { r.pass(func(o Observer) { o.Level(l) }) }
-
-func (r *restartObserver) Trial(t Trial) { r.pass(func(o Observer) { o.Trial(t) }) }
-
-func (r *restartObserver) Phase(p Phase) { r.pass(func(o Observer) { o.Phase(p) }) }

@@ -6,8 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// recorder forwards events to an observer and logs them, so that they can be replayed after a resume. It does not log
-// phases, which only describe the present.
+// recorder forwards events to an observer and logs them, so that they can be replayed after a resume.
 type recorder struct {
 	observer Observer
 	log      snapshot.Writer
@@ -26,70 +25,52 @@ const (
 	eventTrial
 )
 
-func (r *recorder) Restart(restart, restarts int) {
-	r.log.Int(int(eventRestart))
-	r.log.Int(restart)
-	r.observer.Restart(restart, restarts)
-}
-
-func (r *recorder) Iteration(restart int, e HistoryEntry) {
-	r.log.Int(int(eventIteration))
-	r.log.Int(restart)
-	writeEntry(&r.log, e)
-	r.observer.Iteration(restart, e)
-}
-
-func (r *recorder) Shift(s ShiftChange) {
-	r.log.Int(int(eventShift))
-	r.log.Int(s.Iteration)
-	r.log.Float(s.Sigma)
-	r.log.String(s.Reason)
-	r.observer.Shift(s)
-}
-
-func (r *recorder) Notice(n Notice) {
-	r.log.Int(int(eventNotice))
-	writeNotice(&r.log, n)
-	r.observer.Notice(n)
-}
-
-func (r *recorder) Solver(s SolverStep) {
-	r.log.Int(int(eventSolver))
-	for _, v := range []int{s.Step, s.Products, s.Converged, s.Wanted} {
-		r.log.Int(v)
+// Observe implements Observer.
+func (r *recorder) Observe(e Event) {
+	switch e := e.(type) {
+	case RestartStarted:
+		r.log.Int(int(eventRestart))
+		r.log.Int(e.Restart)
+	case IterationDone:
+		r.log.Int(int(eventIteration))
+		r.log.Int(e.Restart)
+		writeEntry(&r.log, e.HistoryEntry)
+	case ShiftChange:
+		r.log.Int(int(eventShift))
+		r.log.Int(e.Iteration)
+		r.log.Float(e.Sigma)
+		r.log.String(e.Reason)
+	case Notice:
+		r.log.Int(int(eventNotice))
+		writeNotice(&r.log, e)
+	case SolverStep:
+		r.log.Int(int(eventSolver))
+		for _, v := range []int{e.Step, e.Products, e.Converged, e.Wanted} {
+			r.log.Int(v)
+		}
+		r.log.Float(e.Residual)
+		r.log.Float(e.Tolerance)
+		if r.log.Bool(e.StepsLeft != nil); e.StepsLeft != nil {
+			r.log.Int(*e.StepsLeft)
+		}
+	case LevelStarted:
+		r.log.Int(int(eventLevel))
+		r.log.Int(e.Level)
+		r.log.Int(e.Levels)
+		r.log.Int(e.Vertices)
+	case MethodTried:
+		r.log.Int(int(eventTrial))
+		for _, v := range []int{int(e.Space), int(e.ConstraintUse), e.Fold, e.Folds, e.MustLinks, e.MustLinksRight, e.CannotLinks, e.CannotLinksRight} {
+			r.log.Int(v)
+		}
+	case KStarted, Phase: // do not belong to a restart, or describe the present only
 	}
-	r.log.Float(s.Residual)
-	r.log.Float(s.Tolerance)
-	if r.log.Bool(s.StepsLeft != nil); s.StepsLeft != nil {
-		r.log.Int(*s.StepsLeft)
-	}
-	r.observer.Solver(s)
+	r.observer.Observe(e)
 }
-
-func (r *recorder) Level(l LevelStarted) {
-	r.log.Int(int(eventLevel))
-	r.log.Int(l.Level)
-	r.log.Int(l.Levels)
-	r.log.Int(l.Vertices)
-	r.observer.Level(l)
-}
-
-func (r *recorder) Trial(t Trial) {
-	r.log.Int(int(eventTrial))
-	for _, v := range []int{int(t.Space), int(t.ConstraintUse), t.Fold, t.Folds, t.MustLinks, t.MustLinksRight, t.CannotLinks, t.CannotLinksRight} {
-		r.log.Int(v)
-	}
-	r.observer.Trial(t)
-}
-
-// K implements Observer. It does not log k, which does not belong to a restart.
-func (r *recorder) K(k KStarted) { r.observer.K(k) }
-
-func (r *recorder) Phase(p Phase) { r.observer.Phase(p) }
 
 // events holds the decoded log of a recorder.
 type events struct {
-	all     []func(Observer)
+	all     []Event
 	history []HistoryEntry
 	shifts  []ShiftChange
 }
@@ -99,37 +80,34 @@ type events struct {
 func readEvents(r *snapshot.Reader, restarts int) *events {
 	h := &events{}
 	for r.More() {
-		var event func(Observer)
+		var event Event
 		switch eventKind(r.Int()) {
 		case eventRestart:
-			restart := r.Int()
-			event = func(o Observer) { o.Restart(restart, restarts) }
+			event = RestartStarted{r.Int(), restarts}
 		case eventIteration:
-			restart, e := r.Int(), readEntry(r)
-			h.history = append(h.history, e)
-			event = func(o Observer) { o.Iteration(restart, e) }
+			e := IterationDone{r.Int(), readEntry(r)}
+			h.history = append(h.history, e.HistoryEntry)
+			event = e
 		case eventShift:
 			s := ShiftChange{r.Int(), r.Float(), r.String()}
 			h.shifts = append(h.shifts, s)
-			event = func(o Observer) { o.Shift(s) }
+			event = s
 		case eventNotice:
-			n := readNotice(r)
-			event = func(o Observer) { o.Notice(n) }
+			event = readNotice(r)
 		case eventSolver:
 			s := SolverStep{Step: r.Int(), Products: r.Int(), Converged: r.Int(), Wanted: r.Int(), Residual: r.Float(), Tolerance: r.Float()}
 			if r.Bool() {
 				left := r.Int()
 				s.StepsLeft = &left
 			}
-			event = func(o Observer) { o.Solver(s) }
+			event = s
 		case eventLevel:
-			l := LevelStarted{r.Int(), r.Int(), r.Int()}
-			event = func(o Observer) { o.Level(l) }
+			event = LevelStarted{r.Int(), r.Int(), r.Int()}
 		case eventTrial:
 			t := Trial{Method: Method{Space(r.Int()), ConstraintUse(r.Int())}, Fold: r.Int(), Folds: r.Int(),
 				MustLinks: r.Int(), MustLinksRight: r.Int(), CannotLinks: r.Int(), CannotLinksRight: r.Int()}
 			r.Check(t.Space <= SpaceLevels && t.ConstraintUse <= UseWhitened)
-			event = func(o Observer) { o.Trial(t) }
+			event = MethodTried{t}
 		default:
 			r.Check(false)
 		}

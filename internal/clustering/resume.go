@@ -99,7 +99,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		keeper.KeepNotices(notices)
 	}
 	for _, event := range logged.all {
-		event(rec.observer)
+		a.recorder.observer.Observe(event)
 	}
 	return result, true, nil
 }

@@ -57,9 +57,9 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		o := observer(at)
 		observers[at] = o
 		for _, notice := range j.Notices() {
-			o.Notice(notice)
+			o.Observe(notice)
 		}
-		o.Phase(PhaseInitialize)
+		o.Observe(PhaseInitialize)
 		var err error
 		if families[at], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(at)), o); err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		fill(ctx, j.family, results[at])
 		for _, notice := range AnswerNotices(results[at]) {
 			results[at].Warnings = append(results[at].Warnings, notice)
-			observers[at].Notice(notice)
+			observers[at].Observe(notice)
 		}
 	}
 	return results, nil

@@ -31,11 +31,11 @@ func TestTrialsAreEvents(t *testing.T) {
 	}
 	live, release := make(chan *observer, 1), make(chan struct{})
 	h := newHarness(t, testConfig(), scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Solver(clustering.SolverStep{Step: 1})
-		o.Trial(trial)
+		o.Observe(clustering.SolverStep{Step: 1})
+		o.Observe(clustering.MethodTried{Trial: trial})
 		live <- o.(*observer)
 		<-release
-		o.Iteration(0, entry(0))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
 		r.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
 		return r, nil

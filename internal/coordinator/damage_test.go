@@ -63,7 +63,7 @@ func everything(t *testing.T) script {
 		t.Fatal(err)
 	}
 	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Iteration(0, entry(0))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
 		r.Model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5}, Metric: metric.NewIdentity(1)}
 		r.Embedding = &clustering.Embedding{Rows: 4, Columns: 1, Values: []float64{1, 2, 3, 4}}

@@ -27,7 +27,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	cfg := testConfig()
 	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
 	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Solver(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
+		o.Observe(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
 		r := result(0, clustering.StopConverged)
 		r.History, r.Embedding, r.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
 		return r, nil

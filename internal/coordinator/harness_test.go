@@ -47,10 +47,10 @@ func scripted(run script) engine {
 // steps is a script of n iterations that converges.
 func steps(n int) script {
 	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Phase(clustering.PhaseInitialize)
-		o.Phase(clustering.PhaseIterate)
+		o.Observe(clustering.PhaseInitialize)
+		o.Observe(clustering.PhaseIterate)
 		for i := range n + 1 {
-			o.Iteration(0, entry(i))
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
 		}
 		return result(n, clustering.StopConverged), nil
 	}
@@ -82,11 +82,11 @@ func newBarrier() *barrier {
 }
 
 func (g *barrier) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-	o.Iteration(0, entry(0))
+	o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 	g.entered <- struct{}{}
 	select {
 	case <-g.open:
-		o.Iteration(0, entry(1))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(1)})
 		return result(1, clustering.StopConverged), nil
 	case <-ctx.Done():
 		return result(0, clustering.StopCanceled), nil

@@ -159,7 +159,7 @@ func (t *tablePoints) tell(o clustering.Observer) {
 		return
 	}
 	for _, notice := range t.notices {
-		o.Notice(notice)
+		o.Observe(notice)
 	}
 }
 

@@ -160,54 +160,33 @@ func (o *observer) log(e *cleavev1.Event) {
 	o.job.progress.show(e)
 }
 
-// K implements clustering.Observer.
-func (o *observer) K(k clustering.KStarted) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: wire.KStartedProto(k)}})
-}
-
-// Restart implements clustering.Observer.
-func (o *observer) Restart(restart, restarts int) {
-	o.job.progress.restartStarted(restart, restarts)
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(restart)}}})
-}
-
-// Iteration implements clustering.Observer.
-func (o *observer) Iteration(restart int, e clustering.HistoryEntry) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(restart, e)}})
-	o.job.observed.Iteration(restart, e.Iteration, e.Objective)
-}
-
-// Shift implements clustering.Observer.
-func (o *observer) Shift(s clustering.ShiftChange) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: wire.ShiftProto(s)}})
-}
-
-// Solver implements clustering.Observer.
-func (o *observer) Solver(s clustering.SolverStep) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: wire.SolverStepProto(s)}})
-}
-
-// Level implements clustering.Observer.
-func (o *observer) Level(l clustering.LevelStarted) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: wire.LevelProto(l)}})
-}
-
-// Trial implements clustering.Observer.
-func (o *observer) Trial(t clustering.Trial) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: wire.MethodTriedProto(t)}})
-}
-
-// Notice implements clustering.Observer.
-func (o *observer) Notice(n clustering.Notice) {
-	o.log(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: wire.NoticeProto(n)}})
-}
-
-// Phase implements clustering.Observer.
-func (o *observer) Phase(phase clustering.Phase) {
-	switch phase {
-	case clustering.PhaseInitialize:
-		o.enter(cleavev1.Phase_PHASE_INITIALIZING)
-	case clustering.PhaseIterate:
-		o.enter(cleavev1.Phase_PHASE_ITERATING)
+// Observe implements clustering.Observer.
+func (o *observer) Observe(e clustering.Event) {
+	switch e := e.(type) {
+	case clustering.KStarted:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: wire.KStartedProto(e)}})
+	case clustering.RestartStarted:
+		o.job.progress.restartStarted(e.Restart, e.Restarts)
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(e.Restart)}}})
+	case clustering.IterationDone:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(e.Restart, e.HistoryEntry)}})
+		o.job.observed.Iteration(e.Restart, e.Iteration, e.Objective)
+	case clustering.ShiftChange:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Shift{Shift: wire.ShiftProto(e)}})
+	case clustering.SolverStep:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: wire.SolverStepProto(e)}})
+	case clustering.LevelStarted:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Level{Level: wire.LevelProto(e)}})
+	case clustering.MethodTried:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_MethodTried{MethodTried: wire.MethodTriedProto(e.Trial)}})
+	case clustering.Notice:
+		o.log(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: wire.NoticeProto(e)}})
+	case clustering.Phase:
+		switch e {
+		case clustering.PhaseInitialize:
+			o.enter(cleavev1.Phase_PHASE_INITIALIZING)
+		case clustering.PhaseIterate:
+			o.enter(cleavev1.Phase_PHASE_ITERATING)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func durableConfig(t *testing.T) Config {
 func halfway(n int, shown chan<- struct{}) script {
 	return func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		for i := range n {
-			o.Iteration(0, entry(i))
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
 		}
 		shown <- struct{}{}
 		<-ctx.Done()
@@ -117,8 +117,8 @@ func TestReplayMustRepeatTheEvents(t *testing.T) {
 		again script
 	}{
 		{"another value", func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-			o.Iteration(0, entry(0))
-			o.Iteration(0, clustering.HistoryEntry{Iteration: 1, Objective: 7})
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: clustering.HistoryEntry{Iteration: 1, Objective: 7}})
 			<-ctx.Done()
 			return result(1, clustering.StopCanceled), nil
 		}},
@@ -150,7 +150,7 @@ func TestDurableCancelSurvives(t *testing.T) {
 	cfg := durableConfig(t)
 	stuck := make(chan struct{})
 	before := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		o.Iteration(0, entry(0))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		<-stuck // does not react to the cancellation
 		return nil, ctx.Err()
 	}))

@@ -24,7 +24,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 	g := newBarrier()
 	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		for range notices { // more than gRPC buffers on both sides
-			o.Notice(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
+			o.Observe(clustering.Notice{Code: "LONG", Message: strings.Repeat("x", 4000)})
 		}
 		return g.run(ctx, o)
 	}))

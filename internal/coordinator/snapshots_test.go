@@ -33,7 +33,7 @@ func (c *climber) run(ctx context.Context, o clustering.Observer) (*clustering.R
 		if i >= max(1, from) {
 			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
 		}
-		o.Iteration(0, entry(i))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
 		for height := i; height == c.held && c.held > 0; i++ {
 			select {
 			case <-c.offers:
@@ -204,7 +204,7 @@ func TestSnapshotsOfWrongAnswersAreNotUsed(t *testing.T) {
 		if runs++; piece.State() != nil {
 			t.Error("it goes on from wrong answers")
 		}
-		o.Iteration(0, entry(0))
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		for i := 0; runs == 1 && len(snapshotFiles(t, cfg)) == 0 && ctx.Err() == nil; i++ {
 			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
 		}

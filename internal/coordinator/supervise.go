@@ -187,7 +187,7 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
 	case notice != nil:
 		result.Warnings = append(result.Warnings, *notice)
-		o.Notice(*notice)
+		o.Observe(*notice)
 	}
 }
 

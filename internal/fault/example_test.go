@@ -29,3 +29,19 @@ func ExampleWrap() {
 	// Output:
 	// points.csv: the file has no rows of data true
 }
+
+// Somebody who knows a row by another name can say the place in these words, unless another place was put in front already.
+func ExampleInCell() {
+	err := fault.InCell(7, 2, "NEGATIVE_VALUE", " is -1; values must be 0 and above")
+	fmt.Println(err)
+	_, column, problem, _ := err.Problem()
+	fmt.Printf("the row of \"ann\", column %d%s\n", column, problem)
+	var wrapped *fault.Error
+	errors.As(fault.Wrap(err, "points.csv"), &wrapped)
+	_, _, _, ok := wrapped.Problem()
+	fmt.Println(wrapped, ok)
+	// Output:
+	// row 7, column 2 is -1; values must be 0 and above
+	// the row of "ann", column 2 is -1; values must be 0 and above
+	// points.csv: row 7, column 2 is -1; values must be 0 and above false
+}

@@ -6,6 +6,8 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
 )
 
 // Kind classifies a fault. Package wire maps it to a gRPC code.
@@ -52,6 +54,36 @@ func Invalid(reason, format string, args ...any) *Error {
 	return New(InvalidArgument, reason, format, args...)
 }
 
+// problemKey is the detail of a fault about a row that holds its message without the place.
+const problemKey = "problem"
+
+// InRow returns a fault of kind InvalidArgument about a row. The format continues a sentence that begins with the row: "row 3"
+// and " is all zeros". Problem returns what it says, so that somebody who knows rows by other names can name the place.
+func InRow(row int, reason, format string, args ...any) *Error {
+	problem := fmt.Sprintf(format, args...)
+	return Invalid(reason, "row %d%s", row, problem).With("row", strconv.Itoa(row)).With(problemKey, problem)
+}
+
+// InCell is InRow for one column of the row: "row 3, column 1" and " is -7".
+func InCell(row, column int, reason, format string, args ...any) *Error {
+	problem := fmt.Sprintf(format, args...)
+	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).With("column", strconv.Itoa(column)).With(problemKey, problem)
+}
+
+// Problem returns the place and the problem of a fault by InRow or InCell; column is negative by InRow. It returns false for
+// other faults, and for those whose message Wrap has changed.
+func (e *Error) Problem() (row, column int, problem string, ok bool) {
+	row, err := strconv.Atoi(e.Metadata["row"])
+	problem, ok = e.Metadata[problemKey]
+	if err != nil || !ok {
+		return 0, 0, "", false
+	}
+	if column, err = strconv.Atoi(e.Metadata["column"]); err != nil {
+		column = -1
+	}
+	return row, column, problem, true
+}
+
 // OnField sets the path of the request field at fault and returns e.
 func (e *Error) OnField(field string) *Error {
 	e.Field = field
@@ -90,6 +122,8 @@ func Wrap(err error, format string, args ...any) error {
 	if errors.As(err, &f) {
 		wrapped := *f
 		wrapped.Message = place + ": " + err.Error()
+		wrapped.Metadata = maps.Clone(f.Metadata)
+		delete(wrapped.Metadata, problemKey)
 		return &wrapped
 	}
 	return fmt.Errorf("%s: %w", place, err)

@@ -14,12 +14,14 @@ import (
 
 // killer is an observer that kills a worker, and starts another, at an early iteration.
 type killer struct {
-	clustering.NopObserver
 	kill func()
 	left int
 }
 
-func (k *killer) Iteration(int, clustering.HistoryEntry) {
+func (k *killer) Observe(e clustering.Event) {
+	if _, is := e.(clustering.IterationDone); !is {
+		return
+	}
 	if k.left--; k.left == 0 {
 		k.kill()
 	}

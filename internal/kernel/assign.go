@@ -191,7 +191,7 @@ func (s *Source) pointsBound() (Bounds, error) {
 	if s.spec.Function.directional() {
 		for i, norm := range s.points.norms {
 			if norm == 0 {
-				return Bounds{}, fault.Invalid("ZERO_ROW", "row %d is all zeros, which has no direction; the %s kernel needs non-zero rows", i, s.spec.Function)
+				return Bounds{}, fault.InRow(i, "ZERO_ROW", " is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
 			}
 		}
 	}

@@ -129,7 +129,7 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	for c := range f.spec.Rank {
 		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
 			if !(math.Abs(v) <= maxFeature) {
-				return fault.Invalid("OUT_OF_RANGE", "row %d has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", rows.From+r, v)
+				return fault.InRow(rows.From+r, "OUT_OF_RANGE", " has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", v)
 			}
 		}
 	}

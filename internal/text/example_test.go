@@ -32,20 +32,6 @@ func ExampleNearest() {
 	// Output: log-level
 }
 
-func ExampleFill() {
-	filled, err := text.Fill("Before.\n<!-- sizes -->\nold\n<!-- end -->\nAfter.", "<!-- sizes -->", "<!-- end -->", "new\n")
-	fmt.Println(filled, err)
-	_, err = text.Fill("no marks", "<!-- sizes -->", "<!-- end -->", "new\n")
-	fmt.Println(err)
-	// Output:
-	// Before.
-	// <!-- sizes -->
-	// new
-	// <!-- end -->
-	// After. <nil>
-	// the document has no line <!-- sizes -->, or none <!-- end --> after it
-}
-
 func ExampleGrouped() {
 	fmt.Println(text.Grouped(0), text.Grouped(999), text.Grouped(1000), text.Grouped(-1234567), text.Grouped(-100))
 	// Output: 0 999 1,000 -1,234,567 -100

@@ -101,16 +101,6 @@ func OneLine(text string) string {
 	return out.String()
 }
 
-// Fill replaces the lines of a document between the lines begin and end, and keeps everything else.
-func Fill(document, begin, end, content string) (string, error) {
-	before, rest, found := strings.Cut(document, begin+"\n")
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return "", fmt.Errorf("the document has no line %s, or none %s after it", begin, end)
-	}
-	return before + begin + "\n" + content + end + after, nil
-}
-
 // compared is how many bytes of a name are compared, so that a whole file given as a name costs no time.
 const compared = 100
 

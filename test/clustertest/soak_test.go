@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // TestFaults strikes every fault once.
@@ -68,9 +68,7 @@ func TestSoak(t *testing.T) {
 	s.run(t)
 	t.Log("\n" + s.table.String())
 	if document := os.Getenv("SOAK_FILL"); document != "" {
-		old, err := os.ReadFile(document)
-		filled, err2 := text.Fill(string(must(t, old, err)), "<!-- soak -->", "<!-- end of soak -->", s.table.String())
-		if err := os.WriteFile(document, []byte(must(t, filled, err2)), 0o666); err != nil {
+		if err := measure.FillFile(document, "soak", s.table.String()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // writeAlgorithms compares our algorithms by the kind of data.
@@ -29,7 +30,7 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 	}
 	slices.Sort(methods[1:])
 	columns := []string{"0", "20", "100", "400", "n/2"}
-	head(b, append([]string{"data", "algorithm"}, prefixed("m = ", columns)...)...)
+	measure.Head(b, append([]string{"data", "algorithm"}, prefixed("m = ", columns)...)...)
 	for _, kind := range []string{catalog.Points, catalog.Graph, catalog.SparsePoints} {
 		sets := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.kind != kind })
 		for _, method := range methods {
@@ -40,7 +41,7 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 				texts = append(texts, mean)
 			}
 			if answered {
-				row(b, texts...)
+				measure.Row(b, texts...)
 			}
 		}
 		texts := []string{kind, "*best peer*"}
@@ -54,7 +55,7 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 			texts = append(texts, share(peer.peer, peer.peers))
 		}
 		if slices.ContainsFunc(texts[2:], func(mean string) bool { return mean != "-" }) {
-			row(b, texts...)
+			measure.Row(b, texts...)
 		}
 	}
 }
@@ -80,14 +81,14 @@ func (x index) meanOver(cells []cell, method, column string) string {
 	return fmt.Sprintf("%s (%s)", share(sum, count), text.Plural(count, "set"))
 }
 
-// Fill puts the table of algorithms into another document, between the lines
-//
-//	<!-- answers: algorithms -->
-//	<!-- end of answers -->
-func (p Page) Fill(document string) (string, error) {
+// algorithmsMark is the mark in another document that shows the table of algorithms.
+const algorithmsMark = "algorithms"
+
+// algorithms returns the table of algorithms for another document.
+func (p Page) algorithms() string {
 	p = p.of(Constraints)
 	x := newIndex(p.Answers)
 	var b strings.Builder
 	p.algorithmTable(&b, x.cells(p.Subject, 0), x)
-	return text.Fill(document, "<!-- answers: algorithms -->", "<!-- end of answers -->", b.String()+"\n")
+	return b.String() + "\n"
 }

@@ -6,22 +6,23 @@ package answers
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// Config says what to ask, and whom.
+// Config says what to ask. Without a folder of data, only generated sets are asked about.
 type Config struct {
-	Suite   string   // what is asked: a name of SuiteNames
-	Data    string   // a folder of data sets; empty: only those that are generated
-	Cleave  string   // the program
-	Pythons []string // programs, the first of which that has scikit-learn runs the peers
+	measure.Setup
 	Results string   // the file that keeps the answers
 	Sets    string   // a regular expression of whole names; empty: all but the large sets
 	Large   bool     // the large sets instead of the others
@@ -30,16 +31,87 @@ type Config struct {
 	Seeds   int
 	Noise   float64 // the share of the constraints that is wrong
 	Jobs    int     // runs at a time
-	Threads int     // of each
 	Limit   time.Duration
 	Again   bool // also ask what the results have
-	// Progress is told of every run.
-	Progress io.Writer
 }
 
-// study is what the runs share.
+// Suite is `make answers`.
+func Suite() measure.Suite {
+	return measure.Suite{
+		Name: "answers", About: "scores what cleave answers by its defaults, and peers", Parts: measure.Names(suites),
+		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
+			var cfg Config
+			var page Page
+			var more []string
+			flags.StringVar(&cfg.Results, "results", "answers-out/answers.csv", "`file` that keeps the answers; what it has is not asked again")
+			measure.List(flags, &more, "more", "", "comma-separated `files` of further results for the page")
+			flags.StringVar(&cfg.Sets, "sets", "", "regular `expression` of the names of sets (default: all but the large ones)")
+			flags.BoolVar(&cfg.Large, "large", false, "the large sets instead of the others")
+			flags.Func("methods", "`methods`: default, peers, or algorithms with flags (pc-kmeans,restarts=10,entail)", func(list string) error {
+				cfg.Methods = Methods(list)
+				return nil
+			})
+			flags.Func("ms", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half); percentages of labels (default 5,20)", func(list string) (err error) {
+				cfg.Numbers, err = counts(list)
+				return err
+			})
+			flags.IntVar(&cfg.Seeds, "seeds", 3, "`number` of draws of constraints, labels or tables")
+			flags.Float64Var(&cfg.Noise, "noise", 0, "`share` of the constraints that is wrong")
+			flags.IntVar(&cfg.Jobs, "jobs", 1, "runs at a `time`")
+			flags.DurationVar(&cfg.Limit, "limit", 5*time.Minute, "the longest `time` of a run")
+			flags.BoolVar(&cfg.Again, "again", false, "ask again what the results have")
+			pageOnly := flags.Bool("page", false, "ask nothing, only write the page of the results")
+			flags.StringVar(&page.Subject, "subject", Default, "the `method` that the page is about")
+			tables := flags.String("write-tables", "", "ask nothing, only write the made tables below this `folder`")
+			draw := flags.Int("draw", 0, "the `number` of the draw that -write-tables writes")
+			return func(ctx context.Context, setup measure.Setup) error {
+				if *tables != "" {
+					return WriteTables(*tables, *draw)
+				}
+				if cfg.Setup, page.Setup = setup, setup; len(cfg.Parts) == 0 {
+					cfg.Parts = []string{Constraints}
+				}
+				if !*pageOnly {
+					if err := Run(ctx, cfg); err != nil {
+						return err
+					}
+				}
+				for _, path := range append([]string{cfg.Results}, more...) {
+					list, err := Load(path)
+					if err != nil {
+						return err
+					}
+					page.Answers = append(page.Answers, list...)
+				}
+				if cfg.Fill != "" && slices.Contains(cfg.Parts, Constraints) {
+					if err := measure.FillFile(cfg.Fill, algorithmsMark, page.algorithms()); err != nil {
+						return err
+					}
+				}
+				return document().Write(cfg.Out, page.sections(time.Now()))
+			}
+		},
+	}
+}
+
+// counts reads numbers of constraints.
+func counts(list string) (numbers []int, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		m := half
+		if word != "half" {
+			if m, err = strconv.Atoi(word); err != nil || m < 0 {
+				return nil, fmt.Errorf("%q is no number of constraints; give numbers from 0 on, or half", word)
+			}
+		}
+		numbers = append(numbers, m)
+	}
+	return numbers, nil
+}
+
+// study is what the runs of one suite share.
 type study struct {
 	Config
+	suite                string
 	temp, python, script string
 }
 
@@ -50,17 +122,26 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
+	chosen, err := measure.Choose(suites, cfg.Parts)
+	if err != nil {
+		return err
+	}
 	s := &study{Config: cfg, temp: temp, script: filepath.Join(temp, "peer.py")}
-	if s.python = findPython(cfg.Pythons); s.python != "" {
+	if s.python = measure.FindPython(cfg.Pythons); s.python != "" {
 		if err := os.WriteFile(s.script, peerScript, 0o666); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintln(cfg.Progress, "no Python with scikit-learn: the peers are not asked")
+		cfg.Say("no Python with scikit-learn: the peers are not asked")
 	}
-	questions, err := s.questions(ctx)
-	if err != nil {
-		return err
+	var questions []question
+	for _, suite := range chosen {
+		s.suite = suite.name
+		list, err := suite.questions(s, ctx)
+		if err != nil {
+			return err
+		}
+		questions = append(questions, list...)
 	}
 	if !cfg.Again {
 		done, err := Load(cfg.Results)
@@ -95,12 +176,12 @@ func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 			}
 			for _, method := range methods {
 				p, isPeer := findPeer(method)
-				if !applies(method, s.Suite, set, m) || isPeer && s.python == "" {
+				if !applies(method, s.suite, set, m) || isPeer && s.python == "" {
 					continue
 				}
 				for seed := range s.Seeds {
 					if seed == 0 || !p.once {
-						list = append(list, question{suite: s.Suite, set: set, method: method, m: m, seed: seed, noise: s.Noise})
+						list = append(list, question{suite: s.suite, set: set, method: method, m: m, seed: seed, noise: s.Noise})
 					}
 				}
 			}
@@ -136,7 +217,7 @@ func (s *study) made(ctx context.Context, all []*set) ([]*set, error) {
 		if s.Sets != "" {
 			return !wanted.MatchString(set.name)
 		}
-		return set.large() != s.Large && (s.Suite != Tables || set.group != Made)
+		return set.large() != s.Large && (s.suite != Tables || set.group != Made)
 	})
 	for _, set := range all {
 		if set.make != nil {
@@ -179,7 +260,7 @@ func (s *study) askAll(ctx context.Context, batches [][]question, results *log) 
 		defer mutex.Unlock()
 		done++
 		for _, a := range list {
-			fmt.Fprintf(s.Progress, "%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s\n", done, len(batches), a.Set, a.M, a.Seed, a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
+			s.Say("%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s", done, len(batches), a.Set, a.M, a.Seed, a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
 			if err := results.write(a.record()); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/test/clustertest"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Main(m)) }
@@ -23,8 +24,9 @@ func TestRun(t *testing.T) {
 	}
 	folder := folderOf(t, map[string]string{"two/data.csv": points.String(), "two/labels.csv": "label\n" + classes.String()})
 	cfg := Config{
-		Suite: Constraints, Data: folder, Cleave: clustertest.Build(t).Cleave, Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
-		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2, Jobs: 2, Threads: 1, Limit: time.Minute, Progress: t.Output(),
+		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: clustertest.Build(t).Cleave, Threads: 1, Progress: t.Output()},
+		Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
+		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2, Jobs: 2, Limit: time.Minute,
 	}
 	for range 2 {
 		if err := Run(t.Context(), cfg); err != nil {
@@ -60,7 +62,7 @@ func TestRun(t *testing.T) {
 // Every peer answers for the kinds of data that it takes, where its libraries are installed.
 func TestPeers(t *testing.T) {
 	pythons := []string{"/usr/bin/python3"}
-	if findPython(pythons) == "" {
+	if measure.FindPython(pythons) == "" {
 		t.Skip("no scikit-learn")
 	}
 	var points, texts, edges, classes strings.Builder
@@ -81,8 +83,8 @@ func TestPeers(t *testing.T) {
 		"texts/a.tfidf.svm": texts.String(), "texts/a.labels.csv": truth,
 	})
 	cfg := Config{
-		Suite: Constraints, Data: folder, Pythons: pythons, Results: filepath.Join(t.TempDir(), "answers.csv"),
-		Methods: peerNames(), Seeds: 1, Jobs: 2, Threads: 1, Limit: 10 * time.Minute, Progress: t.Output(),
+		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Pythons: pythons, Threads: 1, Progress: t.Output()},
+		Results: filepath.Join(t.TempDir(), "answers.csv"), Methods: peerNames(), Seeds: 1, Jobs: 2, Limit: 10 * time.Minute,
 	}
 	for m, sets := range map[int]string{0: "points|graph", 20: "graph|texts-a"} { // every peer and kind of data
 		cfg.Sets, cfg.Numbers = sets, []int{m}
@@ -91,7 +93,7 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	for suite, sets := range map[string]string{Tables: "points", Range: "points", Labels: "points|graph|texts-a"} {
-		cfg.Suite, cfg.Sets, cfg.Numbers = suite, sets, []int{20}
+		cfg.Parts, cfg.Sets, cfg.Numbers = []string{suite}, sets, []int{20}
 		if err := Run(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +122,9 @@ func TestLimit(t *testing.T) {
 	}
 	folder := folderOf(t, map[string]string{"two/data.csv": "x\n1\n2\n", "two/labels.csv": labels(0, 1)})
 	cfg := Config{
-		Suite: Constraints, Data: folder, Cleave: slow, Results: filepath.Join(t.TempDir(), "answers.csv"), Sets: "two",
-		Methods: []string{Default}, Numbers: []int{0}, Seeds: 1, Threads: 1, Limit: 10 * time.Millisecond, Progress: t.Output(),
+		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: slow, Threads: 1, Progress: t.Output()},
+		Results: filepath.Join(t.TempDir(), "answers.csv"), Sets: "two",
+		Methods: []string{Default}, Numbers: []int{0}, Seeds: 1, Limit: 10 * time.Millisecond,
 	}
 	for asked, limit := range []time.Duration{10 * time.Millisecond, time.Millisecond, time.Second} {
 		cfg.Limit = limit

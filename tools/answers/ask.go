@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // question is one run of a method.
@@ -64,23 +64,19 @@ func (s *study) ask(ctx context.Context, batch []question) ([]Answer, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
 	command := s.command(limited, batch, folder, known)
-	var said, complaint bytes.Buffer
-	command.Stdout, command.Stderr = &said, &complaint
-	command.WaitDelay = time.Second
-	begun := time.Now()
-	err = command.Run()
-	seconds, status := time.Since(begun).Seconds()/float64(len(batch)), Answered
-	switch {
+	var said bytes.Buffer
+	command.Stdout = &said
+	usage, err := measure.Run(command)
+	seconds, status := usage.Seconds/float64(len(batch)), Answered
+	switch failure := (*measure.Failure)(nil); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		status = Late
+	case errors.As(err, &failure) && errors.As(err, new(*exec.ExitError)):
+		status = Refused + ": " + failure.Said
 	case err != nil:
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			return nil, err
-		}
-		status = Refused + ": " + lastLine(complaint.String())
+		return nil, err
 	}
 	list := make([]Answer, len(batch))
 	for at, q := range batch {
@@ -133,7 +129,7 @@ func (s *study) command(ctx context.Context, batch []question, folder, known str
 			arguments = append(arguments, known)
 		}
 		command := exec.CommandContext(ctx, s.python, arguments...)
-		command.Env = append(os.Environ(), fmt.Sprintf("OMP_NUM_THREADS=%d", s.Threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", s.Threads))
+		command.Env = append(os.Environ(), measure.PeerThreads(s.Threads)...)
 		return command
 	}
 	k := fmt.Sprint(q.set.k)
@@ -222,15 +218,4 @@ func chosen(result []byte) string {
 		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(value, prefix), "_", "-"))
 	}
 	return strings.Join(strings.Fields(word(method.Space, "SPACE_")+" "+word(method.ConstraintUse, "CONSTRAINT_USE_")+" "+word(answer.KSelection.Confidence, "CONFIDENCE_")), " ")
-}
-
-// lastLine is the beginning of the last line of what a program said, or of the one that says why it crashed.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "panic: ") })
-	if at < 0 {
-		at = len(lines) - 1
-	}
-	line := []rune(lines[at])
-	return string(line[:min(len(line), 160)])
 }

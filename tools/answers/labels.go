@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // labelShares are how many of the labels are given, in percent.
@@ -134,7 +136,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn, tables prepared as above:" + peersOf(Labels) + ".\n")
 	methods := p.columns(Labels, x)
-	head(b, append(append([]string{"labels", "sets", "of"}, methods...), "best peer", "behind it by .02", "by .10", "seeds kept", "pairs kept")...)
+	measure.Head(b, append(append([]string{"labels", "sets", "of"}, methods...), "best peer", "behind it by .02", "by .10", "seeds kept", "pairs kept")...)
 	for _, percent := range x.percents() {
 		for _, group := range []string{Real, Made + " and " + Generated, "all"} {
 			in := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool {
@@ -160,11 +162,11 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 					}
 				}
 			}
-			row(b, append(line, share(t.peer, t.peers), fmt.Sprint(t.behind), fmt.Sprint(behind), share(seeds, answered), share(pairs, answered))...)
+			measure.Row(b, append(line, share(t.peer, t.peers), fmt.Sprint(t.behind), fmt.Sprint(behind), share(seeds, answered), share(pairs, answered))...)
 		}
 	}
 	b.WriteString("\nSet by set, the farthest behind first:\n")
-	head(b, append(append([]string{"set", "data", "labels"}, methods...), "seeds kept", "method")...)
+	measure.Head(b, append(append([]string{"set", "data", "labels"}, methods...), "seeds kept", "method")...)
 	for _, c := range byBehind(cells) {
 		line := []string{c.set, c.kind, fmt.Sprintf("%d %%", c.m), c.text()}
 		for _, method := range methods[1:] {
@@ -174,7 +176,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 		for _, a := range c.runs {
 			seeds += a.Kept
 		}
-		row(b, append(line, share(seeds, len(c.runs)), strings.Join(c.chosen(), ", "))...)
+		measure.Row(b, append(line, share(seeds, len(c.runs)), strings.Join(c.chosen(), ", "))...)
 	}
 }
 

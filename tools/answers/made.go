@@ -124,21 +124,21 @@ func (t *madeTable) format(v float64, digits int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', digits, 64), ".", t.decimal, 1)
 }
 
-// measure is a quantity that tables have, in its unit: what is in the middle, and the spread of a group.
-type measure struct {
+// quantity is something that tables measure, in its unit: what is in the middle, and the spread of a group.
+type quantity struct {
 	name           string
 	middle, spread float64
 	digits         int
 }
 
-var measures = []measure{
+var measures = []quantity{
 	{"age", 45, 4, 0}, {"income", 52_000, 4200, 0}, {"score", 0.5, 0.04, 3}, {"distance_m", 8200, 640, 0},
 	{"temperature_c", 18.4, 1.3, 1}, {"weight_kg", 74, 5.5, 1}, {"pressure_pa", 101_325, 220, 0}, {"rating", 3.1, 0.2, 2},
 	{"duration_ms", 1450, 105, 0}, {"voltage", 3.3, 0.05, 3}, {"area_m2", 95_000, 7800, 0}, {"visits", 34, 2.9, 0},
 }
 
 // column adds a measure of values whose spread within a group is 1.
-func (t *madeTable) column(m measure, value func(i int) float64) {
+func (t *madeTable) column(m quantity, value func(i int) float64) {
 	t.add(m.name, func(i int) string { return t.format(m.middle+m.spread*value(i), m.digits) })
 }
 

@@ -53,15 +53,15 @@ var madeKinds = []madeKind{
 	{"range-60-and-1", usualRows, func(t *madeTable) { // an age beside a score from 0 to 1
 		t.groups(3)
 		points := t.points(2, 5.5)
-		t.column(measure{"age", 48, 5, 0}, func(i int) float64 { return points[i][0] })
-		t.column(measure{"score", 0.5, 0.08, 3}, func(i int) float64 { return points[i][1] })
+		t.column(quantity{"age", 48, 5, 0}, func(i int) float64 { return points[i][0] })
+		t.column(quantity{"score", 0.5, 0.08, 3}, func(i int) float64 { return points[i][1] })
 	}},
 	{"ranges-1-1000", usualRows, func(t *madeTable) { // the column of the smallest range tells most
 		t.groups(3)
 		points := t.points(4, 5)
-		t.column(measure{"index", 0.5, 0.05, 3}, func(i int) float64 { return 2.5*float64(t.truth[i]) - 2.5 + points[i][0] })
+		t.column(quantity{"index", 0.5, 0.05, 3}, func(i int) float64 { return 2.5*float64(t.truth[i]) - 2.5 + points[i][0] })
 		for at, name := range []string{"north", "east", "height"} {
-			t.column(measure{name, 500, 80, 0}, func(i int) float64 { return points[i][at+1] })
+			t.column(quantity{name, 500, 80, 0}, func(i int) float64 { return points[i][at+1] })
 		}
 	}},
 
@@ -162,7 +162,7 @@ var madeKinds = []madeKind{
 	{"heavy-tails", usualRows, func(t *madeTable) { // incomes and the like: a factor, not a difference, tells groups apart
 		t.groups(3)
 		points := t.points(4, 6)
-		for at, m := range []measure{{"income", 30_000, 0.45, 0}, {"assets", 80_000, 0.6, 0}, {"spending", 900, 0.4, 2}} {
+		for at, m := range []quantity{{"income", 30_000, 0.45, 0}, {"assets", 80_000, 0.6, 0}, {"spending", 900, 0.4, 2}} {
 			t.add(m.name, func(i int) string { return t.format(m.middle*math.Exp(m.spread*points[i][at]), m.digits) })
 		}
 		t.column(measures[0], func(i int) float64 { return points[i][3] })
@@ -177,18 +177,18 @@ var madeKinds = []madeKind{
 		points := t.points(4, 6)
 		t.measured(points)
 		for at, name := range []string{"distance_km", "distance_miles", "distance_feet"} {
-			t.column(measure{name, 8.2 / (1 + float64(at)/2), 0.64 / (1 + float64(at)/2), 3}, func(i int) float64 { return points[i][3] })
+			t.column(quantity{name, 8.2 / (1 + float64(at)/2), 0.64 / (1 + float64(at)/2), 3}, func(i int) float64 { return points[i][3] })
 		}
 	}},
 	{"correlated", usualRows, func(t *madeTable) { // five columns go with one another, in every group; two others tell the groups
 		t.groups(3)
 		points := t.points(2, 6)
 		size := t.normal()
-		for _, m := range []measure{{"length_mm", 210, 20, 1}, {"width_mm", 95, 9, 1}, {"height_mm", 60, 6, 1}, {"weight_g", 840, 90, 0}, {"volume_ml", 1200, 130, 0}} {
+		for _, m := range []quantity{{"length_mm", 210, 20, 1}, {"width_mm", 95, 9, 1}, {"height_mm", 60, 6, 1}, {"weight_g", 840, 90, 0}, {"volume_ml", 1200, 130, 0}} {
 			t.column(m, func(i int) float64 { return size[i] + 0.3*t.rng.NormFloat64() })
 		}
-		t.column(measure{"hardness", 5, 0.5, 2}, func(i int) float64 { return points[i][0] })
-		t.column(measure{"acidity_ph", 6.8, 0.25, 2}, func(i int) float64 { return points[i][1] })
+		t.column(quantity{"hardness", 5, 0.5, 2}, func(i int) float64 { return points[i][0] })
+		t.column(quantity{"acidity_ph", 6.8, 0.25, 2}, func(i int) float64 { return points[i][1] })
 	}},
 	{"noise-10", usualRows, func(t *madeTable) {
 		t.groups(3)
@@ -376,6 +376,6 @@ func (t *madeTable) curved(at func(i int, turn float64) (x, y float64), noise fl
 		xs[i] += noise * t.rng.NormFloat64()
 		ys[i] += noise * t.rng.NormFloat64()
 	}
-	t.column(measure{"easting_m", 4000, 900, 1}, func(i int) float64 { return xs[i] })
-	t.column(measure{"depth_km", 2, 0.5, 4}, func(i int) float64 { return ys[i] })
+	t.column(quantity{"easting_m", 4000, 900, 1}, func(i int) float64 { return xs[i] })
+	t.column(quantity{"depth_km", 2, 0.5, 4}, func(i int) float64 { return ys[i] })
 }

@@ -8,40 +8,32 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// Page is the page of the documentation: what one method answers, beside all others.
+// Page is what the page of the documentation tells: what one method answers, beside all others.
 type Page struct {
+	measure.Setup
 	Subject string // a method
-	Version string
 	Answers []Answer
 }
 
-// EmptyPage is a page without results.
-func EmptyPage() string {
-	page := pageHead
-	for _, s := range suites {
-		page += "\n" + s.begin() + "\n" + s.end() + "\n"
-	}
-	return page
+// document is docs/answers.md.
+func document() measure.Page {
+	return measure.Page{Suite: "answers", Parts: measure.Names(suites), Head: func(string) string { return pageHead }}
 }
 
-// Update writes the sections of all suites that have answers into a page, and keeps the others as they are.
-func (p Page) Update(page string, now time.Time) (string, error) {
+// sections returns the sections of all suites that have answers.
+func (p Page) sections(now time.Time) map[string]string {
+	sections := map[string]string{}
 	for _, s := range suites {
-		of := p.of(s.name)
-		if len(of.Answers) == 0 {
-			continue
-		}
-		var b strings.Builder
-		s.write(of, &b, now)
-		var err error
-		if page, err = text.Fill(page, s.begin(), s.end(), b.String()); err != nil {
-			return "", err
+		if of := p.of(s.name); len(of.Answers) > 0 {
+			var b strings.Builder
+			s.write(of, &b, now)
+			sections[s.name] = b.String()
 		}
 	}
-	return page, nil
+	return sections
 }
 
 // of is the page with the answers of one suite only.
@@ -65,7 +57,7 @@ func (p Page) writeConstraints(b *strings.Builder, now time.Time) {
 	p.writeSets(b, cells)
 }
 
-const pageHead = "<!-- Written by make answers. Do not edit: change tools/answers and run it again. -->\n" + `# Answers
+const pageHead = `# Answers
 
 Results of ` + "`cleave run`" + ` given data and supervision, with all options at their defaults: ordinary tables ([Ordinary tables](#ordinary-tables)), labels of some rows ([Known labels](#known-labels)), a range of the number of clusters ([How many clusters](#how-many-clusters)) and pairs of points ([Constraints](#constraints)), compared with scikit-learn as an experienced user would use it. Scores are adjusted Rand indices (ARI): 1 is the truth, 0 is chance.
 
@@ -86,7 +78,7 @@ func (p Page) writeHead(b *strings.Builder, now time.Time) {
 		}
 		asked = asked || isPeer(a.Method)
 	}
-	fmt.Fprintf(b, "\nMethod `%s`, measured on %s at %s, up to %d draws.\n", p.Subject, now.UTC().Format(time.DateOnly), p.Version, len(seeds))
+	fmt.Fprintf(b, "\nMethod `%s`, %s, up to %d draws.\n", p.Subject, p.When(now), len(seeds))
 	if !asked {
 		b.WriteString("\nNo peers were asked: there was no Python with NumPy, SciPy and scikit-learn (`make bench-peers` installs them).\n")
 		return
@@ -106,18 +98,6 @@ func peersOf(suite string) string {
 	return strings.Join(list, ";")
 }
 
-// row writes one row of a table.
-func row(b *strings.Builder, cells ...string) {
-	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
-
-// head writes the head of a table.
-func head(b *strings.Builder, names ...string) {
-	b.WriteString("\n")
-	row(b, names...)
-	b.WriteString(strings.Repeat("|---", len(names)) + "|\n")
-}
-
 // number has two digits, and no sign where they are 0.
 func number(v float64) string { return strings.Replace(fmt.Sprintf("%.2f", v), "-0.00", "0.00", 1) }
 
@@ -131,9 +111,9 @@ func share(sum float64, count int) string {
 
 func (p Page) writeSummary(b *strings.Builder, cells []cell) {
 	b.WriteString("\n### Summary\n\nMeans over the cells; for our best and the best peer, over those that have one. *Fell* counts cells with less than the same set had with fewer constraints, by more than .02 and by more than .05.\n")
-	head(b, "", "cells", p.Subject, "our best", "best peer", "ahead / level / behind the best peer", "fell by .02", "by .05")
+	measure.Head(b, "", "cells", p.Subject, "our best", "best peer", "ahead / level / behind the best peer", "fell by .02", "by .05")
 	for _, t := range tallies(cells) {
-		row(b, t.name, fmt.Sprint(t.cells), share(t.ari, t.cells), share(t.own, t.owns), share(t.peer, t.peers),
+		measure.Row(b, t.name, fmt.Sprint(t.cells), share(t.ari, t.cells), share(t.own, t.owns), share(t.peer, t.peers),
 			fmt.Sprintf("%d / %d / %d", t.ahead, t.level, t.behind), fmt.Sprint(t.fell), fmt.Sprint(t.fellFar))
 	}
 }
@@ -151,7 +131,7 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 	}
 	slices.Sort(shares)
 	b.WriteString("\n### Wrong constraints\n\nA share of the constraints says the opposite of the truth. *Below* counts cells with less than the same set has without constraints, by more than .02 and by more than .05.\n")
-	head(b, "wrong", "cells", "without constraints", "with them", "mean gain", "below by .02", "by .05")
+	measure.Head(b, "wrong", "cells", "without constraints", "with them", "mean gain", "below by .02", "by .05")
 	var worse []string
 	for _, noise := range shares {
 		var t tally
@@ -164,7 +144,7 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 				worse = append(worse, fmt.Sprintf("%s, m = %d: %s, without %s", c.set, c.m, number(c.ari), number(c.unconstrained)))
 			}
 		}
-		row(b, fmt.Sprintf("%g", noise), fmt.Sprint(t.cells), share(t.unconstrained, t.cells), share(t.ari, t.cells),
+		measure.Row(b, fmt.Sprintf("%g", noise), fmt.Sprint(t.cells), share(t.unconstrained, t.cells), share(t.ari, t.cells),
 			fmt.Sprintf("%+.2f", (t.ari-t.unconstrained)/float64(max(t.cells, 1))), fmt.Sprint(t.below), fmt.Sprint(t.belowFar))
 	}
 	if len(worse) > 0 {
@@ -180,9 +160,9 @@ func (p Page) writeMissed(b *strings.Builder, cells []cell) {
 	if len(missed) == 0 {
 		return
 	}
-	head(b, "set", "m", p.Subject, "our best", "best peer", "behind by")
+	measure.Head(b, "set", "m", p.Subject, "our best", "best peer", "behind by")
 	for _, c := range missed {
-		row(b, c.set, fmt.Sprint(c.m), number(c.ari), c.own.text(), c.peer.text(), number(c.missed()))
+		measure.Row(b, c.set, fmt.Sprint(c.m), number(c.ari), c.own.text(), c.peer.text(), number(c.missed()))
 	}
 }
 

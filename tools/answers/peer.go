@@ -3,7 +3,6 @@ package answers
 import (
 	_ "embed" // the peers' program
 	"math"
-	"os/exec"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
@@ -72,14 +71,4 @@ func findPeer(name string) (peer, bool) {
 func isPeer(name string) bool {
 	_, is := findPeer(name)
 	return is
-}
-
-// findPython finds a Python that has what the peers need, or none.
-func findPython(candidates []string) string {
-	for _, candidate := range candidates {
-		if exec.Command(candidate, "-c", "import numpy, scipy, sklearn").Run() == nil {
-			return candidate
-		}
-	}
-	return ""
 }

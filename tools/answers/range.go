@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // The range of the number of clusters that is asked with.
@@ -61,7 +63,7 @@ func (p Page) writeRange(b *strings.Builder, now time.Time) {
 	for _, method := range methods {
 		names = append(names, method+" right", method+" ARI")
 	}
-	head(b, append(names, "right where sure")...)
+	measure.Head(b, append(names, "right where sure")...)
 	for _, group := range []string{Made, Real} {
 		in := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.group != group })
 		if len(in) == 0 {
@@ -86,15 +88,15 @@ func (p Page) writeRange(b *strings.Builder, now time.Time) {
 				}
 			}
 		}
-		row(b, append(line, fmt.Sprintf("%d of %d", right, sure))...)
+		measure.Row(b, append(line, fmt.Sprintf("%d of %d", right, sure))...)
 	}
-	head(b, append(append([]string{"table", "k"}, methods...), "method")...)
+	measure.Head(b, append(append([]string{"table", "k"}, methods...), "method")...)
 	for _, c := range cells {
 		line := []string{c.set, fmt.Sprint(c.k)}
 		for _, method := range methods {
 			line = append(line, x.foundText(c.place, method))
 		}
-		row(b, append(line, strings.Join(c.chosen(), ", "))...)
+		measure.Row(b, append(line, strings.Join(c.chosen(), ", "))...)
 	}
 }
 

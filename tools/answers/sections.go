@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // writeConstrainedSpectral compares constrained cuts with unconstrained ones.
@@ -48,9 +49,9 @@ func (p Page) writeConstrainedSpectral(b *strings.Builder, x index) {
 		return
 	}
 	b.WriteString("\n### constrained-spectral against spectral\n\n`spectral` without constraints, and `constrained-spectral` with m of them.\n")
-	head(b, append([]string{"set", "spectral"}, prefixed("m = ", columns)...)...)
+	measure.Head(b, append([]string{"set", "spectral"}, prefixed("m = ", columns)...)...)
 	for _, name := range order {
-		row(b, rows[name]...)
+		measure.Row(b, rows[name]...)
 	}
 	mean, behind := []string{"mean gain", ""}, []string{"cells behind spectral by .02", ""}
 	for _, column := range columns {
@@ -61,8 +62,8 @@ func (p Page) writeConstrainedSpectral(b *strings.Builder, x index) {
 			mean, behind = append(mean, ""), append(behind, "")
 		}
 	}
-	row(b, mean...)
-	row(b, behind...)
+	measure.Row(b, mean...)
+	measure.Row(b, behind...)
 }
 
 func prefixed(prefix string, words []string) []string {
@@ -111,12 +112,12 @@ func (p Page) writeConstants(b *strings.Builder, x index) {
 		return
 	}
 	b.WriteString("\n### How answers depend on options\n\nMethods with options, and the same method with all of them left open, in the cells that have both: means, and the cells with the largest loss and gain.\n")
-	head(b, "method", "wrong constraints", "cells", "left open", "said", "difference", "worst cell", "best cell")
+	measure.Head(b, "method", "wrong constraints", "cells", "left open", "said", "difference", "worst cell", "best cell")
 	for _, v := range slices.SortedFunc(maps.Keys(changes), func(a, b variant) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.noise, b.noise))
 	}) {
 		c := changes[v]
-		row(b, "`"+v.name+"`", fmt.Sprintf("%g", v.noise), fmt.Sprint(c.cells), share(c.open, c.cells), share(c.said, c.cells),
+		measure.Row(b, "`"+v.name+"`", fmt.Sprintf("%g", v.noise), fmt.Sprint(c.cells), share(c.open, c.cells), share(c.said, c.cells),
 			fmt.Sprintf("%+.3f", (c.said-c.open)/float64(c.cells)), fmt.Sprintf("%+.2f", c.worst), fmt.Sprintf("%+.2f", c.best))
 	}
 }
@@ -144,10 +145,10 @@ func (p Page) writeCosts(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n### Time and refusals\n\nSeconds of a run with the start of its process and the reading of its files. Runs that took too long are left out of all means.\n")
-	head(b, "method", "runs", "refused", "too long", "mean seconds", "longest")
+	measure.Head(b, "method", "runs", "refused", "too long", "mean seconds", "longest")
 	for _, method := range slices.Sorted(maps.Keys(costs)) {
 		c := costs[method]
-		row(b, "`"+method+"`", fmt.Sprint(c.runs), fmt.Sprint(c.refused), fmt.Sprint(c.late), fmt.Sprintf("%.1f", c.seconds/float64(c.runs)), fmt.Sprintf("%.1f", c.longest))
+		measure.Row(b, "`"+method+"`", fmt.Sprint(c.runs), fmt.Sprint(c.refused), fmt.Sprint(c.late), fmt.Sprintf("%.1f", c.seconds/float64(c.runs)), fmt.Sprintf("%.1f", c.longest))
 	}
 }
 
@@ -157,13 +158,13 @@ func (p Page) writeSets(b *strings.Builder, cells []cell) {
 	for at, c := range cells {
 		if at == 0 || cells[at-1].set != c.set {
 			fmt.Fprintf(b, "\n#### %s\n\n%s, n = %d, k = %d\n", c.set, strings.ToUpper(c.kind[:1])+c.kind[1:], c.n, c.k)
-			head(b, "m", p.Subject, "our best", "best peer", "", "method")
+			measure.Head(b, "m", p.Subject, "our best", "best peer", "", "method")
 		}
 		verdict := c.verdict()
 		if c.fell() > margin {
 			verdict = strings.TrimPrefix(verdict+", fell", ", ")
 		}
-		row(b, fmt.Sprint(c.m), c.text(), c.own.text(), c.peer.text(), verdict, strings.Join(c.chosen(), ", "))
+		measure.Row(b, fmt.Sprint(c.m), c.text(), c.own.text(), c.peer.text(), verdict, strings.Join(c.chosen(), ", "))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // Groups of sets.
@@ -234,8 +235,8 @@ func generated(cleave, temp string) []*set {
 		s := &set{name: g.name, group: Generated, kind: kind, file: filepath.Join(out, file), n: g.n}
 		s.make = func(ctx context.Context) error {
 			arguments := append([]string{"generate", g.what, "--n", fmt.Sprint(g.n), "--seed", "1", "--out", out}, strings.Fields(g.options)...)
-			if said, err := exec.CommandContext(ctx, cleave, arguments...).CombinedOutput(); err != nil {
-				return fmt.Errorf("cleave %s: %w: %s", strings.Join(arguments, " "), err, said)
+			if _, err := measure.Run(exec.CommandContext(ctx, cleave, arguments...)); err != nil {
+				return err
 			}
 			_, truth, err := format.LoadTable(filepath.Join(out, "truth.csv"), table.Labels, g.n)
 			if err == nil {

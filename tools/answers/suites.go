@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // The suites.
@@ -35,27 +36,8 @@ var suites = []suite{
 	{Constraints, (*study).constraintQuestions, Page.writeConstraints},
 }
 
-// SuiteNames are the names of all suites.
-func SuiteNames() []string {
-	var names []string
-	for _, s := range suites {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// begin and end are the lines around the section of the page.
-func (s suite) begin() string { return "<!-- answers: " + s.name + " -->" }
-func (s suite) end() string   { return "<!-- end of " + s.name + " -->" }
-
-// questions are those of the suite.
-func (s *study) questions(ctx context.Context) ([]question, error) {
-	at := slices.IndexFunc(suites, func(other suite) bool { return other.name == s.Suite })
-	if at < 0 {
-		return nil, fmt.Errorf("there is no suite %q; suites are %s", s.Suite, strings.Join(SuiteNames(), ", "))
-	}
-	return suites[at].questions(s, ctx)
-}
+// PartName is the name that selects the suite.
+func (s suite) PartName() string { return s.name }
 
 // methods are those that are asked, or the usual ones.
 func (s *study) methods(usual string) []string {
@@ -69,8 +51,8 @@ func (s *study) methods(usual string) []string {
 func (s *study) about(set *set, m, draw int) []question {
 	var list []question
 	for _, method := range s.methods("default peers") {
-		if applies(method, s.Suite, set, m) && (!isPeer(method) || s.python != "") {
-			list = append(list, question{suite: s.Suite, set: set, method: method, m: m, seed: draw})
+		if applies(method, s.suite, set, m) && (!isPeer(method) || s.python != "") {
+			list = append(list, question{suite: s.suite, set: set, method: method, m: m, seed: draw})
 		}
 	}
 	return list
@@ -107,8 +89,8 @@ func (s *study) bundled(found []*set) []*set {
 		}
 		set := &set{name: b.name, group: Real, kind: catalog.Points, n: b.n, file: filepath.Join(s.temp, b.name, "data.csv")}
 		set.make = func(ctx context.Context) error {
-			if said, err := exec.CommandContext(ctx, s.python, s.script, "export", b.name, filepath.Dir(set.file)).CombinedOutput(); err != nil {
-				return fmt.Errorf("the set %s of scikit-learn: %w: %s", b.name, err, lastLine(string(said)))
+			if _, err := measure.Run(exec.CommandContext(ctx, s.python, s.script, "export", b.name, filepath.Dir(set.file))); err != nil {
+				return err
 			}
 			truth, err := readAnswer(filepath.Join(filepath.Dir(set.file), "labels.csv"))
 			set.tell(truth)

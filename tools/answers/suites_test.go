@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // suiteResults are results of three suites, whose sums are easy.
@@ -41,9 +42,9 @@ gaps,made,table,600,4,"default,scale=zscore",0,0,0,1.0000,0.5,1,ok,standardized 
 
 // Every suite has its section, and a page keeps the sections of suites without results.
 func TestSuitePages(t *testing.T) {
-	old := strings.Replace(EmptyPage(), "<!-- answers: constraints -->\n", "<!-- answers: constraints -->\nkept\n", 1)
-	page := Page{Subject: Default, Version: "v1", Answers: results(t, suiteResults)}
-	written, err := page.Update(old, time.Unix(0, 0))
+	page := Page{Subject: Default, Answers: results(t, suiteResults)}
+	sections := page.sections(time.Unix(0, 0))
+	written, err := document().Update("<!-- answers: constraints -->\nkept\n<!-- end of constraints -->\n", sections)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,26 +70,23 @@ func TestSuitePages(t *testing.T) {
 	if t.Failed() {
 		t.Log(written)
 	}
-	if again, err := page.Update(written, time.Unix(0, 0)); err != nil || again != written {
+	if again, err := document().Update(written, sections); err != nil || again != written {
 		t.Errorf("written twice it differs: %v", err)
-	}
-	if _, err := page.Update("no marks", time.Unix(0, 0)); err == nil {
-		t.Error("a page without marks was written")
 	}
 	if before, _, _ := strings.Cut(written, "<!-- answers: labels"); strings.Contains(before, "forest") {
 		t.Error("the section of tables has a peer of another suite")
 	}
 }
 
-// The page of the repository has the marks of every suite.
+// The page of the repository has a section of every suite.
 func TestPageHasMarks(t *testing.T) {
 	page, err := os.ReadFile("../../docs/answers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range suites {
-		if !strings.Contains(string(page), s.begin()+"\n") || !strings.Contains(string(page), s.end()+"\n") {
-			t.Errorf("docs/answers.md lacks the lines %s and %s", s.begin(), s.end())
+		if !strings.Contains(string(page), "<!-- answers: "+s.name+" -->\n") || !strings.Contains(string(page), "<!-- end of "+s.name+" -->\n") {
+			t.Errorf("docs/answers.md lacks the section %s", s.name)
 		}
 	}
 }
@@ -191,23 +189,9 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-// What a program said last tells why it gave no answer, unless it crashed.
-func TestLastLine(t *testing.T) {
-	for said, want := range map[string]string{
-		"":                               "",
-		"warning: a\nno such file\n":     "no such file",
-		"a\npanic: nil\n\ngoroutine 1\n": "panic: nil",
-		strings.Repeat("é", 200):         strings.Repeat("é", 160),
-	} {
-		if got := lastLine(said); got != want {
-			t.Errorf("%q: %q, want %q", said, got, want)
-		}
-	}
-}
-
 // A suite that does not exist is refused with the names of those that do.
 func TestUnknownSuite(t *testing.T) {
-	err := Run(t.Context(), Config{Suite: "novel", Results: filepath.Join(t.TempDir(), "a.csv"), Progress: t.Output()})
+	err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"novel"}}, Results: filepath.Join(t.TempDir(), "a.csv")})
 	if err == nil || !strings.Contains(err.Error(), "tables, labels, range, constraints") {
 		t.Errorf("%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // writeTables writes the section of ordinary tables.
@@ -20,7 +21,7 @@ func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn on tables that a person has prepared, without columns of ids, dates and texts:" + peersOf(Tables) + ".\n")
 	methods := p.columns(Tables, x)
-	head(b, append([]string{"", "tables"}, methods...)...)
+	measure.Head(b, append([]string{"", "tables"}, methods...)...)
 	for _, group := range []string{Made, Real} {
 		in := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.group != group })
 		if len(in) == 0 {
@@ -30,7 +31,7 @@ func (p Page) writeTables(b *strings.Builder, now time.Time) {
 		for _, method := range methods {
 			line = append(line, x.meanOver(in, method, "0"))
 		}
-		row(b, line...)
+		measure.Row(b, line...)
 	}
 	var behind, gone []string
 	for _, c := range cells {
@@ -48,13 +49,13 @@ func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "\nRefused: %s.\n", strings.Join(gone, ", "))
 	}
-	head(b, append(append([]string{"table", "rows", "k"}, methods...), "method")...)
+	measure.Head(b, append(append([]string{"table", "rows", "k"}, methods...), "method")...)
 	for _, c := range cells {
 		line := []string{c.set, fmt.Sprint(c.n), fmt.Sprint(c.k), c.text()}
 		for _, method := range methods[1:] {
 			line = append(line, optional(x.mean(c.place, method, nil)))
 		}
-		row(b, append(line, strings.Join(c.chosen(), ", "))...)
+		measure.Row(b, append(line, strings.Join(c.chosen(), ", "))...)
 	}
 }
 
@@ -66,7 +67,7 @@ func (p Page) writeMeasured(b *strings.Builder, now time.Time) {
 			draws[a.Seed] = true
 		}
 	}
-	fmt.Fprintf(b, "\nMethod `%s`, measured on %s at %s, %s.\n", p.Subject, now.UTC().Format(time.DateOnly), p.Version, text.Plural(len(draws), "draw"))
+	fmt.Fprintf(b, "\nMethod `%s`, %s, %s.\n", p.Subject, p.When(now), text.Plural(len(draws), "draw"))
 }
 
 // columns are the methods that were asked by a suite: the one that the page is about, our others, and the peers.

@@ -8,29 +8,48 @@ package bench
 
 import (
 	"context"
+	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// Config says what to measure, and where to find what that needs.
+// Config says what to measure. Without a folder of data, synthetic data of the same shapes takes its place.
 type Config struct {
-	Quick    bool     // small sizes, which only show that everything works
-	Stages   []string // names of stages; none: all
-	Rounds   int      // how often everything is measured; 0: depending on how long it takes
-	Threads  int      // for us and for the peers
-	Data     string   // a folder with pendigits/data.csv and others; empty: synthetic data of the same shapes
-	Python   string   // the interpreter of the peers; empty: no peers
-	Script   string   // the Python program of the peers
-	Cleave   string   // the cleave program; empty: not measured
-	Version  string   // of this source, for the report
-	Progress io.Writer
+	measure.Setup
+	Quick  bool // small sizes, which only show that everything works
+	Rounds int  // how often everything is measured; 0: depending on how long it takes
+}
+
+// Suite is `make bench`.
+func Suite() measure.Suite {
+	return measure.Suite{
+		Name: "bench", About: "compares our code with the limits of this machine and with peers", Parts: measure.Names(stages()),
+		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
+			var cfg Config
+			flags.BoolVar(&cfg.Quick, "quick", false, "small sizes, which only show that everything works")
+			flags.IntVar(&cfg.Rounds, "rounds", 0, "rounds of everything (default: by what it costs)")
+			return func(ctx context.Context, setup measure.Setup) error {
+				cfg.Setup = setup
+				report, failure := Run(ctx, cfg)
+				if report == nil {
+					return failure
+				}
+				if failure != nil { // a page with holes would say less than the one it replaces
+					cfg.Out = ""
+				}
+				return errors.Join(failure, page().Write(cfg.Out, report.sections(time.Now())))
+			}
+		},
+	}
 }
 
 // stage is one group of rows of the table.
@@ -61,14 +80,8 @@ func stages() []stage {
 	}
 }
 
-// StageNames lists the stages.
-func StageNames() []string {
-	var names []string
-	for _, s := range stages() {
-		names = append(names, s.name)
-	}
-	return names
-}
+// PartName is the name that selects the stage.
+func (s stage) PartName() string { return s.name }
 
 // benchmark is what the stages share.
 type benchmark struct {
@@ -85,67 +98,66 @@ type benchmark struct {
 // Run measures everything that was asked for. If a stage fails, its rows so far stay in the report and the
 // other stages still run; Run then returns both the report and the error.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
-	if cfg.Progress == nil {
-		cfg.Progress = io.Discard
-	}
-	for _, name := range cfg.Stages {
-		if !slices.Contains(StageNames(), name) {
-			return nil, fmt.Errorf("there is no stage %q; the stages are %s", name, strings.Join(StageNames(), ", "))
-		}
+	chosen, err := measure.Choose(stages(), cfg.Parts)
+	if err != nil {
+		return nil, err
 	}
 	temp, err := os.MkdirTemp("", "cleave-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	b := &benchmark{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Quick: cfg.Quick, Version: cfg.Version}}
+	b := &benchmark{Config: cfg, sizes: fullSizes(), temp: temp, report: &Report{Config: cfg}}
 	if cfg.Quick {
 		b.sizes = quickSizes()
 	}
 	if cfg.Rounds > 0 {
 		b.rounds, b.longRounds = cfg.Rounds, cfg.Rounds
 	}
-	before := readStolenTime()
-	b.report.Facts = machineFacts(cfg.Threads)
+	before := measure.ReadStolenTime()
+	b.report.Load = measure.Load()
+	b.report.Facts = append(measure.Machine(cfg.Threads), measure.Fact{Name: "Vector code", Value: readers()[0].name})
 	if err := b.connectPeer(ctx); err != nil {
 		return nil, err
 	}
 	defer b.peer.close()
 	var failures []error
-	for _, s := range stages() {
-		if len(cfg.Stages) > 0 && !slices.Contains(cfg.Stages, s.name) {
-			continue
-		}
-		b.report.begin(s.title)
+	for _, s := range chosen {
+		b.report.begin(s)
 		began := time.Now()
-		b.progress("stage %s: %s", s.name, s.title)
+		b.Say("stage %s: %s", s.name, s.title)
 		if err := s.run(ctx, b); err != nil {
 			failures = append(failures, fmt.Errorf("stage %s: %w", s.name, err))
 			b.report.note("failed: %v", err)
 		}
-		b.progress("stage %s took %.1f s", s.name, time.Since(began).Seconds())
+		b.Say("stage %s took %.1f s", s.name, time.Since(began).Seconds())
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	b.report.Facts = append(b.report.Facts, Fact{"Time taken by other virtual machines", before.since()})
+	b.report.Facts = append(b.report.Facts, measure.Fact{Name: "Time taken by other virtual machines", Value: before.Since()})
 	return b.report, errors.Join(failures...)
 }
 
-func (b *benchmark) progress(format string, arguments ...any) {
-	fmt.Fprintf(b.Progress, "bench: "+format+"\n", arguments...)
-}
+// peerScript is the program of the peers.
+//
+//go:embed peer.py
+var peerScript []byte
 
 // connectPeer starts the process of the peers, if there are any, and adds their versions to the report.
 func (b *benchmark) connectPeer(ctx context.Context) error {
-	if b.Python == "" {
-		b.report.Facts = append(b.report.Facts, Fact{"Peers", "not asked for"})
+	python := measure.FindPython(b.Pythons)
+	if python == "" {
+		b.report.Facts = append(b.report.Facts, measure.Fact{Name: "Peers", Value: "missing: no Python with NumPy, SciPy and scikit-learn (make bench-peers installs them)"})
 		return nil
 	}
-	p, err := startPeer(ctx, b.Python, b.Script, b.Threads, b.Progress)
+	script := filepath.Join(b.temp, "peer.py")
+	if err := os.WriteFile(script, peerScript, 0o600); err != nil {
+		return err
+	}
+	p, err := startPeer(ctx, python, script, b.Threads, b.Progress)
 	if err != nil {
-		b.report.Facts = append(b.report.Facts, Fact{"Peers", "missing: " + err.Error()})
-		return nil
+		return err
 	}
 	b.peer = p
 	b.report.Facts = append(b.report.Facts, p.facts.list()...)

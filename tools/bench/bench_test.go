@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -14,21 +13,20 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestQuickRun: a quick run without peers has every row, no verdicts on times, and says what is missing.
 func TestQuickRun(t *testing.T) {
-	report, err := Run(t.Context(), Config{Quick: true, Threads: 2, Version: "test", Progress: t.Output()})
+	report, err := Run(t.Context(), Config{Quick: true, Setup: measure.Setup{Threads: 2, Version: "test", Progress: t.Output()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text, page bytes.Buffer
-	if err := report.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := report.WriteMarkdown(&page, time.Unix(0, 0)); err != nil {
+	page, err := page().Update("", report.sections(time.Unix(0, 0)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []string{
@@ -65,20 +63,19 @@ func TestQuickRun(t *testing.T) {
 		"synthetic 600 x 16 (as pendigits), k = 10: auto, no constraints",
 		"synthetic 600 x 16 (as pendigits), k = 10: auto, 500 constraints",
 	} {
-		if !strings.Contains(page.String(), "| "+row) || !strings.Contains(text.String(), "\n"+row) {
+		if !strings.Contains(page, "\n| "+row) {
 			t.Errorf("there is no row %q", row)
 		}
 	}
-	counts := report.Counts()
-	if counts[Met] != 1 || counts[NotMet] != 0 || counts[Missing] == 0 || counts[TooSmall] == 0 {
-		t.Errorf("verdicts %v: want the same bits met, the peers missing and the rest undecided", counts)
+	if !regexp.MustCompile(`Goals: 1 met, \d+ missing, \d+ sizes too small\.`).MatchString(page) {
+		t.Errorf("want the same bits met, the peers missing and the rest undecided:\n%s", page)
 	}
 	for _, bad := range []string{"NaN", "Inf", "%!"} {
-		if strings.Contains(page.String(), bad) {
-			t.Errorf("the page has %q:\n%s", bad, page.String())
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %q:\n%s", bad, page)
 		}
 	}
-	if widths := columns(page.String()); len(widths) != 1 {
+	if widths := columns(page); len(widths) != 1 {
 		t.Errorf("the rows of the table have different numbers of cells: %v", widths)
 	}
 }
@@ -96,18 +93,18 @@ func columns(page string) []int {
 }
 
 func TestUnknownStage(t *testing.T) {
-	if _, err := Run(t.Context(), Config{Stages: []string{"sweep", "swep"}}); err == nil || !strings.Contains(err.Error(), `"swep"`) {
+	if _, err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"sweep", "swep"}}}); err == nil || !strings.Contains(err.Error(), `"swep"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestMissingPeer: an interpreter that is not installed is named in the facts, and the run goes on.
 func TestMissingPeer(t *testing.T) {
-	report, err := Run(t.Context(), Config{Quick: true, Stages: []string{"build"}, Threads: 1, Python: filepath.Join(t.TempDir(), "python3")})
+	report, err := Run(t.Context(), Config{Quick: true, Setup: measure.Setup{Parts: []string{"build"}, Threads: 1, Pythons: []string{filepath.Join(t.TempDir(), "python3")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(report.Facts, func(f Fact) bool { return f.Name == "Peers" })
+	at := slices.IndexFunc(report.Facts, func(f measure.Fact) bool { return f.Name == "Peers" })
 	if at < 0 || !strings.HasPrefix(report.Facts[at].Value, "missing: ") {
 		t.Errorf("facts %v", report.Facts)
 	}
@@ -121,7 +118,7 @@ func TestMissingPeer(t *testing.T) {
 // TestOneStageFails: the error names the stage, and the report has the others.
 func TestOneStageFails(t *testing.T) {
 	report, err := Run(t.Context(), Config{
-		Quick: true, Stages: []string{"endtoend", "coordination"}, Threads: 1, Cleave: filepath.Join(t.TempDir(), "cleave"),
+		Quick: true, Setup: measure.Setup{Parts: []string{"endtoend", "coordination"}, Threads: 1, Cleave: filepath.Join(t.TempDir(), "cleave")},
 	})
 	if err == nil || !strings.Contains(err.Error(), "stage endtoend") {
 		t.Errorf("got %v", err)
@@ -135,15 +132,15 @@ func TestOneStageFails(t *testing.T) {
 func TestPeerAnswers(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "peer")
 	answers := `while read -r line; do case "$line" in
-*facts*) echo '{"missing": ["sklearn"], "python": "3", "numpy": "1", "scipy": "2", "blas": "none"}';;
+*facts*) echo '{"python": "3", "numpy": "1", "scipy": "2", "sklearn": "4", "blas": "none"}';;
 *product*) echo '{"seconds": 1.5}';;
 *) echo '{"error": "no such thing"}';; esac; done`
 	if err := os.WriteFile(script, []byte(answers), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := startScript(t, script)
-	if !p.has("numpy") || p.has("sklearn") {
-		t.Errorf("facts %+v", p.facts)
+	if facts := p.facts.list(); facts[0].Value != "Python 3, NumPy 1, SciPy 2, scikit-learn 4" || facts[1].Value != "none" {
+		t.Errorf("facts %+v", facts)
 	}
 	if seconds, err := p.seconds(map[string]any{"do": "product"}); err != nil || seconds != 1.5 {
 		t.Errorf("got %v, %v", seconds, err)
@@ -195,7 +192,7 @@ func TestTimes(t *testing.T) {
 // TestVerdicts: ratios are the peer's time over ours, judged by the best rounds.
 func TestVerdicts(t *testing.T) {
 	r := &Report{}
-	r.begin("x")
+	r.begin(stage{name: "x", title: "X"})
 	r.compare("fast", times{1, 2}, times{3, 9}, "", "", 3)
 	r.compare("slow", times{1, 1}, times{2.9, 9}, "", "", 3)
 	r.compare("alone", times{1}, nil, "", "", 3)
@@ -209,7 +206,7 @@ func TestVerdicts(t *testing.T) {
 		!slices.Equal(ratios, []string{"3.00x (4.00x)", "2.90x (5.95x)", "", "0.50x (0.50x)"}) {
 		t.Errorf("rows %s", got)
 	}
-	if summary := r.summary(); summary != "Goals: 1 met, 1 not met, 1 missing." {
+	if summary := summary(r.sections(time.Unix(0, 0))["x"]); summary != "Goals: 1 met, 1 not met, 1 missing." {
 		t.Error(summary)
 	}
 }

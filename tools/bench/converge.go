@@ -109,14 +109,14 @@ func (b *benchmark) measureRuns(ctx context.Context, s set) error {
 		if err := b.ourRun(ctx, r); err != nil {
 			return err
 		}
-		b.progress("%s, round %d: ours built in %s, ran in %s", s.name, round+1, duration(r.oursBuild[round]), duration(r.ours[round]))
+		b.Say("%s, round %d: ours built in %s, ran in %s", s.name, round+1, duration(r.oursBuild[round]), duration(r.ours[round]))
 		if b.peer == nil {
 			continue
 		}
 		if err := b.numpyRuns(r, round); err != nil {
 			return err
 		}
-		b.progress("%s, round %d: NumPy built in %s, ran in %s", s.name, round+1, duration(r.numpyBuild[round]), duration(r.plainNumpy.times[round]))
+		b.Say("%s, round %d: NumPy built in %s, ran in %s", s.name, round+1, duration(r.numpyBuild[round]), duration(r.plainNumpy.times[round]))
 	}
 	b.reportRuns(r)
 	return nil

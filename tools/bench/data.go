@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -44,7 +43,7 @@ func (b *benchmark) load(name, file, labels string, rows, features, k int) (set,
 		case missing == nil:
 			return set{}, err
 		}
-		b.progress("%s is not there: synthetic points of its shape take its place", path)
+		b.Say("%s is not there: synthetic points of its shape take its place", path)
 	}
 	rng := rand.New(rand.NewPCG(uint64(rows), uint64(features)))
 	points, truth, err := synth.Gaussians(rows, features, k, clusterSpread, rng)
@@ -169,8 +168,8 @@ func measurePoints(ctx context.Context, b *benchmark) error {
 	}
 	if b.Cleave != "" {
 		measurements = append(measurements, measurement{func() (float64, error) {
-			return b.timeProcess(exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", fmt.Sprint(pointsK), "--algorithm", "kmeans",
-				"--init", "random", "--restarts", "1", "--max-iterations", "0", "--quiet"))
+			return b.cleave(ctx, "run", "--data", file, "--k", fmt.Sprint(pointsK), "--algorithm", "kmeans",
+				"--init", "random", "--restarts", "1", "--max-iterations", "0", "--quiet")
 		}, &answered})
 	}
 	if err := b.interleave(b.rounds, measurements...); err != nil {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // endToEndGoal is how many times as fast as scikit-learn's SpectralClustering the program should be.
@@ -43,10 +43,10 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 	out, theirOut := filepath.Join(b.temp, "out"), filepath.Join(b.temp, "spectral-labels")
 	var ours, theirs times
 	measurements := []measurement{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out) }, &ours}}
-	if b.peer.has("sklearn") {
+	if b.peer != nil {
 		measurements = append(measurements, measurement{func() (float64, error) {
 			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k, "rho": problem.Matrix.Rho, "out": theirOut})
-			b.progress("scikit-learn took %s", duration(seconds))
+			b.Say("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})
 	}
@@ -60,20 +60,14 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 
 // runCleave times one run of the program.
 func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
-	process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans", "--kernel", "gaussian",
+	return b.cleave(ctx, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans", "--kernel", "gaussian",
 		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
-	return b.timeProcess(process)
 }
 
-// timeProcess times a program from its start to its end.
-func (b *benchmark) timeProcess(process *exec.Cmd) (float64, error) {
-	var stderr bytes.Buffer
-	process.Stderr = &stderr
-	seconds, err := stopwatch(process.Run)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", process, err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return seconds, nil
+// cleave times one run of the program from its start to its end.
+func (b *benchmark) cleave(ctx context.Context, arguments ...string) (float64, error) {
+	usage, err := measure.Run(exec.CommandContext(ctx, b.Cleave, arguments...))
+	return usage.Seconds, err
 }
 
 // noteQuality compares the labels of both with the truth: they are not the same algorithm.

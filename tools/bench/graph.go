@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
@@ -22,7 +21,7 @@ const (
 // measureGraph cuts a graph of the stochastic block model.
 func measureGraph(ctx context.Context, b *benchmark) error {
 	neighbors := 2 * b.edgesPerVertex
-	b.progress("drawing a graph of %d vertices", b.vertices)
+	b.Say("drawing a graph of %d vertices", b.vertices)
 	edges, truth, err := synth.Blocks(b.vertices, blocks, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(4, 4)))
 	if err != nil {
 		return err
@@ -38,7 +37,7 @@ func measureGraph(ctx context.Context, b *benchmark) error {
 		if result, err = b.cut(ctx, graph, &prepare, &run); err != nil {
 			return err
 		}
-		b.progress("round %d: prepared in %s, %d iterations in %s", round+1, duration(prepare[round]), result.Iterations, duration(run[round]))
+		b.Say("round %d: prepared in %s, %d iterations in %s", round+1, duration(prepare[round]), result.Iterations, duration(run[round]))
 		if run[round] > graphGoal {
 			break // another round would only cost time
 		}
@@ -108,7 +107,7 @@ func measureLevels(ctx context.Context, b *benchmark) error {
 	measurements := []measurement{{func() (float64, error) { return stopwatch(func() error { return f.load(f.plain) }) }, &reading}}
 	for at, goal := range levelGoals {
 		measurements = append(measurements, measurement{func() (float64, error) {
-			return b.timeProcess(exec.CommandContext(ctx, b.Cleave, "run", "--graph", f.plain, "--k", fmt.Sprint(min(goal.k, f.vertices/2)), "--quiet"))
+			return b.cleave(ctx, "run", "--graph", f.plain, "--k", fmt.Sprint(min(goal.k, f.vertices/2)), "--quiet")
 		}, &found[at]})
 	}
 	if err := b.interleave(b.rounds, measurements...); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // lloydGoal is how many times as fast as scikit-learn an iteration of k-means should be.
@@ -81,7 +82,7 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 		}
 		return seconds, result.Iterations, nil
 	}), &ours}}
-	if b.peer.has("sklearn") {
+	if b.peer != nil {
 		path, err := b.writePoints(points)
 		if err != nil {
 			return err
@@ -136,14 +137,11 @@ func measureMillion(ctx context.Context, b *benchmark) error {
 	var ours, theirs times
 	var peak int64
 	measurements := []measurement{{func() (float64, error) {
-		process := exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--out", out, "--quiet")
-		seconds, err := b.timeProcess(process)
-		if err == nil {
-			peak = max(peak, peakBytes(process.ProcessState))
-		}
-		return seconds, err
+		usage, err := measure.Run(exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--out", out, "--quiet"))
+		peak = max(peak, usage.PeakBytes)
+		return usage.Seconds, err
 	}, &ours}}
-	if b.peer.has("sklearn") {
+	if b.peer != nil {
 		measurements = append(measurements, measurement{func() (float64, error) {
 			return b.peer.seconds(map[string]any{"do": "kmeans_starts", "npy": file, "k": k})
 		}, &theirs})

@@ -9,13 +9,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 const (
@@ -124,23 +123,14 @@ func sameEntry(a, b clustering.HistoryEntry) bool {
 	return a.Iteration == b.Iteration && a.Moved == b.Moved && math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
 }
 
-// peakMemory is the resident memory in bytes before some work and its largest value during it. On systems
-// that do not say, it is the memory of the Go runtime.
+// peakMemory is the resident memory in bytes before some work and its largest value during it; 0 on systems that do not
+// tell.
 func peakMemory(work func() error) (before, peak int64, err error) {
 	runtime.GC()
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak
-	before = resident("VmRSS")
+	before, _ = measure.Memory(os.Getpid())
 	err = work()
-	return before, max(before, resident("VmHWM")), err
-}
-
-func resident(key string) int64 {
-	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(firstValue("/proc/self/status", key, ""), " kB"), 10, 64)
-	if err != nil {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.Sys)
-	}
-	return kilobytes << 10
+	_, peak = measure.Memory(os.Getpid())
+	return before, max(before, peak), err
 }

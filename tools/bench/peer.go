@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/cpu"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // peer is the process in which NumPy, SciPy and scikit-learn run. It takes one command at a time, a line of
@@ -24,17 +25,16 @@ type peer struct {
 	facts   peerFacts
 }
 
-// peerFacts are the versions of the libraries, empty for those that are missing.
+// peerFacts are the versions of the libraries.
 type peerFacts struct {
-	Missing                             []string
 	Python, Numpy, Scipy, Sklearn, Blas string
 	environment                         []string
 }
 
-// startPeer starts the process. It is an error if NumPy is missing.
+// startPeer starts the process.
 func startPeer(ctx context.Context, python, script string, threads int, log io.Writer) (*peer, error) {
 	process := exec.CommandContext(ctx, python, "-u", script, fmt.Sprint(threads))
-	environment := []string{fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads), fmt.Sprintf("OMP_NUM_THREADS=%d", threads)}
+	environment := measure.PeerThreads(threads)
 	if cpu.X86.HasAVX512F && os.Getenv("OPENBLAS_CORETYPE") == "" {
 		// Older versions do not know newer processors and take slower code for them.
 		environment = append(environment, "OPENBLAS_CORETYPE=SkylakeX")
@@ -53,20 +53,12 @@ func startPeer(ctx context.Context, python, script string, threads int, log io.W
 		return nil, err
 	}
 	p := &peer{process: process, in: in, out: bufio.NewReader(out)}
-	if err = p.ask(map[string]any{"do": "facts"}, &p.facts); err == nil && !p.has("numpy") {
-		err = fmt.Errorf("%s has no %s (make bench-peers installs them)", python, strings.Join(p.facts.Missing, ", "))
-	}
-	if err != nil {
+	if err := p.ask(map[string]any{"do": "facts"}, &p.facts); err != nil {
 		p.close()
 		return nil, err
 	}
 	p.facts.environment = environment
 	return p, nil
-}
-
-// has tells whether a library is installed. Without a peer there is none.
-func (p *peer) has(library string) bool {
-	return p != nil && !slices.Contains(p.facts.Missing, library)
 }
 
 func (p *peer) ask(command map[string]any, answer any) error {
@@ -115,16 +107,10 @@ func (p *peer) close() {
 	_ = p.process.Wait() // how it ends does not matter anymore
 }
 
-func (f peerFacts) list() []Fact {
-	version := func(v string) string {
-		if v == "" {
-			return "missing"
-		}
-		return v
-	}
-	return []Fact{
-		{"Peers", fmt.Sprintf("Python %s, NumPy %s, SciPy %s, scikit-learn %s", f.Python, version(f.Numpy), version(f.Scipy), version(f.Sklearn))},
-		{"BLAS of NumPy", f.Blas},
-		{"Environment of the peers", strings.Join(f.environment, " ")},
+func (f peerFacts) list() []measure.Fact {
+	return []measure.Fact{
+		{Name: "Peers", Value: fmt.Sprintf("Python %s, NumPy %s, SciPy %s, scikit-learn %s", f.Python, f.Numpy, f.Scipy, f.Sklearn)},
+		{Name: "BLAS of NumPy", Value: f.Blas},
+		{Name: "Environment of the peers", Value: strings.Join(f.environment, " ")},
 	}
 }

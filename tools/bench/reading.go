@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -77,7 +76,7 @@ func measureReading(ctx context.Context, b *benchmark) error {
 
 // writeEdgeFile draws a graph of the stochastic block model and writes it to files.
 func (b *benchmark) writeEdgeFile() (*edgeFile, error) {
-	b.progress("drawing a graph of %d vertices", b.readingVertices)
+	b.Say("drawing a graph of %d vertices", b.readingVertices)
 	edges, truth, err := synth.Blocks(b.readingVertices, readingBlocks, readingInside, readingOutside, rand.New(rand.NewPCG(5, 5)))
 	if err != nil {
 		return nil, err
@@ -161,7 +160,6 @@ func (f *edgeFile) load(path string) error {
 
 // startCleave times a run of the program that ends after one iteration.
 func (b *benchmark) startCleave(ctx context.Context, file string) (float64, error) {
-	process := exec.CommandContext(ctx, b.Cleave, "run", "--graph", file, "--k", fmt.Sprint(readingBlocks), "--algorithm", "kernel-kmeans",
+	return b.cleave(ctx, "run", "--graph", file, "--k", fmt.Sprint(readingBlocks), "--algorithm", "kernel-kmeans",
 		"--init", "random", "--restarts", "1", "--max-iterations", "1", "--quiet")
-	return b.timeProcess(process)
 }

@@ -3,6 +3,9 @@ package bench
 import (
 	"fmt"
 	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/cleave-project/cleave/internal/numeric/hugepage"
 )
@@ -42,6 +45,16 @@ func newReadLimit(bytes, threads int) (*readLimit, error) {
 		releaseUsual()
 	}
 	return &readLimit{huge: huge, usual: usual, release: release, threads: threads, reader: readers()[0]}, nil
+}
+
+// newBuffer is memory from the system, and a function that gives it back. Memory of the Go
+// heap may have been used before, and would then keep the pages that it has.
+func newBuffer(words int) (buffer []uint64, release func(), err error) {
+	memory, err := unix.Mmap(-1, 0, 8*words, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, err
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), words), func() { _ = unix.Munmap(memory) }, nil
 }
 
 // measure reads a buffer once on all threads.

@@ -3,27 +3,24 @@ package bench
 import (
 	_ "embed"
 	"fmt"
-	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // Report is the result of a run.
 type Report struct {
-	Quick    bool
-	Version  string
-	Facts    []Fact
+	Config
+	Load     string // of the machine before the run
+	Facts    []measure.Fact
 	Sections []Section
 }
 
-// Fact is one fact about the machine or the programs.
-type Fact struct{ Name, Value string }
-
 // Section is the rows of one stage.
 type Section struct {
-	Title string
+	stage
 	Rows  []Row
 	Notes []string
 }
@@ -46,7 +43,7 @@ const (
 	TooSmall Verdict = "sizes too small" // a quick run decides nothing
 )
 
-func (r *Report) begin(title string) { r.Sections = append(r.Sections, Section{Title: title}) }
+func (r *Report) begin(s stage) { r.Sections = append(r.Sections, Section{stage: s}) }
 
 func (r *Report) add(row Row) {
 	s := &r.Sections[len(r.Sections)-1]
@@ -90,118 +87,68 @@ func (r *Report) compare(what string, ours, peer times, ourText, peerText string
 	r.add(row)
 }
 
-// Counts is the number of goals with each verdict.
-func (r *Report) Counts() map[Verdict]int {
-	counts := map[Verdict]int{}
-	for _, s := range r.Sections {
-		for _, row := range s.Rows {
-			if row.Goal != "" {
-				counts[row.Verdict]++
-			}
-		}
+// method explains how the numbers were measured; it is the last part of the page.
+//
+//go:embed method.md
+var method string
+
+// machinePart is the section of the page about the machine of the last run of all stages.
+const machinePart = "machine"
+
+// page is docs/benchmarks.md.
+func page() measure.Page {
+	return measure.Page{
+		Suite: "bench", Parts: append(measure.Names(stages()), machinePart), Tail: "\n" + method,
+		Head: func(sections string) string {
+			return "# Benchmarks\n\nWhat our code takes beside the limits of the machine and beside other libraries (the peers), measured by `make bench`. " + summary(sections) + "\n"
+		},
 	}
-	return counts
 }
 
-// summary is the goals in one line.
-func (r *Report) summary() string {
+// summary counts the verdicts on goals in the rows of sections.
+func summary(sections string) string {
 	var parts []string
-	counts := r.Counts()
 	for _, v := range []Verdict{Met, NotMet, Missing, TooSmall} {
-		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
+		if count := strings.Count(sections, " | "+string(v)+" |\n"); count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count, v))
 		}
 	}
 	return "Goals: " + strings.Join(parts, ", ") + "."
 }
 
-var header = []string{"what", "ours", "peer", "ratio", "goal", "verdict"}
-
-func (r Row) cells() []string {
-	return []string{r.What, r.Ours, r.Peer, r.Ratio, r.Goal, string(r.Verdict)}
-}
-
-// WriteText prints the facts and the table for a terminal.
-func (r *Report) WriteText(w io.Writer) error {
-	for _, f := range r.Facts {
-		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Value)
-	}
-	fmt.Fprintln(w)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(header, "\t"))
-	for _, s := range r.Sections {
-		fmt.Fprintf(table, "-- %s\t\t\t\t\t\n", s.Title)
-		for _, row := range s.Rows {
-			fmt.Fprintln(table, strings.Join(row.cells(), "\t"))
-		}
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	for _, s := range r.Sections {
-		for _, note := range s.Notes {
-			fmt.Fprintf(w, "%s: %s\n", s.Title, note)
-		}
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.summary())
-	return err
-}
-
-// method explains how the numbers were measured; it is the last section of the page.
-//
-//go:embed method.md
-var method string
-
-// The parts of the page after the table.
-const (
-	notesTitle   = "## Notes"
-	machineTitle = "## The machine and the programs"
-	methodTitle  = "## How it is measured"
-)
-
-// sectionLine is the line of the table above the rows of a section.
-func sectionLine(title, when string) string {
-	return fmt.Sprintf("| **%s**%s | | | | | |", title, when)
-}
-
-// line is a row of the table.
-func (r Row) line() string {
-	cells := r.cells()
-	for i, cell := range cells {
-		cells[i] = strings.ReplaceAll(cell, "|", "\\|")
-	}
-	return "| " + strings.Join(cells, " | ") + " |"
-}
-
-func noteLine(title, note string) string { return fmt.Sprintf("- %s: %s", title, note) }
-
-// WriteMarkdown writes the page of the documentation.
-func (r *Report) WriteMarkdown(w io.Writer, now time.Time) error {
-	fmt.Fprintf(w, "<!-- Written by make bench. Do not edit: change tools/bench and run it again. -->\n# Benchmarks\n\n")
-	fmt.Fprintf(w, "Measured on %s at %s by one run of `make bench`. %s\n\n", now.UTC().Format(time.DateOnly), r.Version, r.summary())
+// sections returns what was measured as sections of the page.
+func (r *Report) sections(now time.Time) map[string]string {
+	when := r.When(now)
+	when = strings.ToUpper(when[:1]) + when[1:] + ", load " + r.Load + "."
 	if r.Quick {
-		fmt.Fprintf(w, "**This was a quick run, which shows only that the benchmark works. Its numbers mean nothing.**\n\n")
+		when += " **This was a quick run, which shows only that the benchmark works. Its numbers mean nothing.**"
 	}
-	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
+	sections := map[string]string{}
 	for _, s := range r.Sections {
-		fmt.Fprintln(w, sectionLine(s.Title, ""))
+		var b strings.Builder
+		fmt.Fprintf(&b, "## %s\n\n%s\n", s.title, when)
+		measure.Head(&b, "what", "ours", "peer", "ratio", "goal", "verdict")
 		for _, row := range s.Rows {
-			fmt.Fprintln(w, row.line())
+			measure.Row(&b, row.What, row.Ours, row.Peer, row.Ratio, row.Goal, string(row.Verdict))
 		}
-	}
-	fmt.Fprintf(w, "\n%s\n\n", notesTitle)
-	for _, s := range r.Sections {
+		if len(s.Notes) > 0 {
+			b.WriteString("\n")
+		}
 		for _, note := range s.Notes {
-			fmt.Fprintln(w, noteLine(s.Title, note))
+			fmt.Fprintf(&b, "- %s\n", note)
 		}
+		sections[s.name] = b.String()
 	}
-	fmt.Fprintf(w, "\n%s\n\n| | |\n|---|---|\n", machineTitle)
-	for _, f := range r.Facts {
-		fmt.Fprintf(w, "| %s | %s |\n", f.Name, f.Value)
+	if len(r.Parts) == 0 || r.Out == "" {
+		var b strings.Builder
+		b.WriteString("## The machine and the programs\n")
+		measure.Head(&b, "", "")
+		for _, f := range r.Facts {
+			measure.Row(&b, f.Name, f.Value)
+		}
+		sections[machinePart] = b.String()
 	}
-	_, err := fmt.Fprintf(w, "\n%s", method)
-	return err
+	return sections
 }
 
 // String is the best time, and the median in parentheses.

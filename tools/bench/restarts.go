@@ -17,12 +17,14 @@ const (
 )
 
 // iterationCounter counts the iterations of a run.
-type iterationCounter struct {
-	clustering.NopObserver
-	count int
-}
+type iterationCounter struct{ count int }
 
-func (o *iterationCounter) Iteration(int, clustering.HistoryEntry) { o.count++ }
+// Observe implements clustering.Observer.
+func (o *iterationCounter) Observe(e clustering.Event) {
+	if _, is := e.(clustering.IterationDone); is {
+		o.count++
+	}
+}
 
 // restartRun are the measurements with one number of restarts.
 type restartRun struct {
@@ -69,7 +71,7 @@ func (b *benchmark) compareRestarts(ctx context.Context, s set, restart func(con
 			if err := restart(ctx, s, r); err != nil {
 				return nil, nil, err
 			}
-			b.progress("%d restarts, round %d: %s", r.restarts, round+1, duration(r.run[round]))
+			b.Say("%d restarts, round %d: %s", r.restarts, round+1, duration(r.run[round]))
 		}
 	}
 	return one, many, nil

@@ -85,7 +85,7 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		{func() (float64, error) { return constrained.run(ctx) }, &cuts},
 	}
 	out := filepath.Join(b.temp, "precomputed-labels")
-	if b.peer.has("sklearn") {
+	if b.peer != nil {
 		path, err := b.writePoints(s.points)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		}
 		measurements = append(measurements, measurement{func() (float64, error) {
 			seconds, err := b.peer.seconds(map[string]any{"do": "precomputed", "k": s.k, "out": out})
-			b.progress("scikit-learn took %s", duration(seconds))
+			b.Say("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})
 	}
@@ -157,7 +157,7 @@ func (b *benchmark) noteSpectralQuality(s set, plain, constrained *spectralRun, 
 // measureSparse cuts a large graph of two blocks into two clusters, under constraints.
 func (b *benchmark) measureSparse(ctx context.Context) error {
 	neighbors := 2 * b.edgesPerVertex
-	b.progress("drawing a graph of %d vertices", b.spectralVertices)
+	b.Say("drawing a graph of %d vertices", b.spectralVertices)
 	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		return err

@@ -258,7 +258,7 @@ func (b *benchmark) bestProduct(k int, variants []string) (string, error) {
 		return "", err
 	}
 	for i, t := range taken {
-		b.progress("NumPy, k = %d, %s: %s", k, variants[i], duration(t.best()))
+		b.Say("NumPy, k = %d, %s: %s", k, variants[i], duration(t.best()))
 	}
 	return variants[fastest()], nil
 }

@@ -53,7 +53,7 @@ func studyConstraints(ctx context.Context, r *runner) error {
 				}
 				t.put(m.name, column, cell)
 			}
-			r.progress("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(), counts[len(counts)-1])
+			r.Say("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(), counts[len(counts)-1])
 		}
 		last := len(counts) - 1
 		t.compare("MPC, basu2003", "PC", last)

@@ -149,7 +149,7 @@ func (r *runner) cutSet(ctx context.Context, s set, width float64, counts []int)
 		if infeasible > 0 {
 			t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible, r.Runs*len(counts), m.name))
 		}
-		r.progress("%s, %s: %.2f with %d constraints, %.3f s a run", s.name, m.name, t.cell(m.name, last).mean(), counts[last], seconds[m.name].mean())
+		r.Say("%s, %s: %.2f with %d constraints, %.3f s a run", s.name, m.name, t.cell(m.name, last).mean(), counts[last], seconds[m.name].mean())
 	}
 	for column := range counts {
 		t.put(rowUnconstrained, column, slices.Repeat(numbers{base.scores.ARI}, r.Runs))
@@ -171,7 +171,7 @@ func (t *Table) noteParticipation(cuts []cutRun, degrees numbers) {
 	}
 	if len(count) > 0 {
 		t.note(fmt.Sprintf("Degrees go from %.3g to %.3g; %.0f of %d points determine the one vector at %d.",
-			degrees.smallest(), degrees.largest(), count.mean(), len(degrees), t.Columns[len(t.Columns)-1]))
+			slices.Min(degrees), slices.Max(degrees), count.mean(), len(degrees), t.Columns[len(t.Columns)-1]))
 	}
 }
 
@@ -202,7 +202,7 @@ func (t *Table) panel() picture.CurvesPanel {
 		for column, cell := range t.Cells[row] {
 			curve.X, curve.Mean = append(curve.X, float64(t.Columns[column])), append(curve.Mean, cell.mean())
 			if row != rowUnconstrained {
-				curve.Low, curve.High = append(curve.Low, cell.smallest()), append(curve.High, cell.largest())
+				curve.Low, curve.High = append(curve.Low, slices.Min(cell)), append(curve.High, slices.Max(cell))
 			}
 		}
 		p.Curves = append(p.Curves, curve)

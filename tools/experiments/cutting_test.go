@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // Wrong pairs are true constraints that the labels violate, every one of them once.
@@ -125,7 +126,7 @@ func TestNoFeasibleCutIsOneCluster(t *testing.T) {
 
 // The moons, few of them and small: two tables, three pictures, and an index that rises.
 func TestMoons(t *testing.T) {
-	r := &runner{Config: Config{Runs: 4, Threads: 2, Progress: io.Discard}, report: &Report{}}
+	r := &runner{Config: Config{Runs: 4, Setup: measure.Setup{Threads: 2}}, report: &Report{}}
 	if err := r.moons(context.Background(), moonSizes{dense: 200, few: 60, noisy: 80, background: 16, samples: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +151,13 @@ func TestMoons(t *testing.T) {
 // A page keeps the sections of other studies unchanged, in the order of the studies, and counts their
 // findings.
 func TestPageKeepsWhatWasNotRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	setup := measure.Setup{Version: "v", Out: path}
 	write := func(previous string, studies ...string) string {
 		t.Helper()
+		if err := os.WriteFile(path, []byte(previous), 0o666); err != nil {
+			t.Fatal(err)
+		}
 		r := &Report{}
 		for _, study := range studies {
 			r.begin(study, "About "+study, "What it is.")
@@ -160,11 +166,11 @@ func TestPageKeepsWhatWasNotRun(t *testing.T) {
 			table.expect("enough", 0.5, 0.25)
 			table.expect("more", 0.5, 0.75)
 		}
-		var b strings.Builder
-		if err := r.WriteMarkdown(&b, previous, "v", time.Unix(0, 0)); err != nil {
+		if err := r.Write(setup, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
-		return b.String()
+		text, _ := os.ReadFile(path)
+		return string(text)
 	}
 	both, one := write("", "noise", "cuts"), write("", "cuts")
 	if added := write(one, "noise"); added != both {
@@ -176,24 +182,27 @@ func TestPageKeepsWhatWasNotRun(t *testing.T) {
 	if !strings.Contains(both, "Of 4 findings that the papers suggest, 2 hold") || strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
 		t.Error(both)
 	}
-	path := filepath.Join(t.TempDir(), "page.md")
+	setup.Out = filepath.Join(t.TempDir(), "new.md")
 	r := &Report{}
 	r.begin("moons", "About moons", "What it is.")
 	if err := r.draw("moon.svg", "a moon", func(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // where there is no page yet, and over it
-		if err := r.WriteFiles(path, "v", time.Unix(0, 0)); err != nil {
+		if err := r.Write(setup, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page, _ := os.ReadFile(path)
-	drawn, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "pictures", "moon.svg"))
+	page, _ := os.ReadFile(setup.Out)
+	drawn, _ := os.ReadFile(filepath.Join(filepath.Dir(setup.Out), "pictures", "moon.svg"))
 	if !strings.Contains(string(page), "![a moon](pictures/moon.svg)") || string(drawn) != "<svg/>" {
 		t.Errorf("page:\n%s\npicture: %s", page, drawn)
 	}
-	err := (&Report{}).WriteMarkdown(io.Discard, "# Page\n\n## Somebody's own\n\ntext\n", "v", time.Unix(0, 0))
-	if err == nil || !strings.Contains(err.Error(), "Somebody's own") {
-		t.Errorf("a foreign section: %v", err)
+	if err := os.WriteFile(path, []byte("# Page\n\n## Somebody's own\n\ntext\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	setup.Out = path
+	if err := r.Write(setup, time.Unix(0, 0)); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("over a foreign page: %v", err)
 	}
 }

@@ -5,23 +5,45 @@ package experiments
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// Config says which studies to run, on what data.
+// Config says which studies to run.
 type Config struct {
-	Data     string   // a folder of data sets
-	Studies  []string // empty: all
-	Runs     int      // for every cell of a table; 0: the default of each study
-	Threads  int
-	Progress io.Writer
+	measure.Setup
+	Runs int // for every cell of a table; 0: the default of each study
+}
+
+// Suite is `make experiments`.
+func Suite() measure.Suite {
+	return measure.Suite{
+		Name: "experiments", About: "repeats the experiments of the papers", Parts: measure.Names(studies),
+		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
+			var cfg Config
+			flags.IntVar(&cfg.Runs, "runs", 0, "runs of every cell of a table (default as many as each study usually has)")
+			return func(ctx context.Context, setup measure.Setup) error {
+				cfg.Setup = setup
+				if cfg.Data == "" {
+					return errors.New("name the folder of data sets: make experiments DATA=folder")
+				}
+				report, err := Run(ctx, cfg)
+				if err != nil {
+					return err
+				}
+				return report.Write(cfg.Setup, time.Now())
+			}
+		},
+	}
 }
 
 // study is one experiment.
@@ -42,27 +64,17 @@ var studies = []study{
 	{"graphs", 40, studyGraphs},
 }
 
-// StudyNames are the names that Config.Studies takes.
-func StudyNames() []string {
-	var names []string
-	for _, s := range studies {
-		names = append(names, s.name)
-	}
-	return names
-}
+// PartName is the name that selects the study.
+func (s study) PartName() string { return s.name }
 
 // Run runs the studies and reports what they found.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
-	for _, name := range cfg.Studies {
-		if !slices.Contains(StudyNames(), name) {
-			return nil, fmt.Errorf("there is no study %q; there are %v", name, StudyNames())
-		}
+	chosen, err := measure.Choose(studies, cfg.Parts)
+	if err != nil {
+		return nil, err
 	}
 	r := &runner{Config: cfg, report: &Report{}}
-	for _, s := range studies {
-		if len(cfg.Studies) > 0 && !slices.Contains(cfg.Studies, s.name) {
-			continue
-		}
+	for _, s := range chosen {
 		if r.Runs = cfg.Runs; r.Runs == 0 {
 			r.Runs = s.runs
 		}
@@ -77,10 +89,6 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 type runner struct {
 	Config
 	report *Report
-}
-
-func (r *runner) progress(format string, arguments ...any) {
-	fmt.Fprintf(r.Progress, "  "+format+"\n", arguments...)
 }
 
 // set is a data set whose classes are known.

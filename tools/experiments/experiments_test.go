@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // The halves of a fold share no point, the two folds of a split swap them, and constraints are true and
@@ -122,23 +122,27 @@ func TestAllStudiesRun(t *testing.T) {
 		write("mini-newsgroups/"+name+".labels.csv", labels)
 	}
 	var others []string // the moons need no data, and have a test of their own
-	for _, name := range StudyNames() {
+	for _, name := range measure.Names(studies) {
 		if name != "moons" {
 			others = append(others, name)
 		}
 	}
-	report, err := Run(context.Background(), Config{Data: folder, Studies: others, Runs: 2, Threads: 2, Progress: io.Discard})
+	report, err := Run(context.Background(), Config{Runs: 2, Setup: measure.Setup{Data: folder, Parts: others, Threads: 2, Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var page strings.Builder
-	if err := report.WriteMarkdown(&page, "", "test", time.Unix(0, 0)); err != nil {
+	setup := measure.Setup{Version: "test", Out: filepath.Join(t.TempDir(), "page.md")}
+	if err := report.Write(setup, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(setup.Out)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"## Search and similarity", "### Iris", "| MPC, basu2003 |", "## Three inference engines", "## Clustering by seeding", "### News-Similar-3", "hold", "1970-01-01",
 		"### Hepatitis (74 points)", "### Iris without setosa (50 points)", "### Wine without class 3 (50 points)", "### Glass, of windows or not (75 points)",
 		"### Football (40 vertices, 4 classes)", "(pictures/cuts.svg)", "(pictures/sparse.svg)", "(pictures/graphs.svg)", "| constrained, one vector |"} {
-		if !strings.Contains(page.String(), want) {
+		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}

@@ -99,6 +99,6 @@ func (r *runner) graphRow(ctx context.Context, t *Table, s set, m cutMethod, sup
 	if infeasible > 0 {
 		t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible, r.Runs*len(t.Columns), m.name))
 	}
-	r.progress("%s, %s: %.2f, %.3f s a run", s.name, m.name, t.cell(m.name, len(t.Columns)-1).mean(), seconds.mean())
+	r.Say("%s, %s: %.2f, %.3f s a run", s.name, m.name, t.cell(m.name, len(t.Columns)-1).mean(), seconds.mean())
 	return nil
 }

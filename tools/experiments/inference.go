@@ -40,7 +40,7 @@ func studyInference(ctx context.Context, r *runner) error {
 				}
 				t.put(engine.String(), column, cell)
 			}
-			r.progress("%s, %v: %.3f s a run", s.name, engine, seconds[engine].mean())
+			r.Say("%s, %v: %.3f s a run", s.name, engine, seconds[engine].mean())
 		}
 		for column, count := range counts {
 			if count == 20 || count == 400 {

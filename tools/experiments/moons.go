@@ -191,7 +191,7 @@ func (r *runner) moonTable(ctx context.Context, name string, samples []moon, cou
 			t.put(method.name, column, valuesOf(cuts, ariOf))
 			seconds = append(seconds, valuesOf(cuts, secondsOf)...)
 		}
-		r.progress("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(), seconds.mean())
+		r.Say("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(), seconds.mean())
 	}
 	for column := range counts {
 		cell := make(numbers, runs)

@@ -119,9 +119,6 @@ func (x numbers) mean() float64 {
 	return sum / float64(len(x))
 }
 
-func (x numbers) smallest() float64 { return slices.Min(x) }
-func (x numbers) largest() float64  { return slices.Max(x) }
-
 // deviation is the standard deviation of the runs.
 func (x numbers) deviation() float64 {
 	if len(x) < 2 {

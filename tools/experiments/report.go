@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // Report is the result of the studies.
@@ -106,21 +109,22 @@ func (s *Section) markdown(measured string) string {
 }
 
 func (t *Table) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n| %s |", t.Set, t.Unit)
+	fmt.Fprintf(b, "\n### %s\n", t.Set)
+	head := []string{t.Unit}
 	for _, c := range t.Columns {
-		fmt.Fprintf(b, " %d |", c)
+		head = append(head, fmt.Sprint(c))
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(t.Columns)) + "\n")
+	measure.Head(b, head...)
 	for _, row := range t.Rows {
-		fmt.Fprintf(b, "| %s |", row)
+		cells := []string{row}
 		for _, cell := range t.Cells[row] {
+			spread := fmt.Sprintf("%.2f", cell.deviation())
 			if t.Ranges {
-				fmt.Fprintf(b, " %.2f (%.2f to %.2f) |", cell.mean(), cell.smallest(), cell.largest())
-			} else {
-				fmt.Fprintf(b, " %.2f (%.2f) |", cell.mean(), cell.deviation())
+				spread = fmt.Sprintf("%.2f to %.2f", slices.Min(cell), slices.Max(cell))
 			}
+			cells = append(cells, fmt.Sprintf("%.2f (%s)", cell.mean(), spread))
 		}
-		b.WriteString("\n")
+		measure.Row(b, cells...)
 	}
 	if len(t.Findings) > 0 {
 		b.WriteString("\n")

@@ -64,7 +64,7 @@ func studySeeds(ctx context.Context, r *runner) error {
 				}
 				t.put(m.name, column, cell)
 			}
-			r.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(shares)-1).mean())
+			r.Say("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(shares)-1).mean())
 		}
 		middle := slices.Index(shares, 50)
 		t.compare("constrained", "seeded", middle)
@@ -96,7 +96,7 @@ func studyNoise(ctx context.Context, r *runner) error {
 				}
 				t.put(m.name, column, cell)
 			}
-			r.progress("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(noise)-1).mean())
+			r.Say("%s, %s: %.2f", s.name, m.name, t.cell(m.name, len(noise)-1).mean())
 		}
 		t.compare("seeded", "constrained", len(noise)-1)
 		t.compare("seeded", "random", len(noise)-1)

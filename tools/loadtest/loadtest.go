@@ -5,8 +5,8 @@ package loadtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,19 +19,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // Config says what is measured, and how much of it.
 type Config struct {
-	Coordinator string    // the program
-	Cleave      string    // the program, which makes certificates; empty: no TLS
-	Flags       []string  // further ones of the coordinator
-	Dir         string    // for data; a folder of its own is made in it
-	Out         io.Writer // what is found, as a table
-	Fill        string    // a document that gets the table too, between its marks; empty: none
-	Stages      []string  // empty: all
+	measure.Setup
+	Coordinator string   // the program
+	Plain       bool     // without TLS
+	Flags       []string // further ones of the coordinator
+	Dir         string   // for data; a folder of its own is made in it
 
 	Streams, Connections int // of the watches
 	Calls                int // GetJob a second
@@ -39,6 +37,29 @@ type Config struct {
 	Seconds              int // of each measurement
 
 	client, worker credentials.Dial
+}
+
+// Suite is `make load`.
+func Suite() measure.Suite {
+	return measure.Suite{
+		Name: "load", About: "measures how many clients one coordinator serves", Parts: measure.Names(stages),
+		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
+			var cfg Config
+			flags.StringVar(&cfg.Coordinator, "coordinator", "bin/coordinator", "the coordinator's `program`")
+			flags.BoolVar(&cfg.Plain, "plain", false, "without TLS")
+			further := flags.String("flags", "", "further `flags` of the coordinator, separated by spaces")
+			flags.StringVar(&cfg.Dir, "dir", os.TempDir(), "`folder` for the coordinator's data")
+			flags.IntVar(&cfg.Streams, "streams", 10_000, "watches")
+			flags.IntVar(&cfg.Connections, "connections", 100, "connections of the watches")
+			flags.IntVar(&cfg.Calls, "calls", 2000, "GetJob a second")
+			flags.IntVar(&cfg.Jobs, "jobs", 100_000, "jobs in the store")
+			flags.IntVar(&cfg.Seconds, "seconds", 20, "of each measurement")
+			return func(ctx context.Context, setup measure.Setup) error {
+				cfg.Setup, cfg.Flags = setup, strings.Fields(*further)
+				return Run(ctx, cfg)
+			}
+		},
+	}
 }
 
 // stage is one measurement.
@@ -51,19 +72,18 @@ var stages = []stage{
 	{"watches", watches}, {"calls", calls}, {"submits", submits}, {"store", bigStore},
 }
 
-// StageNames are the names of all stages.
-func StageNames() (names []string) {
-	for _, s := range stages {
-		names = append(names, s.name)
-	}
-	return names
-}
+// PartName is the name that selects the stage.
+func (s stage) PartName() string { return s.name }
 
 // row is one line of what was found.
 type row struct{ what, found, wanted string }
 
-// Run measures and prints what it finds.
+// Run measures, and prints the table of what it finds or puts it into a document.
 func Run(ctx context.Context, cfg Config) error {
+	chosen, err := measure.Choose(stages, cfg.Parts)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp(cfg.Dir, "cleave-load-")
 	if err != nil {
 		return err
@@ -74,56 +94,27 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var table strings.Builder
-	before := "load of the machine before: " + machineLoad()
-	fmt.Fprintln(cfg.Out, before)
-	fmt.Fprintf(&table, "%s, %s.\n\n| | found | wanted |\n|---|---|---|\n", cfg.with(), before)
-	for _, s := range stages {
-		if len(cfg.Stages) > 0 && !slices.Contains(cfg.Stages, s.name) {
-			continue
-		}
+	with := "With TLS"
+	if cfg.Plain {
+		with = "Without TLS"
+	}
+	fmt.Fprintf(&table, "%s, load of the machine before: %s.\n", with, measure.Load())
+	measure.Head(&table, "", "found", "wanted")
+	for _, s := range chosen {
 		rows, err := s.run(ctx, &cfg)
 		for _, r := range rows {
-			fmt.Fprintf(cfg.Out, "%-9s %-52s %-34s %s\n", s.name, r.what, r.found, r.wanted)
-			fmt.Fprintf(&table, "| %s | %s | %s |\n", r.what, r.found, r.wanted)
+			cfg.Say("%-9s %-52s %-34s %s", s.name, r.what, r.found, r.wanted)
+			measure.Row(&table, r.what, r.found, r.wanted)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return fill(cfg.Fill, table.String())
-}
-
-// with says how the connections were.
-func (cfg *Config) with() string {
-	if cfg.Cleave == "" {
-		return "Without TLS"
-	}
-	return "With TLS"
-}
-
-// fill puts the table into a document.
-func fill(document, table string) error {
-	if document == "" {
-		return nil
-	}
-	old, err := os.ReadFile(document)
-	if err != nil {
+	if cfg.Fill == "" {
+		_, err := os.Stdout.WriteString(table.String())
 		return err
 	}
-	filled, err := text.Fill(string(old), "<!-- load -->", "<!-- end of load -->", table)
-	if err != nil {
-		return fmt.Errorf("%s: %w", document, err)
-	}
-	return os.WriteFile(document, []byte(filled), 0o666)
-}
-
-// machineLoad is the load of the machine, over 1, 5 and 15 minutes.
-func machineLoad() string {
-	averages, err := os.ReadFile("/proc/loadavg")
-	if fields := strings.Fields(string(averages)); err == nil && len(fields) >= 3 {
-		return strings.Join(fields[:3], " ")
-	}
-	return "unknown"
+	return measure.FillFile(cfg.Fill, "load", table.String())
 }
 
 // client is a connection to a coordinator.
@@ -134,12 +125,12 @@ type client struct {
 
 // secure makes certificates, and has all sides use them.
 func (cfg *Config) secure(ctx context.Context) error {
-	if cfg.Cleave == "" {
+	if cfg.Plain {
 		return nil
 	}
 	dir := filepath.Join(cfg.Dir, "certs")
-	if out, err := exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", "localhost", "--dir", dir).CombinedOutput(); err != nil {
-		return fmt.Errorf("no certificates are made: %w: %s", err, out)
+	if _, err := measure.Run(exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", "localhost", "--dir", dir)); err != nil {
+		return err
 	}
 	of := func(party string) credentials.Dial {
 		return credentials.Dial{Files: credentials.Files{Dir: filepath.Join(dir, party)}, ServerName: "localhost"}

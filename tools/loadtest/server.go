@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // server is a coordinator in a process of its own.
@@ -50,28 +52,9 @@ func (s *server) stop() {
 
 // memory is the resident memory of the process, now and at most, in MiB.
 func (s *server) memory() (now, peak float64) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	for line := range strings.Lines(string(text)) {
-		var kib float64
-		if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kib); err == nil {
-			now = kib / 1024
-		}
-		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kib); err == nil {
-			peak = kib / 1024
-		}
-	}
-	return now, peak
+	nowBytes, peakBytes := measure.Memory(s.cmd.Process.Pid)
+	return float64(nowBytes) / (1 << 20), float64(peakBytes) / (1 << 20)
 }
 
 // processor is the processor time that the process has used.
-func (s *server) processor() time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	var user, system int64
-	_, _ = fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
-	return time.Duration(user+system) * 10 * time.Millisecond // a tick is a hundredth of a second
-}
+func (s *server) processor() time.Duration { return measure.Processor(s.cmd.Process.Pid) }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -164,37 +162,47 @@ func (j *Job) Locate(err error) error {
 	if !ok {
 		return err
 	}
+	row, column, problem, ok := bad.Problem()
+	if !ok {
+		return err
+	}
+	located := *bad
 	if j.Stream() == nil {
-		return j.locatePoint(bad)
+		located.Message = j.placeOf(row, column)
+	} else {
+		located.Message, located.Field = j.streamedPlaceOf(row, bad.Field), ""
 	}
-	row, rowErr := strconv.Atoi(bad.Metadata["row"])
-	for _, used := range wire.UsedTables(j.Spec) {
-		path, at := j.Stream().files[used.Name()], "row "+bad.Metadata["row"]+", "
-		if used.Field != bad.Field || path == "" || rowErr != nil || !strings.HasPrefix(bad.Message, at) {
-			continue
-		}
-		located := *bad
-		located.Field = ""
-		located.Message = fmt.Sprintf("%s, line %d, ", path, table.LineOf(row)) + strings.TrimPrefix(bad.Message, at)
-		return &located
+	if located.Message == "" {
+		return err
 	}
-	return err
+	located.Message += problem
+	return &located
 }
 
-// locatePoint adds the line and the name of the column to an error about a row of the table that was read.
-func (j *Job) locatePoint(bad *fault.Error) error {
-	point, err := strconv.Atoi(bad.Metadata["row"])
-	rest, about := strings.CutPrefix(bad.Message, "row "+bad.Metadata["row"])
-	if err != nil || !about || j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
-		return bad
+// streamedPlaceOf names a row of a table that was sent as it was read. It returns "" for other fields.
+func (j *Job) streamedPlaceOf(row int, field string) string {
+	for _, used := range wire.UsedTables(j.Spec) {
+		if path := j.Stream().files[used.Name()]; used.Field == field && path != "" {
+			return fmt.Sprintf("%s, line %d", path, table.LineOf(row))
+		}
+	}
+	return ""
+}
+
+// placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no such row.
+func (j *Job) placeOf(point, column int) string {
+	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
+		return ""
 	}
 	if j.Filter != nil {
 		point = int(j.Filter.Kept[point])
 	}
-	if column, err := strconv.Atoi(bad.Metadata["column"]); err == nil && column >= 0 && column < len(j.Header) {
-		rest = strings.Replace(rest, fmt.Sprintf(", column %d", column), fmt.Sprintf(", column %q", j.Header[column]), 1)
+	place := "the row " + j.Table.Data.Place(point)
+	switch {
+	case column >= len(j.Header):
+		place += fmt.Sprintf(", column %d", column)
+	case column >= 0:
+		place += fmt.Sprintf(", column %q", j.Header[column])
 	}
-	located := *bad
-	located.Message = "the row " + j.Table.Data.Place(point) + rest
-	return &located
+	return place
 }

@@ -137,7 +137,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		right := r.right(s.unconstrained)
 		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
 		choice.Tried = append(choice.Tried, tried)
-		r.o.Trial(tried.Trial)
+		r.o.Observe(clustering.MethodTried{Trial: tried.Trial})
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
 			choice.Reason = fmt.Sprintf("without being shown the constraints it agrees with them by %.2f, which is %.2g standard errors better than the usual choice", tried.Agreement(), tried.Advantage)

@@ -39,7 +39,7 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 		}
 		s.levels.total += s.levels.degrees[i]
 	}
-	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Level(clustering.LevelStarted(l)) })
+	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Observe(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	}
 	defer r.release()
 	r.notice(p.Warnings...)
-	o.Phase(clustering.PhaseInitialize)
+	o.Observe(clustering.PhaseInitialize)
 	found, choice, err := r.choose(ctx)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (p *Problem) Supervision() *heldout.Supervision {
 func (r *run) notice(notices ...clustering.Notice) {
 	for _, n := range notices {
 		r.notices = append(r.notices, n)
-		r.o.Notice(n)
+		r.o.Observe(n)
 	}
 }
 
@@ -157,9 +157,9 @@ func (r *run) warn(code, format string, args ...any) {
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
 	result.Labels, result.Choice = found.labels, choice
-	r.o.Phase(clustering.PhaseIterate)
+	r.o.Observe(clustering.PhaseIterate)
 	for _, entry := range result.History {
-		r.o.Iteration(result.Restart, entry)
+		r.o.Observe(clustering.IterationDone{Restart: result.Restart, HistoryEntry: entry})
 	}
 	if found.at != nil { // centroids are not in the coordinates of the data
 		result.Model = nil

@@ -126,7 +126,7 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Con
 			r.rememberFolds(one.method, own)
 		}
 		for fold := range one.folds {
-			r.o.Trial(r.trial(one.method, one.right, fold))
+			r.o.Observe(clustering.MethodTried{Trial: r.trial(one.method, one.right, fold)})
 		}
 	}
 	return outcomes, nil

@@ -26,36 +26,30 @@ type Recorder struct {
 	EarlySteps int // steps of eigensolvers before the first iteration
 }
 
-// Restart implements clustering.Observer.
-func (r *Recorder) Restart(restart, _ int) { r.Restarts = append(r.Restarts, restart) }
-
-// Shift implements clustering.Observer.
-func (r *Recorder) Shift(s clustering.ShiftChange) { r.Shifts = append(r.Shifts, s) }
-
-// Notice implements clustering.Observer.
-func (r *Recorder) Notice(n clustering.Notice) { r.Notices = append(r.Notices, n) }
-
-// Phase implements clustering.Observer.
-func (r *Recorder) Phase(clustering.Phase) {}
-
-// Trial implements clustering.Observer.
-func (r *Recorder) Trial(t clustering.Trial) { r.Trials = append(r.Trials, t) }
-
-// Solver implements clustering.Observer.
-func (r *Recorder) Solver(s clustering.SolverStep) { r.Steps = append(r.Steps, s) }
-
-// K implements clustering.Observer.
-func (r *Recorder) K(k clustering.KStarted) { r.Ks = append(r.Ks, k) }
-
-// Level implements clustering.Observer.
-func (r *Recorder) Level(l clustering.LevelStarted) { r.Levels = append(r.Levels, l) }
-
-// Iteration implements clustering.Observer.
-func (r *Recorder) Iteration(_ int, e clustering.HistoryEntry) {
-	if len(r.Entries) == 0 {
-		r.EarlySteps = len(r.Steps)
+// Observe implements clustering.Observer.
+func (r *Recorder) Observe(e clustering.Event) {
+	switch e := e.(type) {
+	case clustering.RestartStarted:
+		r.Restarts = append(r.Restarts, e.Restart)
+	case clustering.ShiftChange:
+		r.Shifts = append(r.Shifts, e)
+	case clustering.Notice:
+		r.Notices = append(r.Notices, e)
+	case clustering.MethodTried:
+		r.Trials = append(r.Trials, e.Trial)
+	case clustering.SolverStep:
+		r.Steps = append(r.Steps, e)
+	case clustering.KStarted:
+		r.Ks = append(r.Ks, e)
+	case clustering.LevelStarted:
+		r.Levels = append(r.Levels, e)
+	case clustering.IterationDone:
+		if len(r.Entries) == 0 {
+			r.EarlySteps = len(r.Steps)
+		}
+		r.Entries = append(r.Entries, e.HistoryEntry)
+	case clustering.Phase:
 	}
-	r.Entries = append(r.Entries, e)
 }
 
 // NewRand returns a generator with the given seed.

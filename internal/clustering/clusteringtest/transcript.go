@@ -27,34 +27,28 @@ func (t *Transcript) write(what string, values ...any) {
 	t.Lines = append(t.Lines, what)
 }
 
-// K implements clustering.Observer.
-func (t *Transcript) K(k clustering.KStarted) { t.write("k", k) }
-
-// Restart implements clustering.Observer.
-func (t *Transcript) Restart(restart, _ int) { t.write("restart", restart) }
-
-// Iteration implements clustering.Observer.
-func (t *Transcript) Iteration(restart int, e clustering.HistoryEntry) {
-	t.write("iteration", restart, e)
+// Observe implements clustering.Observer. Phases are not part of the answer.
+func (t *Transcript) Observe(e clustering.Event) {
+	switch e := e.(type) {
+	case clustering.KStarted:
+		t.write("k", e)
+	case clustering.RestartStarted:
+		t.write("restart", e.Restart)
+	case clustering.IterationDone:
+		t.write("iteration", e.Restart, e.HistoryEntry)
+	case clustering.ShiftChange:
+		t.write("shift", e)
+	case clustering.Notice:
+		t.write("notice", e)
+	case clustering.SolverStep:
+		t.write("solver", e)
+	case clustering.LevelStarted:
+		t.write("level", e)
+	case clustering.MethodTried:
+		t.write("trial", e.Trial)
+	case clustering.Phase:
+	}
 }
-
-// Shift implements clustering.Observer.
-func (t *Transcript) Shift(s clustering.ShiftChange) { t.write("shift", s) }
-
-// Notice implements clustering.Observer.
-func (t *Transcript) Notice(n clustering.Notice) { t.write("notice", n) }
-
-// Solver implements clustering.Observer.
-func (t *Transcript) Solver(s clustering.SolverStep) { t.write("solver", s) }
-
-// Level implements clustering.Observer.
-func (t *Transcript) Level(l clustering.LevelStarted) { t.write("level", l) }
-
-// Trial implements clustering.Observer.
-func (t *Transcript) Trial(trial clustering.Trial) { t.write("trial", trial) }
-
-// Phase implements clustering.Observer. Phases are not part of the answer.
-func (t *Transcript) Phase(clustering.Phase) {}
 
 // Bits formats a value with all bits of its numbers. It follows pointers.
 func Bits(v any) string {

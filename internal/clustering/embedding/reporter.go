@@ -31,7 +31,7 @@ func (r *Reporter) SolverOptions(tolerance float64) eigen.Options {
 		if left, known := r.forecast.next(p.Residual, p.Products); known {
 			step.StepsLeft = &left
 		}
-		r.o.Solver(step)
+		r.o.Observe(step)
 	}}
 }
 

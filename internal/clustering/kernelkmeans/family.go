@@ -150,7 +150,7 @@ func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
 
 // Warn sends a notice to the observer and keeps it for the result.
 func (f *Family) Warn(o clustering.Observer, code, message string) {
-	o.Notice(f.addNotice(code, message))
+	o.Observe(f.addNotice(code, message))
 }
 
 // Notices returns the warnings so far.

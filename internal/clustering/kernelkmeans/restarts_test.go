@@ -71,18 +71,9 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 // log is everything an observer hears, in order.
 type log struct{ lines []string }
 
-func (l *log) add(format string, args ...any) {
-	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+func (l *log) Observe(e clustering.Event) {
+	l.lines = append(l.lines, fmt.Sprintf("%T %s", e, clusteringtest.Bits(e)))
 }
-func (l *log) Restart(restart, _ int)                           { l.add("restart %d", restart) }
-func (l *log) Iteration(restart int, e clustering.HistoryEntry) { l.add("%d: %+v", restart, e) }
-func (l *log) Shift(s clustering.ShiftChange)                   { l.add("%+v", s) }
-func (l *log) Notice(n clustering.Notice)                       { l.add("%+v", n) }
-func (l *log) Phase(p clustering.Phase)                         { l.add("phase %d", p) }
-func (l *log) Trial(t clustering.Trial)                         { l.add("%+v", t) }
-func (l *log) Solver(s clustering.SolverStep)                   { l.add("%+v", s) }
-func (l *log) K(v clustering.KStarted)                          { l.add("%+v", v) }
-func (l *log) Level(v clustering.LevelStarted)                  { l.add("%+v", v) }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
 // heard until then is how the whole run begins, so that an interrupted job can repeat its events.

@@ -202,9 +202,9 @@ type cancelAfter struct {
 	cancel    func()
 }
 
-func (c *cancelAfter) Iteration(restart int, e clustering.HistoryEntry) {
-	c.Recorder.Iteration(restart, e)
-	if e.Iteration == c.iteration {
+func (c *cancelAfter) Observe(e clustering.Event) {
+	c.Recorder.Observe(e)
+	if done, is := e.(clustering.IterationDone); is && done.Iteration == c.iteration {
 		c.cancel()
 	}
 }

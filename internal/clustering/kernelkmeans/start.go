@@ -278,7 +278,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 		return labels, nil
 	}
 	g, rows := m.multilevelGraph(keep).Build()
-	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Level(clustering.LevelStarted(l)) }}
+	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
 	if components := m.constraints.Components(); components.Count() < m.p.n {
 		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
 	}

@@ -82,7 +82,7 @@ func (p *Problem) MaxGraphBytes() int64 {
 // Observe reports the notices of the problem.
 func (p *Problem) Observe(o clustering.Observer) {
 	for _, notice := range p.notices {
-		o.Notice(notice)
+		o.Observe(notice)
 	}
 }
 

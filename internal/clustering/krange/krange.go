@@ -70,7 +70,7 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	var results []*clustering.Result
 	report := &clustering.KSelection{Min: spec.K, Max: spec.MaxK}
 	for k := spec.K; k <= spec.MaxK; k++ {
-		o.K(clustering.KStarted{K: k, Min: spec.K, Max: spec.MaxK})
+		o.Observe(clustering.KStarted{K: k, Min: spec.K, Max: spec.MaxK})
 		result, score, err := r.one(snapshot.Within(ctx, fmt.Sprintf("k %d", k)), k)
 		if ctx.Err() != nil && len(results) > 0 {
 			break // use those that are complete
@@ -100,12 +100,12 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	}
 	best.KSelection = report
 	for _, notice := range best.Warnings {
-		o.Notice(notice)
+		o.Observe(notice)
 	}
 	if report.Confidence == clustering.Unsure {
 		notice := clustering.Notice{Code: "UNSURE_K", Message: report.Reason}
 		best.Warnings = append(best.Warnings[:len(best.Warnings):len(best.Warnings)], notice)
-		o.Notice(notice)
+		o.Observe(notice)
 	}
 	return &best, nil
 }
@@ -150,7 +150,11 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 // withoutNotices drops notices: only those of the proposed k are reported, at the end.
 type withoutNotices struct{ clustering.Observer }
 
-func (withoutNotices) Notice(clustering.Notice) {}
+func (w withoutNotices) Observe(e clustering.Event) {
+	if _, is := e.(clustering.Notice); !is {
+		w.Observer.Observe(e)
+	}
+}
 
 // newFolds divides the supervision of a job into folds. It returns nil if there is too little of it, or only pairs of
 // one kind, which a single cluster or very many would always satisfy best.

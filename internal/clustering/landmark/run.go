@@ -17,7 +17,7 @@ import (
 
 // Run runs a problem.
 func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
-	o.Phase(clustering.PhaseInitialize)
+	o.Observe(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
 	if err != nil {
 		return nil, err
@@ -75,9 +75,13 @@ type withRest struct {
 	rest float64
 }
 
-// Iteration implements clustering.Observer.
-func (w withRest) Iteration(restart int, e clustering.HistoryEntry) {
-	w.Observer.Iteration(restart, entryWith(e, w.rest))
+// Observe implements clustering.Observer.
+func (w withRest) Observe(e clustering.Event) {
+	if done, is := e.(clustering.IterationDone); is {
+		done.HistoryEntry = entryWith(done.HistoryEntry, w.rest)
+		e = done
+	}
+	w.Observer.Observe(e)
 }
 
 func entryWith(e clustering.HistoryEntry, rest float64) clustering.HistoryEntry {

@@ -104,7 +104,7 @@ func checkShape(n, d int) error {
 func checkFinite(values []float64, row, d int) error {
 	for at, v := range values {
 		if !finite(v) {
-			return fault.Invalid("NOT_FINITE", "row %d, column %d is %v; every value must be a finite number", row+at/d, at%d, v)
+			return fault.InCell(row+at/d, at%d, "NOT_FINITE", " is %v; every value must be a finite number", v)
 		}
 	}
 	return nil

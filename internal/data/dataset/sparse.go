@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -80,19 +79,15 @@ func (p *SparsePoints) checkRow(i int) error {
 	columns, values := p.Row(i)
 	previous := int32(-1)
 	for at, c := range columns {
-		var bad *fault.Error
 		switch {
 		case c < 0 || int(c) >= p.D:
-			bad = fault.Invalid("INDEX_OUT_OF_RANGE", "row %d has an entry in column %d, outside 0..%d", i, c, p.D-1)
+			return fault.InRow(i, "INDEX_OUT_OF_RANGE", " has an entry in column %d, outside 0..%d", c, p.D-1)
 		case c <= previous:
-			bad = fault.Invalid("COLUMNS_OUT_OF_ORDER", "row %d has column %d after column %d; columns must ascend, each at most once", i, c, previous)
+			return fault.InRow(i, "COLUMNS_OUT_OF_ORDER", " has column %d after column %d; columns must ascend, each at most once", c, previous)
 		case !finite(values[at]):
-			bad = fault.Invalid("NOT_FINITE", "row %d, column %d is %v; every value must be a finite number", i, c, values[at])
-		default:
-			previous = c
-			continue
+			return fault.InCell(i, int(c), "NOT_FINITE", " is %v; every value must be a finite number", values[at])
 		}
-		return bad.With("row", strconv.Itoa(i)).With("column", strconv.Itoa(int(c)))
+		previous = c
 	}
 	return nil
 }

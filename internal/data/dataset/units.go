@@ -44,7 +44,7 @@ func (u *Units) Apply(d Dataset) (Dataset, error) {
 		for f, v := range points.Row(i) {
 			row[f] = (v - u.Center[f]) / u.Scale[f]
 			if !finite(row[f]) {
-				return nil, fault.Invalid("BAD_UNITS", "row %d has the value %v in column %d, which becomes %v when it is scaled", i, v, f, row[f])
+				return nil, fault.InRow(i, "BAD_UNITS", " has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
 			}
 		}
 	}

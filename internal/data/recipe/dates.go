@@ -41,14 +41,14 @@ func isProse(c *table.Column) bool {
 }
 
 // whyNoFeature returns why a column of distinct texts is not a feature, and what to do.
-func whyNoFeature(c *table.Column) string {
+func whyNoFeature(c *table.Column) (k kind, why string) {
 	switch {
 	case holdsDates(c):
-		return "it holds dates; --dates numbers uses them as days"
+		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+		return unlike, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	}
-	return "its values are all different, so they do not group rows; --id-column makes it the row id"
+	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
 
 // holdsDates reports whether all texts of a column are dates.

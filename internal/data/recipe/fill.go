@@ -33,7 +33,7 @@ func (f *fitting) findFills(candidates []candidate) error {
 	}
 	for at := len(candidates) - 1; at >= 0; at-- {
 		if notices[at] != "" {
-			f.notices = slices.Insert(f.notices, candidates[at].after, notices[at])
+			f.notices = slices.Insert(f.notices, candidates[at].after, notice{filled, notices[at]})
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (f *fitting) findDonors(candidates []candidate) error {
 	if len(donors) == 0 {
 		how = "with medians and most frequent values"
 	}
-	f.notice("%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
+	f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
 	sources, err := f.recipe.sources(f.Table)
 	if err != nil || len(donors) == 0 {
 		return err

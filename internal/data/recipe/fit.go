@@ -46,21 +46,22 @@ type fitting struct {
 	options Options
 	roles   []role
 	recipe  *Recipe
-	notices []string
+	notices []notice
 	retyped []bool   // columns that are texts only because of the totals; nil if there are no totals
 	reasons []string // why columns were left out
 }
 
-func (f *fitting) notice(format string, args ...any) {
-	f.notices = append(f.notices, fmt.Sprintf(format, args...))
+// notice adds a notice of a kind.
+func (f *fitting) notice(k kind, format string, args ...any) {
+	f.notices = append(f.notices, notice{k, fmt.Sprintf(format, args...)})
 }
 
 // leaveOut reports why a column is not a feature. If the user named the features, it reports nothing about others.
-func (f *fitting) leaveOut(c *table.Column, format string, args ...any) {
-	notice := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
-	f.reasons = append(f.reasons, notice)
+func (f *fitting) leaveOut(k kind, c *table.Column, format string, args ...any) {
+	why := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+	f.reasons = append(f.reasons, why)
 	if len(f.options.Only) == 0 || slices.Contains(f.options.Only, c.Name) {
-		f.notices = append(f.notices, notice)
+		f.notices = append(f.notices, notice{k, why})
 	}
 }
 
@@ -91,9 +92,10 @@ func (f *fitting) findID() {
 		f.roles[at] = unused
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
-			f.notice("column %q is the row id: its values are all different", c.Name)
+			f.notice(unlike, "column %q is the row id: its values are all different", c.Name)
 		} else {
-			f.leaveOut(c, "%s", whyNoFeature(c))
+			k, why := whyNoFeature(c)
+			f.leaveOut(k, c, "%s", why)
 		}
 	}
 }
@@ -121,14 +123,14 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(unlike, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(unlike, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(c, "it is named like an id, but %q is the row id", f.recipe.ID)
+		f.leaveOut(unlike, c, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
-		f.notice("column %q is the row id, not a feature", c.Name)
+		f.notice(unlike, "column %q is the row id, not a feature", c.Name)
 	}
 }
 
@@ -143,9 +145,9 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice("column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice(unlike, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
 			} else {
-				f.notice("column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+				f.notice(unlike, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
 		}
 	}
@@ -183,7 +185,7 @@ func (f *fitting) findFeatures() error {
 		case isConstant(g.column):
 			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice("column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			f.notice(unlike, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
 			candidates = append(candidates, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
 			counting = append(counting, g)
@@ -195,15 +197,15 @@ func (f *fitting) findFeatures() error {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
 		for _, g := range counting {
-			f.leaveOut(g.column, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
+			f.leaveOut(rowIDs, g.column, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)
 		candidates = counting
-		f.notice("column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
+		f.notice(unlike, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
 	case len(constants) > 0:
 		candidates = constants
-		f.notice("all rows are equal: every column that is left is constant")
+		f.notice(unlike, "all rows are equal: every column that is left is constant")
 	default:
 		return f.noFeatures()
 	}
@@ -258,48 +260,67 @@ func quoted(names []string) string {
 	return text.First(shown, 6)
 }
 
+// notice is a notice with what it is about.
+type notice struct {
+	kind kind
+	text string
+}
+
+// kind says what a notice is about. Notices are listed in the order of their kinds.
+type kind uint8
+
+// The kinds of notices.
+const (
+	unlike kind = iota // ids, classes and other unique cases, of which all are listed
+	emptyColumn
+	mostlyEmpty
+	hardlyRepeats
+	dates
+	rowIDs
+	rareValues
+	codes
+	categories
+	switches
+	absent
+	filled
+)
+
 // maxAlike limits how many columns a kind of notice names, and maxLeftOut how many columns that are left out for one reason.
 const maxAlike, maxLeftOut = 8, 3
 
-// arranged sorts notices: first those about ids, classes and other unique cases, then columns that are left out, categories,
-// missing values and filled cells. Of many notices of one kind, it keeps the first few and counts the others.
-func arranged(notices []string) []string {
-	kinds := []struct{ has, more string }{
-		{" is left out: it is empty", "%d more columns are left out because they are empty"},
-		{" cells are empty; --keep ", "%d more columns are left out because they are mostly empty"},
-		{" different values hardly repeat in ", "%d more columns are left out because their values hardly repeat"},
-		{" is left out: it holds dates", "%d more columns are left out because they hold dates"},
-		{" makes it the row id", "%d more columns are left out because they look like row ids"},
-		{" become one category, ", "%d more columns have rare values that become one category"},
-		{" is named like a code: ", "%d more columns are named like codes, whose numbers are categories"},
-		{"; each becomes a column of 0 and 1", "%d more columns have categories, each of which becomes a column of 0 and 1"},
-		{": read as 1 or 0", "%d more columns of yes or no are read as 1 or 0"},
-		{" read as missing", "%d more columns have cells that are read as missing"},
-		{" filled ", "%d more columns have empty cells that are filled"},
+// alike says how many notices of a kind are listed, and how the others are counted.
+var alike = [...]struct {
+	most int
+	more string
+}{
+	emptyColumn:   {maxLeftOut, "%d more columns are left out because they are empty"},
+	mostlyEmpty:   {maxLeftOut, "%d more columns are left out because they are mostly empty"},
+	hardlyRepeats: {maxLeftOut, "%d more columns are left out because their values hardly repeat"},
+	dates:         {maxLeftOut, "%d more columns are left out because they hold dates"},
+	rowIDs:        {maxLeftOut, "%d more columns are left out because they look like row ids"},
+	rareValues:    {maxAlike, "%d more columns have rare values that become one category"},
+	codes:         {maxAlike, "%d more columns are named like codes, whose numbers are categories"},
+	categories:    {maxAlike, "%d more columns have categories, each of which becomes a column of 0 and 1"},
+	switches:      {maxAlike, "%d more columns of yes or no are read as 1 or 0"},
+	absent:        {maxAlike, "%d more columns have cells that are read as missing"},
+	filled:        {maxAlike, "%d more columns have empty cells that are filled"},
+}
+
+// arranged sorts notices by their kinds. Of many notices of one kind, it keeps the first few and counts the others.
+func arranged(notices []notice) []string {
+	var list [len(alike)][]string
+	for _, n := range notices {
+		list[n.kind] = append(list[n.kind], n.text)
 	}
-	var first []string
-	alike := make([][]string, len(kinds))
-next:
-	for _, notice := range notices {
-		for at, kind := range kinds {
-			if strings.Contains(notice, kind.has) {
-				alike[at] = append(alike[at], notice)
-				continue next
-			}
+	all := list[unlike]
+	for k, texts := range list[unlike+1:] {
+		rule := alike[int(unlike)+1+k]
+		if more := len(texts) - rule.most; more > 1 {
+			texts = append(texts[:rule.most], fmt.Sprintf(rule.more, more))
 		}
-		first = append(first, notice)
+		all = append(all, texts...)
 	}
-	for at, list := range alike {
-		most := maxAlike
-		if strings.Contains(kinds[at].more, "left out") {
-			most = maxLeftOut
-		}
-		if more := len(list) - most; more > 1 {
-			list = append(list[:most], fmt.Sprintf(kinds[at].more, more))
-		}
-		first = append(first, list...)
-	}
-	return first
+	return all
 }
 
 // addedColumns returns how many columns, from the given one on, an earlier run added by --join: the label, the class of the
@@ -333,7 +354,7 @@ func (f *fitting) findAdded() {
 			}
 		}
 		if len(left) > 0 {
-			f.notice("columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
+			f.notice(unlike, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
 		}
 	}
 }

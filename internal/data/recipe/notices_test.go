@@ -40,7 +40,7 @@ func TestNoticesFitAScreen(t *testing.T) {
 
 // What columns are comes before what was filled in, and many columns alike are counted.
 func TestNoticesAreArranged(t *testing.T) {
-	names := table.Column{Name: "name", Type: table.Text}
+	names := table.Column{Name: "name filled in", Type: table.Text} // words of a name do not count
 	for row := range 20 {
 		names.Texts = append(names.Texts, fmt.Sprintf("n%d", row))
 	}
@@ -68,7 +68,7 @@ func TestNoticesAreArranged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name" is the row id: its values are all different` ||
+	if len(notices) != 2+maxAlike+1 || notices[0] != `column "name filled in" is the row id: its values are all different` ||
 		notices[2] != `column "c0": 1 empty cell is filled with its median, 4` || notices[len(notices)-1] != "22 more columns have empty cells that are filled" {
 		t.Errorf("%q", notices)
 	}

@@ -44,10 +44,10 @@ func (f *fitting) read(g *candidate) error {
 		}
 		return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
 	case empty == f.Rows():
-		f.leaveOut(c, "it is empty")
+		f.leaveOut(emptyColumn, c, "it is empty")
 		return nil
 	case f.recipe.Missing == Auto && 2*empty > f.Rows() && g.role != kept:
-		f.leaveOut(c, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
+		f.leaveOut(mostlyEmpty, c, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
 		return nil
 	case column.Type == table.Text || g.role == category:
 		used, err := f.findCategories(g, column, name)
@@ -56,7 +56,7 @@ func (f *fitting) read(g *candidate) error {
 		}
 	}
 	for _, v := range g.made.Absent {
-		f.notice("column %q: %s %v and read as missing; --keep %s keeps them", c.Name, text.Count(countOf(c, v), "cell is", "cells are"), v, name)
+		f.notice(absent, "column %q: %s %v and read as missing; --keep %s keeps them", c.Name, text.Count(countOf(c, v), "cell is", "cells are"), v, name)
 	}
 	g.column, g.empty = column, empty
 	return nil
@@ -69,14 +69,14 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 		switch {
 		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
 			g.made.Dates = order
-			f.notice("column %q holds dates, read as days since 1970", c.Name)
+			f.notice(unlike, "column %q holds dates, read as days since 1970", c.Name)
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+			f.leaveOut(unlike, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case g.asked:
 			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
-			f.leaveOut(c, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
+			f.leaveOut(dates, c, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
 		return false, nil
 	}
@@ -91,7 +91,7 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 	}
 	if g.role != kept && found.few() && otherDecimals(c) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(c)) {
 		g.made.AbsentTexts = true
-		f.notice("column %q: %s and read as missing, the first %.40q %s; --categorical %s makes all its values categories", c.Name,
+		f.notice(absent, "column %q: %s and read as missing, the first %.40q %s; --categorical %s makes all its values categories", c.Name,
 			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
 		return true, nil
 	}
@@ -137,7 +137,7 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		return true, nil
 	}
 	if 2*in < rows {
-		f.leaveOut(c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
+		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
 		return false, nil
 	}
 	for _, value := range all {
@@ -149,7 +149,7 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		g.made.Categories = append(g.made.Categories, otherValues)
 	}
 	g.made.Other = otherValues
-	f.notice("column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
+	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
 		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
@@ -194,7 +194,7 @@ func (f *fitting) noticeConstant(list []candidate) {
 	if len(list) > 1 {
 		format = "columns %s are left out: each is the same in all rows; --keep %s uses them"
 	}
-	f.notice(format, quoted(names), typedList(flags))
+	f.notice(unlike, format, quoted(names), typedList(flags))
 }
 
 // noticeCategories reports what the values of a column become.
@@ -203,13 +203,13 @@ func (f *fitting) noticeCategories(g *candidate) {
 	switch {
 	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
 	case g.coded:
-		f.notice("column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
+		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
 	case made.isSwitch():
-		f.notice("column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
+		f.notice(switches, "column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
 	case len(made.Categories) == 1: // the user named it, or no other column is left
-		f.notice("column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
+		f.notice(unlike, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
-		f.notice("column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
+		f.notice(categories, "column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 	}
 }
 

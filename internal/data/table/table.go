@@ -270,7 +270,7 @@ func (t *Table) checkCells(c *Column) error {
 func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *fault.Error {
 	message := fmt.Sprintf("column %q: ", cmp.Or(t.header[c.Name], c.Name)) + fmt.Sprintf(format, args...)
 	if t.file == "" {
-		return fault.Invalid(reason, "row %d, %s", row, message).With("row", strconv.Itoa(row)).With("column", c.Name)
+		return fault.InRow(row, reason, ", %s", message).With("column", c.Name)
 	}
 	return fault.Invalid(reason, "%s, line %d, %s", t.file, t.lineOf(row), message).With("line", strconv.Itoa(t.lineOf(row))).With("column", c.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/thrift/lib/go/thrift"
@@ -58,8 +59,39 @@ func integers(p thrift.TProtocol, into map[int16]*int32) error {
 	})
 }
 
-// checkFooter checks that everything the metadata of a file list is present, and that the schema is a tree of limited
-// depth. The library would allocate what a list claims, and recurse as deep as the schema says.
+// element is what is checked of an element of the schema.
+type element struct {
+	name     string
+	children int32
+	logical  int16 // the id of its logical type; 0 if it has none
+}
+
+func readElement(p thrift.TProtocol) (e element, err error) {
+	ctx := context.Background()
+	err = eachField(p, func(id int16, kind thrift.TType) (read bool, err error) {
+		switch {
+		case id == 4 && kind == thrift.STRING:
+			e.name, err = p.ReadString(ctx)
+			return true, err
+		case id == 5 && kind == thrift.I32:
+			e.children, err = p.ReadI32(ctx)
+			return true, err
+		case id == 10 && kind == thrift.STRUCT: // a union: its one field is the type
+			return true, eachField(p, func(id int16, _ thrift.TType) (bool, error) {
+				e.logical = id
+				return false, nil
+			})
+		}
+		return false, nil
+	})
+	return e, err
+}
+
+// The ids of the logical types that the library knows are 1 to lastLogical, except noLogical. It panics at any other.
+const lastLogical, noLogical = 18, 9
+
+// checkFooter checks that everything the metadata of a file list is present, that logical types are known, and that the
+// schema is a tree of limited depth. The library would allocate what a list claims, and recurse as deep as the schema says.
 func checkFooter(footer []byte) error {
 	p, _ := thriftOf(footer)
 	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
@@ -72,10 +104,15 @@ func checkFooter(footer []byte) error {
 		}
 		var open []int32 // the number of children still missing in each open group
 		for at := range count {
-			var children int32
-			if err := integers(p, map[int16]*int32{5: &children}); err != nil {
+			e, err := readElement(p)
+			if err != nil {
 				return true, err
 			}
+			if e.logical < 0 || e.logical > lastLogical || e.logical == noLogical {
+				return true, fault.Invalid("UNSUPPORTED_COLUMN", "column %q has the logical type %d of Parquet, which Cleave does not know; write the file again without the column, or with its values as numbers or text",
+					e.name, e.logical).With("column", e.name)
+			}
+			children := e.children
 			if at > 0 && len(open) == 0 || children < 0 || int(children) > count-at-1 || len(open) > maxDepth {
 				return true, corrupt(parquetName, "its schema is inconsistent")
 			}
@@ -112,7 +149,7 @@ const maxPageHeader = 1 << 20
 
 // page is the header of a page.
 type page struct {
-	kind, unpacked, packed, values, encoding, rows, defined, repeated int32
+	kind, unpacked, packed, values, nulls, encoding, rows, defined, repeated int32
 
 	sum   int32
 	sums  bool // whether sum is set
@@ -122,7 +159,7 @@ type page struct {
 // readPage parses a page header and returns its size.
 func readPage(b []byte) (h page, size int, err error) {
 	p, rest := thriftOf(b)
-	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, rows: -1}
+	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, nulls: -1, encoding: -1, rows: -1}
 	top := map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.sum}
 	err = eachField(p, func(id int16, kind thrift.TType) (bool, error) {
 		switch {
@@ -142,7 +179,7 @@ func readPage(b []byte) (h page, size int, err error) {
 					h.plain = !compressed
 					return true, err
 				}
-				place := map[int16]*int32{1: &h.values, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}[id]
+				place := map[int16]*int32{1: &h.values, 2: &h.nulls, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}[id]
 				if place == nil || kind != thrift.I32 {
 					return false, nil
 				}
@@ -181,6 +218,9 @@ func (c *chunk) checkPages() (blank int, err error) {
 		if err := checkGrowth(int64(h.packed), int64(h.unpacked)); err != nil {
 			return 0, err
 		}
+		if err := c.checkNulls(h, at); err != nil {
+			return 0, err
+		}
 		if err := c.checkBody(h, at); err != nil {
 			return 0, err
 		}
@@ -213,6 +253,60 @@ func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 			return nil, 0, c.corrupt("the header of a page cannot be read")
 		}
 	}
+}
+
+// checkNulls checks that a page of version 2 has as many empty cells as its header claims: the library believes the header
+// in some places and the levels in others.
+func (c *chunk) checkNulls(h *page, at int64) error {
+	if h.kind != pageDataV2 {
+		return nil
+	}
+	defined := h.values
+	if c.optional {
+		if h.defined < 0 || h.repeated < 0 || int64(h.defined)+int64(h.repeated) > int64(h.packed) {
+			return c.corrupt("a page has no definition levels")
+		}
+		levels := make([]byte, h.defined)
+		if err := c.readAt(levels, at+int64(h.repeated)); err != nil {
+			return err
+		}
+		var ok bool
+		if defined, ok = countLevels(levels, h.values); !ok {
+			return c.corrupt("the definition levels of a page are cut short")
+		}
+	}
+	if h.nulls != h.values-defined {
+		return c.corrupt("a page claims %d empty cells, but has %d", h.nulls, h.values-defined)
+	}
+	return nil
+}
+
+// countLevels counts the ones among so many levels of one bit, in runs of equal levels and of packed bits. It returns false
+// if there are too few.
+func countLevels(levels []byte, values int32) (ones int32, ok bool) {
+	for left := int64(values); left > 0; {
+		header, n := binary.Uvarint(levels)
+		if n <= 0 || n == len(levels) {
+			return 0, false
+		}
+		levels = levels[n:]
+		if header&1 == 0 {
+			run := min(int64(min(header>>1, 1<<31)), left)
+			if left -= run; levels[0]&1 == 1 {
+				ones += int32(run)
+			}
+			levels = levels[1:]
+			continue
+		}
+		for groups := header >> 1; groups > 0 && left > 0; groups-- {
+			if len(levels) == 0 {
+				return 0, false
+			}
+			ones += int32(bits.OnesCount8(levels[0] & byte(1<<min(left, 8)-1)))
+			levels, left = levels[1:], left-8
+		}
+	}
+	return ones, true
 }
 
 // checkBody checks the checksum and the embedded lengths of a page, where it has any.

@@ -122,7 +122,7 @@ func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) 
 		}
 		return ""
 	}
-	return "holds nested values"
+	return "holds values of the logical type " + means.String()
 }
 
 // fill reads the next rows of a column.

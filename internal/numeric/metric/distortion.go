@@ -2,7 +2,6 @@ package metric
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -33,8 +32,7 @@ func (d Distortion) Prepare(i int, row []float64) error {
 	switch d {
 	case Cosine:
 		if !normalize(row) {
-			return fault.Invalid("ZERO_ROW", "row %d is all zeros and has no direction; remove it or use another distortion", i).
-				With("row", strconv.Itoa(i))
+			return fault.InRow(i, "ZERO_ROW", " is all zeros and has no direction; remove it or use another distortion")
 		}
 	case KL, IDivergence:
 		return d.smooth(i, row)
@@ -46,15 +44,13 @@ func (d Distortion) smooth(i int, row []float64) error {
 	total := 0.0
 	for column, v := range row {
 		if v < 0 {
-			return fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; the distortion %s needs values of 0 and above", i, column, v, d).
-				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(column))
+			return fault.InCell(i, column, "NEGATIVE_VALUE", " is %g; the distortion %s needs values of 0 and above", v, d)
 		}
 		row[column] = v + smoothing
 		total += row[column]
 	}
 	if math.IsInf(total, 1) {
-		return fault.Invalid("VALUE_TOO_LARGE", "the values of row %d add up to more than a float64 holds; scale the data", i).
-			With("row", strconv.Itoa(i))
+		return fault.InRow(i, "VALUE_TOO_LARGE", " has values that add up to more than a float64 holds; scale the data")
 	}
 	if d == KL {
 		for column := range row {

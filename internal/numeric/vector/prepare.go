@@ -1,8 +1,6 @@
 package vector
 
 import (
-	"strconv"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -45,11 +43,9 @@ func (p *preparer) prepare(i int) (row, error) {
 	for at, v := range r.values {
 		switch {
 		case !(max(v, -v) <= maxValue):
-			return row{}, fault.Invalid("OUT_OF_RANGE", "row %d, column %d is %g; scale the data to magnitudes of at most %g", i, r.column(at), v, maxValue).
-				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+			return row{}, fault.InCell(i, r.column(at), "OUT_OF_RANGE", " is %g; scale the data to magnitudes of at most %g", v, maxValue)
 		case v < 0 && p.spec.Preparation >= Probability:
-			return row{}, fault.Invalid("NEGATIVE_VALUE", "row %d, column %d is %g; a divergence needs values of 0 and above", i, r.column(at), v).
-				With("row", strconv.Itoa(i)).With("column", strconv.Itoa(r.column(at)))
+			return row{}, fault.InCell(i, r.column(at), "NEGATIVE_VALUE", " is %g; a divergence needs values of 0 and above", v)
 		}
 	}
 	for f, mean := range p.spec.Mean {

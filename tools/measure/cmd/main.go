@@ -1,0 +1,15 @@
+// Command measure runs one of our suites of measurements and writes its page of the documentation. `make bench`,
+// `make answers`, `make experiments` and `make load` call it.
+package main
+
+import (
+	"github.com/cleave-project/cleave/tools/answers"
+	"github.com/cleave-project/cleave/tools/bench"
+	"github.com/cleave-project/cleave/tools/experiments"
+	"github.com/cleave-project/cleave/tools/loadtest"
+	"github.com/cleave-project/cleave/tools/measure"
+)
+
+func main() {
+	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite())
+}
