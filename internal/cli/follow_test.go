@@ -151,7 +151,7 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
 	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
-	if r.code != 1 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
+	if r.code != 75 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
 		t.Errorf("nobody there: exit code %d, %q", r.code, r.stderr)
 	}
 }

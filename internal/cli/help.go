@@ -33,7 +33,7 @@ func (a *app) help() *shell.Help {
 }
 
 // essentialFlags are the flags that most users need for commands that describe a job.
-var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id help help-all")
+var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id on-term help help-all")
 
 var commandGroups = []shell.Group{
 	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
@@ -67,7 +67,7 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Cluster", "server workers wait timeout priority verify request-id name file listen data-dir memory log-level log-format admin traces"),
+		shell.NewGroup("Cluster", "server workers wait timeout priority verify request-id on-term name file listen data-dir memory log-level log-format admin traces"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure"),
 		shell.NewGroup("More", "config version help help-all"))
 }

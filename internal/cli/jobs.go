@@ -201,7 +201,7 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd := a.describingCommand("submit", "Submit a job to a coordinator and print its id", &f.describedJob,
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
-	set.StringVar(&f.requestID, "request-id", "", "a `TEXT`, such as a UUID; submitting it twice creates one job")
+	addRequestIDFlag(set, &f.requestID)
 	set.BoolVar(&f.wait, "wait", false, "wait until the job ends; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
@@ -230,7 +230,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	job, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
 	if err != nil {
-		return j.Locate(err)
+		return explainReuse(j.Locate(err))
 	}
 	p.End()
 	id := job.GetJobId()

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -89,13 +91,18 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // Explain converts the error of a call to the fault that the coordinator reported, or to an error that names the coordinator
 // if it did not answer. It returns nil for nil.
 func (c *Client) Explain(err error) error {
-	if status.Code(err) == codes.Unavailable {
-		if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
-			return fmt.Errorf("the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
-		}
-		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
+	if status.Code(err) != codes.Unavailable {
+		return wire.Fault(err)
 	}
-	return wire.Fault(err)
+	if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
+		return fault.New(fault.Unavailable, reason, "the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
+	}
+	message, reason := innermost(status.Convert(err).Message()), "NOT_REACHABLE"
+	explained := credentials.Explain(message)
+	if explained != message || strings.Contains(status.Convert(err).Message(), "authentication handshake failed") {
+		reason = shell.HandshakeFailed
+	}
+	return fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained)
 }
 
 // innermost returns the cause of a failed connection without gRPC's wrapping: `... code = Unavailable desc = "reason"`.

@@ -201,19 +201,36 @@ func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
+// OnInterrupt is what becomes of a job if the context of Complete ends first.
+type OnInterrupt int
+
+// What becomes of the job.
+const (
+	CancelJob    OnInterrupt = iota // it is canceled
+	DetachOnTerm                    // it goes on if SIGTERM ended the context, and is canceled otherwise
+)
+
+// Detaches reports whether a job goes on although its context has ended.
+func (o OnInterrupt) Detaches(ctx context.Context) bool {
+	return o == DetachOnTerm && errors.Is(context.Cause(ctx), shell.Terminated)
+}
+
 // Complete submits a job, waits until it ends, and returns its id. The error is that of JobError, so the id is set even if
-// the job reached its time limit. If ctx ends first, Complete cancels the job.
-func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (string, error) {
+// the job reached its time limit. If ctx ends first, the job is canceled or goes on, as o says; if it goes on, Complete returns
+// its id and the error of ctx.
+func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher, o OnInterrupt) (string, error) {
 	created, err := c.Submit(ctx, request, data, w)
 	if err != nil {
 		return "", err
 	}
 	id := created.GetJobId()
 	ended, err := c.Follow(ctx, id, 0, w)
-	if ctx.Err() != nil {
+	switch {
+	case o.Detaches(ctx):
+		return id, ctx.Err()
+	case ctx.Err() != nil:
 		return "", c.abort(ctx, id)
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
 	}
 	return id, c.JobError(ctx, id, ended)
