@@ -169,7 +169,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if asJSON {
 		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}
 	}
-	ended, err := c.Follow(ctx, jobID, after, w)
+	ended, err := c.Watch(ctx, jobID, after, w)
 	if ctx.Err() != nil {
 		return stillRunning("the watch ended", jobID)
 	}
@@ -239,7 +239,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	var ended *cleavev1.JobEnded
 	if f.wait {
-		ended, err = c.Follow(ctx, id, 0, p)
+		ended, err = c.Watch(ctx, id, 0, p)
 		if ctx.Err() != nil {
 			return stillRunning("interrupted", id)
 		}

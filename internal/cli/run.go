@@ -146,7 +146,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	}
 	var late error
 	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
-	if late != nil && !fault.Is(late, shell.LabelsSoFar) {
+	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
 		return client.Cause(ctx, explainReuse(j.Locate(late)))
 	}
 	o, err := c.Fetch(ctx, id, extentFor(f.out))

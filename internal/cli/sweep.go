@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	api "github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
@@ -218,13 +219,13 @@ func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cle
 	row := report.SweepRow{Options: c, RequestID: request.GetRequestId()}
 	silent := report.NewProgress(io.Discard, true)
 	id, err := s.client.Complete(ctx, request, nil, silent, client.CancelJob)
-	if ctx.Err() == nil && fault.Is(err, "CANCELLED") { // an earlier call was interrupted
+	if ctx.Err() == nil && fault.Is(err, api.JobCanceled) { // an earlier call was interrupted
 		if _, err := s.client.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 			return row, s.client.Explain(err)
 		}
 		id, err = s.client.Complete(ctx, request, nil, silent, client.CancelJob)
 	}
-	if row.JobID = id; err != nil && !fault.Is(err, shell.LabelsSoFar) {
+	if row.JobID = id; err != nil && !fault.Is(err, fault.LabelsSoFar) {
 		if code := shell.ExitCode(err); ctx.Err() != nil || code == shell.ExitRetry || code == shell.ExitCanceled {
 			return row, err // not a result of the job
 		}

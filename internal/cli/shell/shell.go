@@ -123,12 +123,6 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// Reasons of errors that ExitCode tells from others of their kind.
-const (
-	LabelsSoFar     = "LABELS_SO_FAR"    // the job reached its time limit and has labels
-	HandshakeFailed = "HANDSHAKE_FAILED" // the other side or this one does not accept the other's certificate
-)
-
 // ExitCode returns the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
 	if err == nil {
@@ -139,12 +133,12 @@ func ExitCode(err error) int {
 		case fault.Canceled:
 			return ExitCanceled
 		case fault.DeadlineExceeded:
-			if f.Reason == LabelsSoFar {
+			if f.Reason == fault.LabelsSoFar {
 				return ExitLate
 			}
 			return ExitFailed
 		case fault.Unavailable:
-			if f.Reason == HandshakeFailed {
+			if f.Reason == fault.HandshakeFailed {
 				return ExitFailed
 			}
 			return ExitRetry
