@@ -20,7 +20,7 @@ COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD_TAGS = disable_grpc_modules
 SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 
-PACKAGES ?= ./internal/... ./test/... ./tools/...
+PACKAGES ?= ./client/... ./internal/... ./test/... ./tools/...
 BENCH    ?= .
 FUZZTIME ?= 10s
 DATA     ?=
@@ -118,7 +118,7 @@ lint: lint-go lint-modules lint-proto ## Check the Go code, go.mod and the proto
 
 .PHONY: lint-go
 lint-go:
-	@unformatted=$$(gofmt -l -s cmd internal test tools); \
+	@unformatted=$$(gofmt -l -s client cmd examples internal test tools); \
 	if [ -n "$$unformatted" ]; then \
 		echo "not gofmt'ed (run: gofmt -s -w FILE):"; echo "$$unformatted"; exit 1; \
 	fi
@@ -136,7 +136,7 @@ lint-proto:
 
 .PHONY: format
 format: ## Format the Go code and the protos in place
-	gofmt -s -w cmd internal test tools
+	gofmt -s -w client cmd examples internal test tools
 	$(BUF) format --write
 
 OPENAPI := internal/coordinator/httpapi/openapi.json

@@ -2,10 +2,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +12,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt kills the program
-	os.Exit(shell.Run(ctx, command(), os.Args[1:], os.Stderr))
+	os.Exit(shell.Run(shell.Interruptible(), command(), os.Args[1:], os.Stderr))
 }
 
 func command() *cobra.Command {

@@ -2,11 +2,8 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +13,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt kills the program
-	os.Exit(shell.Run(ctx, command(), os.Args[1:], os.Stderr))
+	os.Exit(shell.Run(shell.Interruptible(), command(), os.Args[1:], os.Stderr))
 }
 
 func command() *cobra.Command {

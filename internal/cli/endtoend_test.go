@@ -103,7 +103,7 @@ func TestRunWritesItsFiles(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	if got := strings.Join(names, " "); got != "clusters.svg labels.csv objective.svg report.html result.json" {
+	if got := strings.Join(names, " "); got != "_MANIFEST.json _SUCCESS clusters.svg labels.csv objective.svg report.html result.json" {
 		t.Errorf("wrote %s", got)
 	}
 	if labels := labelColumns(clitest.Read(t, "deep/o/labels.csv")); !strings.HasPrefix(labels, "index,label\n0,") || strings.Count(labels, "\n") != 61 {
@@ -314,7 +314,7 @@ func TestRequestIDs(t *testing.T) {
 	if again := succeed(t, "submit --data p.csv --k 2 --algorithm kernel-kmeans --server "+address+id); again != first {
 		t.Errorf("submitting twice made %s and %s", first, again)
 	}
-	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "from another spec") {
+	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "other data or options; give a new --request-id") {
 		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
 	}
 	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id "+strings.Repeat("x", 201)); r.code != 2 || !strings.Contains(r.stderr, "at most 200 bytes") {

@@ -147,11 +147,11 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 	if r := invoke(t, "watch job-9 --server "+f.address); r.code != 2 || r.stderr != "cleave: there is no job job-9\n" {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invoke(t, "list --server "+f.address); r.code != 1 || !strings.HasPrefix(r.stderr, "cleave: ") {
+	if r := invoke(t, "list --server "+f.address); r.code != 2 || !strings.HasSuffix(r.stderr, " is not a coordinator of Cleave; check the host and the port\n") {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
 	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
-	if r.code != 1 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
+	if r.code != 75 || !strings.HasPrefix(r.stderr, "cleave: the coordinator at 127.0.0.1:1 does not answer: ") || !strings.HasSuffix(r.stderr, "connection refused\n") {
 		t.Errorf("nobody there: exit code %d, %q", r.code, r.stderr)
 	}
 }

@@ -27,16 +27,26 @@ func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(
 // help returns the order of the help of cleave.
 func (a *app) help() *shell.Help {
 	return &shell.Help{
-		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags,
+		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags, ExitCodes: exitCodes,
 		Width: func() int { return shell.Width(a.stdout, a.env) },
 	}
 }
 
 // essentialFlags are the flags that most users need for commands that describe a job.
-var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id help help-all")
+var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id parallel help help-all")
+
+// exitCodes are those of package shell; docs/guide/pipelines.md says more about them.
+var exitCodes = [][2]string{
+	{"0", "done"},
+	{"1", "failed: the same again fails again"},
+	{"2", "bad input or usage"},
+	{"3", "ended by --timeout, with usable labels"},
+	{"75", "temporary: run the same command again, with --request-id to find its job"},
+	{"130", "canceled"},
+}
 
 var commandGroups = []shell.Group{
-	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
+	shell.NewGroup("Cluster", "run sweep plan rerun predict evaluate"),
 	shell.NewGroup("Inspect results", "explain report overlay"),
 	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
 	shell.NewGroup("Coordinator and workers", "serve workers drain limits datasets tables"),
@@ -67,7 +77,7 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Cluster", "server workers wait timeout priority verify webhook request-id name file listen data-dir memory log-level log-format admin traces"),
+		shell.NewGroup("Cluster", "server workers wait timeout priority verify webhook request-id on-term parallel name file listen data-dir memory log-level log-format admin traces"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure"),
 		shell.NewGroup("More", "config version help help-all"))
 }

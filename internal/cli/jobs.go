@@ -169,7 +169,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if asJSON {
 		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}
 	}
-	ended, err := c.Follow(ctx, jobID, after, w)
+	ended, err := c.Watch(ctx, jobID, after, w)
 	if ctx.Err() != nil {
 		return stillRunning("the watch ended", jobID)
 	}
@@ -201,7 +201,7 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd := a.describingCommand("submit", "Submit a job to a coordinator and print its id", &f.describedJob,
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
-	set.StringVar(&f.requestID, "request-id", "", "a `TEXT`, such as a UUID; submitting it twice creates one job")
+	addRequestIDFlag(set, &f.requestID)
 	set.BoolVar(&f.wait, "wait", false, "wait until the job ends; the exit code tells how")
 	set.BoolVar(&f.json, "json", false, "print the job as JSON")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
@@ -230,7 +230,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	job, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
 	if err != nil {
-		return j.Locate(err)
+		return explainReuse(j.Locate(err))
 	}
 	p.End()
 	id := job.GetJobId()
@@ -239,7 +239,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	}
 	var ended *cleavev1.JobEnded
 	if f.wait {
-		ended, err = c.Follow(ctx, id, 0, p)
+		ended, err = c.Watch(ctx, id, 0, p)
 		if ctx.Err() != nil {
 			return stillRunning("interrupted", id)
 		}

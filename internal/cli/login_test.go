@@ -23,7 +23,7 @@ func TestAddressesWithoutAPort(t *testing.T) {
 // login adds the port as other commands do, so that what it stores is for the same server.
 func TestLoginAddsThePort(t *testing.T) {
 	r := invokeIn(t.Context(), "login --server 127.9.9.9", func(name string) string { return map[string]string{configVariable: t.TempDir()}[name] })
-	if r.code != 1 || !strings.Contains(r.stderr, "the coordinator at 127.9.9.9:7400 does not answer") {
+	if r.code != 75 || !strings.Contains(r.stderr, "the coordinator at 127.9.9.9:7400 does not answer") {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -118,6 +119,7 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	}
 	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
 	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
+	run.requestID = "" // it would find the job of the recorded run instead of running it again
 	run.finished = func(r *report.Report) { again = r }
 	err = a.run(ctx, run)
 	return again, err
@@ -133,7 +135,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	p := report.NewProgress(a.stderr, f.quiet)
 	defer p.End()
 	origin := before.run.GetOrigin()
-	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, p)
+	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, p, client.CancelJob)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,15 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, report.WriteFolder(ctx, f.out, again.Files(scene, a.warn))
+	out, err := report.OpenOutput(f.out)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.Write(ctx, again.Files(scene, a.warn)); err != nil {
+		out.Abandon()
+		return nil, err
+	}
+	return again, out.Succeed()
 }
 
 // checkInputs refuses files that are not those of the run.

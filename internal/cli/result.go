@@ -75,7 +75,10 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			return err
 		}
 	}
-	return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table))
+	if err := a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)); err != nil || out == nil {
+		return err
+	}
+	return out.Succeed()
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -23,6 +24,8 @@ type runFlags struct {
 	describedJob
 	truth, scoreOn string
 	workers        *jobflags.OptionFlag
+	requestID      string
+	onTerm         *jobflags.OptionFlag
 	out, saveGraph string
 	json, quiet    bool
 	labelFlags
@@ -35,6 +38,16 @@ type runFlags struct {
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
 // symmetric matrix once; several would compute some blocks twice.
 const embeddedWorkers = 1
+
+// The values of --on-term.
+const (
+	detachOnTerm = "detach"
+	cancelOnTerm = "cancel"
+)
+
+func addRequestIDFlag(set *pflag.FlagSet, id *string) {
+	set.StringVar(id, "request-id", "", "a `TEXT` that identifies this job on its coordinator: the same command again continues with the same job")
+}
 
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
@@ -53,6 +66,9 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
+	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)
+	addRequestIDFlag(cmd.Flags(), &f.requestID)
+	cmd.Flags().Var(f.onTerm, "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
 	f.addOutputFlags(cmd.Flags(), "show no progress")
 	f.flags = cmd.Flags()
 	return cmd, f
@@ -84,6 +100,22 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
+	if err := f.checkRequestID(c != nil); err != nil {
+		return err
+	}
+	var out *report.OutputDir
+	if f.out != "" && f.out != onStdout {
+		if out, err = report.OpenOutput(f.out); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				out.Abandon()
+			}
+		}()
+	}
+	id := ""
+	defer func() { err = f.detached(ctx, id, err) }()
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
@@ -96,17 +128,6 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 		return err
 	}
 	a.printDropped(j.Filter)
-	var out *report.OutputDir
-	if f.out != "" && f.out != onStdout {
-		if out, err = report.OpenOutput(f.out); err != nil {
-			return err
-		}
-		defer func() {
-			if err != nil {
-				out.Abandon()
-			}
-		}()
-	}
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
 	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.Unsaid
@@ -123,9 +144,10 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return client.Cause(ctx, err)
 	}
-	id, late := c.Complete(ctx, j.Request(spec, ""), data, p)
-	if late != nil && !fault.Is(late, shell.LabelsSoFar) {
-		return client.Cause(ctx, j.Locate(late))
+	var late error
+	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
+	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
+		return client.Cause(ctx, explainReuse(j.Locate(late)))
 	}
 	o, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil {
@@ -164,7 +186,53 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 			return client.Cause(ctx, err)
 		}
 	}
-	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
+	if err := errors.Join(a.deliver(ctx, r, scene, out, f, labels), late); err != nil || out == nil {
+		return err
+	}
+	return out.Succeed()
+}
+
+// checkRequestID refuses flags about a job of a coordinator where there is none.
+func (f *runFlags) checkRequestID(remote bool) error {
+	switch {
+	case f.requestID != "" && !remote:
+		return shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
+	case f.job.Given("on-term") && f.requestID == "":
+		return shell.Usage("--on-term goes with --request-id only; without it, the job of a run that ends is canceled, because nothing would find it again")
+	}
+	return nil
+}
+
+// onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found again.
+func (f *runFlags) onInterrupt() client.OnInterrupt {
+	if f.requestID != "" && f.onTerm.String() == detachOnTerm {
+		return client.DetachOnTerm
+	}
+	return client.CancelJob
+}
+
+// detached replaces the error of a run that SIGTERM ended while its job goes on. jobID is "" if it is not known.
+func (f *runFlags) detached(ctx context.Context, jobID string, err error) error {
+	if err == nil || !f.onInterrupt().Detaches(ctx) {
+		return err
+	}
+	job := "its job, if it was created,"
+	if jobID != "" {
+		job = "job " + jobID
+	}
+	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s goes on. The same command continues with it", job)
+}
+
+// explainReuse says what to do about a request id that belongs to another job.
+func explainReuse(err error) error {
+	reused, ok := errors.AsType[*fault.Error](err)
+	if !ok || reused.Reason != "REQUEST_ID_REUSED" {
+		return err
+	}
+	explained := *reused
+	explained.Field = ""
+	explained.Message = fmt.Sprintf("this --request-id belongs to job %[1]s, which has other data or options; give a new --request-id for a new job, or fetch that one: cleave result %[1]s", reused.Metadata["job_id"])
+	return &explained
 }
 
 // sceneOf returns what the picture of a job's clusters shows.

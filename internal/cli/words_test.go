@@ -144,7 +144,7 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 	}
 	spec := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 2, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}}
 	ask(spec)
-	job, err := api.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, nil, watch)
+	job, err := api.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, nil, watch, client.CancelJob)
 	if err != nil {
 		t.Fatal(err)
 	}

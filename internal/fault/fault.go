@@ -29,6 +29,12 @@ const (
 	PermissionDenied                   // the caller is known, but not allowed to do this
 )
 
+// Reasons on which exit codes depend.
+const (
+	LabelsSoFar     = "LABELS_SO_FAR"    // a job reached its time limit and has labels
+	HandshakeFailed = "HANDSHAKE_FAILED" // one side does not accept the certificate of the other
+)
+
 // Error is a fault. Errors that wrap one are recognized by errors.As.
 type Error struct {
 	Kind     Kind

@@ -68,8 +68,8 @@ var codeOf = map[fault.Kind]codes.Code{
 	fault.PermissionDenied:   codes.PermissionDenied,
 }
 
-// codeFor returns the gRPC code of a kind of fault.
-func codeFor(kind fault.Kind) codes.Code {
+// CodeOf returns the gRPC code of a kind of fault.
+func CodeOf(kind fault.Kind) codes.Code {
 	if code, known := codeOf[kind]; known {
 		return code
 	}
@@ -93,7 +93,7 @@ func Status(err error) error {
 		return nil
 	}
 	if f, is := errors.AsType[*fault.Error](err); is {
-		return newStatus(codeFor(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata, f.Retry)
+		return newStatus(CodeOf(f.Kind), f.Reason, err.Error(), f.Field, f.Metadata, f.Retry)
 	}
 	if s, is := status.FromError(err); is {
 		return s.Err()
@@ -203,7 +203,7 @@ func RetryDelay(err error) (delay time.Duration, helps bool) {
 
 // ErrorProto converts a fault to a message.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
-	p := &cleavev1.Error{Code: int32(codeFor(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
+	p := &cleavev1.Error{Code: int32(CodeOf(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
 	for key, value := range f.Metadata {
 		if p.Metadata == nil {
 			p.Metadata = map[string]string{}

@@ -21,7 +21,7 @@ func TestFaultsSurviveTheWire(t *testing.T) {
 	for kind := fault.InvalidArgument; kind <= fault.Internal; kind++ {
 		sent := fault.New(kind, "SOME_REASON", "row %d is bad", 3).OnField("spec.k").With("row", "3")
 		err := Status(fmt.Errorf("%w", sent))
-		if got := status.Code(err); got != codeFor(kind) || got == codes.OK || got == codes.Unknown {
+		if got := status.Code(err); got != CodeOf(kind) || got == codes.OK || got == codes.Unknown {
 			t.Errorf("kind %d has code %v", kind, got)
 		}
 		if got := Fault(err); !reflect.DeepEqual(got, error(sent)) {

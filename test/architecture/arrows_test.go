@@ -34,7 +34,7 @@ type packageRule struct {
 	imports string // separated by spaces; all of them on lines above
 }
 
-// packages are all internal packages, from the bottom up: a package imports only what its line names, and a
+// packages are all internal packages, and those at the top level with a slash in front, from the bottom up: a package imports only what its line names, and a
 // line names only packages above it, so that there are no cycles.
 var packages = []packageRule{
 	{"fault", pure, ""},
@@ -114,13 +114,16 @@ var packages = []packageRule{
 	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
 
+	{"dial/upload", api, "data/dataset data/table wire"},
+	{"/client", api, "data/dataset dial/backoff dial/candidates dial/upload fault security/credentials wire"}, // public, at the top level
+
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format text wire"},
-	{"cli/client", api, "cli/shell clustering coordinator data/dataset data/table dial/backoff dial/candidates fault security/credentials wire worker"},
+	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
+	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},
@@ -184,6 +187,8 @@ func importProblems(f goFile) []string {
 				"test/architecture/arrows_test.go: add a line that says what it may import", dir)}
 		}
 		return r.problems(f)
+	case dir == "client":
+		return append(ruleOf("/"+dir).problems(f), exportedInternals(f)...)
 	case strings.HasPrefix(dir, "cmd/"):
 		return internalImportProblems(f, "a main", commands)
 	case strings.HasPrefix(dir, "gen/"):
@@ -222,11 +227,65 @@ func internalImportProblems(f goFile, who string, allowed []string) []string {
 		if !isOurs || strings.HasPrefix(name, "gen/") {
 			continue
 		}
-		if name, isInternal := strings.CutPrefix(name, "internal/"); !isInternal || !slices.Contains(allowed, name) {
+		name, isInternal := strings.CutPrefix(name, "internal/")
+		if !isInternal {
+			name = "/" + name
+		}
+		if !slices.Contains(allowed, name) {
 			problems = append(problems, fmt.Sprintf("%s may not import %s", who, imported))
 		}
 	}
 	return problems
+}
+
+// exportedInternals finds internal packages in what a public package exports: users could not name their types.
+func exportedInternals(f goFile) (problems []string) {
+	names := map[string]bool{}
+	for _, spec := range f.syntax.Imports {
+		if imported, _ := strconv.Unquote(spec.Path.Value); strings.HasPrefix(imported, internal) {
+			names[path.Base(imported)] = true
+		}
+	}
+	check := func(node ast.Node) {
+		ast.Inspect(node, func(n ast.Node) bool {
+			if field, is := n.(*ast.Field); is && len(field.Names) > 0 && !slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
+				if _, isStruct := node.(*ast.StructType); isStruct {
+					return false // a field that nobody else sees
+				}
+			}
+			if selector, is := n.(*ast.SelectorExpr); is {
+				if x, is := selector.X.(*ast.Ident); is && names[x.Name] {
+					problems = append(problems, fmt.Sprintf("line %d: the public package exports %s.%s", f.line(selector.Pos()), x.Name, selector.Sel.Name))
+				}
+			}
+			return true
+		})
+	}
+	for _, declaration := range f.syntax.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d))) {
+				check(d.Type)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, is := spec.(*ast.TypeSpec); is && t.Name.IsExported() {
+					check(t.Type)
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// receiver returns the name of the type of a method.
+func receiver(d *ast.FuncDecl) string {
+	of := d.Recv.List[0].Type
+	if pointer, is := of.(*ast.StarExpr); is {
+		of = pointer.X
+	}
+	name, _ := of.(*ast.Ident)
+	return name.String()
 }
 
 // isPure tells whether a pure package may import this; internalImportProblems checks our own packages.
@@ -288,6 +347,11 @@ func TestImportProblems(t *testing.T) {
 		{"downward", "internal/kernel/a.go", `import "` + internal + `data/dataset"`, ""},
 		{"upward", "internal/data/dataset/a.go", `import "` + internal + `kernel"`, "data/dataset may not import"},
 		{"sideways", "internal/store/a.go", `import "` + internal + `format"`, "store may not import"},
+		{"an internal type in public", "client/a.go", `import "` + internal + `fault"` + "\nfunc Explain(f *fault.Error) {}", "the public package exports fault.Error"},
+		{"an internal type in a public field", "client/a.go", `import "` + internal + `fault"` + "\ntype E struct { F *fault.Error }", "the public package exports fault.Error"},
+		{"an internal type in a private field", "client/a.go", `import "` + internal + `fault"` + "\ntype E struct { f *fault.Error }", ""},
+		{"an internal type in a private function", "client/a.go", `import "` + internal + `fault"` + "\nfunc explain(f *fault.Error) {}", ""},
+		{"a coordinator as a client", "internal/coordinator/a.go", `import "` + module + `/client"`, "coordinator may not import"},
 		{"upward in a test", "internal/data/dataset/a_test.go", `import "` + internal + `kernel"`, ""},
 		{"unknown package", "internal/novel/a.go", "", "add a line"},
 		{"unknown subpackage", "internal/kernel/fast/a.go", "", "add a line"},

@@ -126,7 +126,7 @@ func (u *user) follow(job string) (*collector, *cleavev1.JobEnded) {
 // followOn watches a job to its end, after what was seen of it.
 func (u *user) followOn(job string, seen *collector) (ended *cleavev1.JobEnded) {
 	u.insist("watch", func(ctx context.Context) (err error) {
-		ended, err = u.Follow(ctx, job, uint32(len(seen.events)), seen)
+		ended, err = u.Watch(ctx, job, uint32(len(seen.events)), seen)
 		return err
 	})
 	return ended

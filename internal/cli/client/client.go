@@ -1,75 +1,62 @@
-// Package client calls a coordinator for the command line: it uploads data, creates jobs, follows them and fetches their
-// results. The coordinator is another process, or is embedded in this one with its workers; all calls are the same.
+// Package client adds to the public package client what the command line needs: a coordinator and workers in its own process, and
+// data sets, tables and results as the types of this module.
 package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
+	"iter"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/client"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// A watch may be silent for a long time; pings detect whether the coordinator is still there.
-const (
-	pingEvery   = 10 * time.Second
-	pingTimeout = 5 * time.Second
-)
-
-// maxMessageBytes is the size limit of one request or response.
-const maxMessageBytes = 64 << 20
-
 // Client calls the coordinator that leads, remote or embedded. It is safe for concurrent use.
 type Client struct {
-	Datasets cleavev1.DatasetServiceClient
-	Tables   cleavev1.TableServiceClient
-	Jobs     cleavev1.JobServiceClient
-	Cluster  cleavev1.ClusterServiceClient
+	*client.Client
 
 	// Warn tells the user that calls are retried. It may be nil. Set it before the first call.
 	Warn func(format string, args ...any)
 
-	address  string
-	leader   *leader
 	embedded *Cluster // nil if the coordinator is another process
 }
 
-// Connect returns a client of the coordinator at an address, or of the one that leads among several, whose addresses are
-// separated by commas. It sends nothing before the first call. The caller closes the client.
+// Connect returns a client of the coordinator at an address, or of the one that leads among several, see client.Dial.
 func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
-	c := &Client{address: address}
-	own := []grpc.DialOption{
-		grpc.WithUnaryInterceptor(c.repeatUnary),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+	c := &Client{}
+	with := []client.Option{
+		client.WithTLS(dial.Dir), client.WithCA(dial.CA), client.WithCertificate(dial.Cert, dial.Key),
+		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn), client.WithGRPC(options...),
+	}
+	if dial.Insecure {
+		with = append(with, client.WithoutEncryption())
 	}
 	var err error
-	c.leader, err = newLeader(address, func(address string) ([]grpc.DialOption, error) {
-		secured, err := dial.Options(nil, address)
-		return slices.Concat(own, secured, options), err
-	})
-	if err != nil {
+	if c.Client, err = client.Dial(address, with...); err != nil {
+		if f, is := errors.AsType[*fault.Error](err); is {
+			return nil, f // it names flags instead of options
+		}
 		return nil, err
 	}
-	c.leader.warn = c.warn
-	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
-	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
 	return c, nil
+}
+
+// warn calls Warn if it is set.
+func (c *Client) warn(format string, args ...any) {
+	if c.Warn != nil {
+		c.Warn(format, args...)
+	}
 }
 
 // Close closes the connections and stops an embedded cluster.
 func (c *Client) Close() {
-	c.leader.close()
+	c.Client.Close()
 	if c.embedded != nil {
 		c.embedded.Stop()
 	}
@@ -84,30 +71,6 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 		return context.WithCancel(ctx)
 	}
 	return c.embedded.Context(ctx)
-}
-
-// Explain converts the error of a call to the fault that the coordinator reported, or to an error that names the coordinator
-// if it did not answer. It returns nil for nil.
-func (c *Client) Explain(err error) error {
-	if status.Code(err) == codes.Unavailable {
-		if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
-			return fmt.Errorf("the coordinator at %s cannot do it now: %s", c.address, status.Convert(err).Message())
-		}
-		return fmt.Errorf("the coordinator at %s does not answer: %s", c.address, credentials.Explain(innermost(status.Convert(err).Message())))
-	}
-	return wire.Fault(err)
-}
-
-// innermost returns the cause of a failed connection without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
-func innermost(message string) string {
-	if at := strings.LastIndex(message, "desc = "); at >= 0 {
-		message = message[at+len("desc = "):]
-	}
-	message = strings.Trim(message, `"`)
-	for _, wrapping := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
-		message = strings.TrimPrefix(message, wrapping)
-	}
-	return message
 }
 
 // DescribeDataset returns what the coordinator knows about a data set.
@@ -141,46 +104,33 @@ func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest
 	if limit > 0 {
 		request.PageSize = int32(min(limit, maxPage))
 	}
-	return pages(c, limit, (*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
-		request.PageToken = token
-		return c.Jobs.ListJobs(ctx, request)
-	})
+	return collect(c.Client.ListJobs(ctx, request), limit)
 }
 
 // ListDatasets lists all data sets.
 func (c *Client) ListDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
-	return pages(c, 0, (*cleavev1.ListDatasetsResponse).GetDatasets, func(token string) (*cleavev1.ListDatasetsResponse, error) {
-		return c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
-	})
+	return collect(c.Client.ListDatasets(ctx), 0)
 }
 
 // ListTables lists all tables.
 func (c *Client) ListTables(ctx context.Context) ([]*cleavev1.Table, error) {
-	return pages(c, 0, (*cleavev1.ListTablesResponse).GetTables, func(token string) (*cleavev1.ListTablesResponse, error) {
-		return c.Tables.ListTables(ctx, &cleavev1.ListTablesRequest{PageToken: token})
-	})
+	return collect(c.Client.ListTables(ctx), 0)
 }
 
 // ListWorkers lists all workers.
 func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
-	return pages(c, 0, (*cleavev1.ListWorkersResponse).GetWorkers, func(token string) (*cleavev1.ListWorkersResponse, error) {
-		return c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
-	})
+	return collect(c.Client.ListWorkers(ctx), 0)
 }
 
-// pages joins the items of pages until there are limit items, or all if limit is 0.
-func pages[P interface{ GetNextPageToken() string }, T any](c *Client, limit int, items func(P) []T, list func(token string) (P, error)) (all []T, _ error) {
-	for token := ""; ; {
-		page, err := list(token)
+// collect returns the items of a list, at most limit of them, or all if limit is 0.
+func collect[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
+	for item, err := range items {
 		if err != nil {
-			return nil, c.Explain(err)
+			return nil, err
 		}
-		all = append(all, items(page)...)
-		if limit > 0 && len(all) >= limit {
-			return all[:limit], nil
-		}
-		if token = page.GetNextPageToken(); token == "" {
-			return all, nil
+		if all = append(all, item); len(all) == limit {
+			break
 		}
 	}
+	return all, nil
 }

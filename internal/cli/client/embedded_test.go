@@ -51,7 +51,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 	}
 	for _, data := range []dataset.Dataset{points, graph, given} {
 		labels := func(spec *cleavev1.JobSpec, c *Client, data dataset.Dataset) []int32 {
-			id, err := c.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, data, silent{})
+			id, err := c.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, data, silent{}, CancelJob)
 			if err != nil {
 				t.Fatal(err)
 			}

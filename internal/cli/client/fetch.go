@@ -86,14 +86,14 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 
 // receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses it.
 func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error), request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
-	err := c.repeat(ctx, func() error {
+	err := c.Retry(ctx, func() error {
 		stream, err := call(ctx, request)
 		if err == nil {
 			value, err = read(stream.Recv)
 		}
 		return err
 	})
-	return value, c.Explain(err)
+	return value, err
 }
 
 // fetchSolverSteps fetches the steps of the eigensolver from the events of a job that has ended.
@@ -116,21 +116,17 @@ func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 	}
 }
 
-// fetchLabels fetches labels into o, with the rows and ids of a table if the request asks for them. It changes the first index of
-// the request, so that a stream that breaks continues where it stopped.
+// fetchLabels fetches labels into o, with the rows and ids of a table if the request asks for them.
 func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, o *Outcome) error {
-	_, err := receive(ctx, c, c.Jobs.GetLabels, request, func(receive func() (*cleavev1.GetLabelsResponse, error)) (none struct{}, err error) {
-		return none, wire.Receive(receive, func(part *cleavev1.GetLabelsResponse) (err error) {
-			if o.Labels, err = appendLabels(o.Labels, part.GetFirstIndex(), part.GetLabels()); err != nil {
-				return err
-			}
-			for _, row := range part.GetRows() {
-				o.Kept = append(o.Kept, int32(row))
-			}
-			o.IDs = append(o.IDs, part.GetIds()...)
-			request.FirstIndex = uint32(len(o.Labels))
-			return nil
-		})
+	err := c.EachLabels(ctx, request, func(part *cleavev1.GetLabelsResponse) error {
+		for _, label := range part.GetLabels() {
+			o.Labels = append(o.Labels, int32(label))
+		}
+		for _, row := range part.GetRows() {
+			o.Kept = append(o.Kept, int32(row))
+		}
+		o.IDs = append(o.IDs, part.GetIds()...)
+		return nil
 	})
 	if err == nil && (o.Kept != nil && len(o.Kept) != len(o.Labels) || o.IDs != nil && len(o.IDs) != len(o.Labels)) {
 		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
@@ -185,7 +181,7 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 // the first error of yield.
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error) error {
 	done := 0
-	err := c.repeat(ctx, func() error {
+	err := c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID})
@@ -213,7 +209,7 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 			return yield(t)
 		})
 	})
-	return c.Explain(err)
+	return err
 }
 
 // SampleTable fetches evenly spaced rows of a table, see table.SampleRows.

@@ -2,14 +2,10 @@ package client
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/google/uuid"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/dial/upload"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -35,55 +31,20 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 		limitGarbage(dataset.EncodedSize(data))
 		return c.embedded.shareDataset(ctx, name, data)
 	}
-	id, err := dataset.ID(data)
-	if err != nil {
-		return "", err
-	}
-	_, err = c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	return id, c.sendMissing(ctx, "data set", id, err, func(start wire.UploadStart) (string, error) {
-		w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data)))
-		stored, err := wire.ResumeDataset(ctx, c.Datasets, name, data, start)
-		return stored.GetDatasetId(), err
-	})
+	return c.target().Dataset(ctx, name, data, func() { w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data))) })
 }
 
 // UploadTable uploads a table, unless the coordinator has it, and returns its id. w may be nil.
 func (c *Client) UploadTable(ctx context.Context, name string, t *table.Table, w Watcher) (string, error) {
-	id := t.ID()
-	_, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-	return id, c.sendMissing(ctx, "table", id, err, func(start wire.UploadStart) (string, error) {
+	return c.target().Table(ctx, name, t, func() {
 		if w != nil {
 			w.Uploading(t.Rows(), uint64(t.EncodedSize()))
 		}
-		stored, err := wire.ResumeTable(ctx, c.Tables, name, t, start)
-		return stored.GetTableId(), err
 	})
 }
 
-// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND. It continues a broken upload where it
-// stopped, if the coordinator kept the parts that arrived.
-func (c *Client) sendMissing(ctx context.Context, noun, id string, found error, send func(wire.UploadStart) (storedID string, err error)) error {
-	if status.Code(found) != codes.NotFound {
-		return c.Explain(found)
-	}
-	var stored string
-	start, again := wire.UploadStart{ID: uuid.NewString()}, false
-	err := c.repeat(ctx, func() (err error) {
-		if again {
-			arrived, _ := c.Datasets.GetUpload(ctx, &cleavev1.GetUploadRequest{UploadId: start.ID})
-			start.FirstPart = arrived.GetParts() // 0 starts over
-		}
-		again = true
-		stored, err = send(start)
-		return err
-	})
-	if err != nil {
-		return c.Explain(err)
-	}
-	if stored != id {
-		return fmt.Errorf("the %s arrived as %s, but it is %s: the upload was damaged", noun, stored, id)
-	}
-	return nil
+func (c *Client) target() upload.Target {
+	return upload.Target{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
 }
 
 // uploadTables uploads the inline tables of a spec, which may be larger than a request, and replaces them by their ids.
@@ -109,7 +70,7 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 // function that returns the next rows. It is called again if the connection breaks, because unfinished uploads are lost.
 func (c *Client) StreamTable(ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error) (stored *cleavev1.Table, _ error) {
 	again := false
-	err := c.repeat(ctx, func() error {
+	err := c.Retry(ctx, func() error {
 		if again {
 			c.warn("the connection to the coordinator broke; sending the table again from its first row")
 		}
@@ -124,5 +85,5 @@ func (c *Client) StreamTable(ctx context.Context, name string, read func(send fu
 	if err == nil {
 		limitGarbage(int64(stored.GetBytes())) // its labels will be large as well
 	}
-	return stored, c.Explain(err)
+	return stored, err
 }

@@ -74,30 +74,6 @@ func TestSuspectsFile(t *testing.T) {
 	}
 }
 
-// What an earlier run wrote into the folder and this one does not write is gone.
-func TestSuspectsOfAnEarlierRunAreRemoved(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "o")
-	write := func(r *Report) {
-		t.Helper()
-		if err := WriteFolder(t.Context(), dir, r.Files(Scene{}, func(string, ...any) {})); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(withSuspects(suspectSeed(2, 1, 0.5)))
-	old := []string{suspectsFile, landmarksFile, projectionFile, kFile, "ways.svg", "labels-k12.csv"}
-	for _, name := range old[1:] {
-		clitest.Write(t, filepath.Join(dir, name), "of an earlier run")
-	}
-	clitest.Write(t, filepath.Join(dir, "labels-keep.csv"), "of the user")
-	write(withSuspects())
-	for _, name := range old {
-		if _, err := os.Stat(filepath.Join(dir, name)); !os.IsNotExist(err) {
-			t.Errorf("%s is still there: %v", name, err)
-		}
-	}
-	clitest.Read(t, filepath.Join(dir, "labels-keep.csv"))
-}
-
 // The summary has one line about suspects, and no warning says the same.
 func TestSuspectsInSummary(t *testing.T) {
 	pairs := []*cleavev1.Suspect{suspectPair(0, 3, true, 0.984), suspectPair(4, 5, false, 0.5)}

@@ -30,6 +30,7 @@ type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // by the path of a command without the program: "generate picture"
 	Essential       []string          // flags that --help lists for commands with more than manyFlags; --help-all lists all
+	ExitCodes       [][2]string       // codes and their meanings, for the help of the program and for --help-all
 	Width           func() int        // width of the screen, 0 if unknown; nil means unknown
 }
 
@@ -109,6 +110,12 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	if short {
 		fmt.Fprintln(w)
 		p.paragraph("", fmt.Sprintf("%s --%s lists all %d options.", command.CommandPath(), helpAll, countFlags(command)))
+	}
+	if (all || !command.HasParent()) && len(h.ExitCodes) > 0 {
+		p.gap("Exit codes")
+		for _, code := range h.ExitCodes {
+			p.entry(code[0], code[1], 12)
+		}
 	}
 	if command.HasAvailableSubCommands() {
 		fmt.Fprintln(w)

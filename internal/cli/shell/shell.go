@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,14 +24,44 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// The exit codes of every program.
+// The exit codes of every program. docs/guide/pipelines.md has the table for users.
 const (
 	ExitDone     = 0
 	ExitFailed   = 1
-	ExitBadInput = 2 // bad input or usage: trying again does not help
-	ExitLate     = 3 // a time limit ended the job, which has usable labels
+	ExitBadInput = 2  // bad input or usage: trying again does not help
+	ExitLate     = 3  // a time limit ended the job, which has usable labels
+	ExitRetry    = 75 // trying the same again may help; EX_TEMPFAIL of sysexits.h
 	ExitCanceled = 130
 )
+
+// Terminated is the cause of a context that SIGTERM ended.
+var Terminated error = interruption("terminated")
+
+// interruption is the cause of a context that a signal ended.
+type interruption string
+
+func (i interruption) Error() string { return string(i) }
+
+// Is makes an interruption a kind of context.Canceled.
+func (i interruption) Is(target error) bool { return target == context.Canceled }
+
+// Interruptible returns a context that ends at the first SIGINT or SIGTERM. Its cause is Terminated for SIGTERM. A second
+// signal kills the program.
+func Interruptible() context.Context {
+	ctx, end := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		received := <-signals
+		signal.Stop(signals)
+		if received == syscall.SIGTERM {
+			end(Terminated)
+			return
+		}
+		end(interruption("interrupted"))
+	}()
+	return ctx
+}
 
 // Run executes a command line and returns the exit code. It prints an error as one sentence after the program's name, without
 // a usage text.
@@ -90,9 +123,6 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// LabelsSoFar is the reason of the error for a job that reached its time limit and has labels.
-const LabelsSoFar = "LABELS_SO_FAR"
-
 // ExitCode returns the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
 	if err == nil {
@@ -103,18 +133,30 @@ func ExitCode(err error) int {
 		case fault.Canceled:
 			return ExitCanceled
 		case fault.DeadlineExceeded:
-			if f.Reason == LabelsSoFar {
+			if f.Reason == fault.LabelsSoFar {
 				return ExitLate
 			}
 			return ExitFailed
+		case fault.Unavailable:
+			if f.Reason == fault.HandshakeFailed {
+				return ExitFailed
+			}
+			return ExitRetry
 		case fault.Internal:
 			return ExitFailed
-		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists, fault.ResourceExhausted,
+		case fault.ResourceExhausted:
+			if f.Retry > 0 {
+				return ExitRetry
+			}
+			return ExitBadInput
+		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists,
 			fault.Unauthenticated, fault.PermissionDenied:
 			return ExitBadInput
 		}
 	}
 	switch status.Code(err) {
+	case codes.Unavailable:
+		return ExitRetry
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange,
 		codes.Unauthenticated, codes.PermissionDenied:
 		return ExitBadInput

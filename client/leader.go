@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -9,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -35,13 +38,14 @@ type leader struct {
 	candidates *candidates.Candidates
 	answered   atomic.Bool // a coordinator has responded, even with an error
 	warn       func(format string, args ...any)
+	explain    func(error) error // converts the errors that calls return
 }
 
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
 	all, err := candidates.New(addresses, options)
-	return &leader{candidates: all, warn: func(string, ...any) {}}, err
+	return &leader{candidates: all, warn: func(string, ...any) {}, explain: func(err error) error { return err }}, err
 }
 
 func (l *leader) several() bool { return l.candidates.Count() > 1 }
@@ -112,6 +116,8 @@ func (l *leader) patient(err error, standby bool, since time.Duration, rounds in
 	switch {
 	case standby:
 		return since <= electionTimeout
+	case isHTTP(status.Convert(err).Message()):
+		return false // it will not become a coordinator
 	case !l.answered.Load() || wire.Reason(err) != "":
 		return rounds < maxRounds-1
 	case rounds == maxRounds-1:
@@ -122,7 +128,7 @@ func (l *leader) patient(err error, standby bool, since time.Duration, rounds in
 
 // Invoke implements grpc.ClientConnInterface.
 func (l *leader) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	return l.repeat(ctx, func() error {
+	return l.explain(l.repeat(ctx, func() error {
 		address, c, err := l.choose()
 		if err != nil {
 			return err
@@ -133,19 +139,19 @@ func (l *leader) Invoke(ctx context.Context, method string, args, reply any, opt
 		}
 		l.failed(address, err)
 		return err
-	})
+	}))
 }
 
 // NewStream implements grpc.ClientConnInterface. The reader of the stream repeats the call if it breaks.
 func (l *leader) NewStream(ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	address, c, err := l.choose()
 	if err != nil {
-		return nil, err
+		return nil, l.explain(err)
 	}
 	stream, err := c.NewStream(ctx, description, method, options...)
 	if err != nil {
 		l.failed(address, err)
-		return nil, err
+		return nil, l.explain(err)
 	}
 	l.answered.Store(true)
 	return &followedStream{ClientStream: stream, leader: l, address: address}, nil
@@ -163,7 +169,32 @@ func (s *followedStream) RecvMsg(m any) error {
 	if err != nil {
 		s.leader.failed(s.address, err)
 	}
-	return err
+	return s.leader.explain(err)
+}
+
+// servicesTimeout limits the time to ask what is at an address, after a call has failed.
+const servicesTimeout = 2 * time.Second
+
+// services asks the other side for the names of its services.
+func (l *leader) services() (names []string, _ error) {
+	ctx, cancel := context.WithTimeout(context.Background(), servicesTimeout)
+	defer cancel()
+	_, c, err := l.choose()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := reflectionv1.NewServerReflectionClient(c).ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	answer, err := stream.Recv()
+	for _, service := range answer.GetListServicesResponse().GetService() {
+		names = append(names, service.GetName())
+	}
+	return names, err
 }
 
 func (l *leader) close() {
@@ -203,11 +234,4 @@ func (c *Client) repeat(ctx context.Context, do func() error) error {
 // repeatUnary is a grpc.UnaryClientInterceptor that retries calls that are temporarily refused.
 func (c *Client) repeatUnary(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })
-}
-
-// warn calls Warn if it is set.
-func (c *Client) warn(format string, args ...any) {
-	if c.Warn != nil {
-		c.Warn(format, args...)
-	}
 }

@@ -10,8 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/cleave-project/cleave/internal/security/credentials"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
@@ -31,7 +29,7 @@ func TestCallsAreRepeated(t *testing.T) {
 	}
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	defer server.Stop()
-	c, err := Connect(listener.Addr().String(), credentials.Dial{})
+	c, err := Dial(listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestCallsFollowTheLeader(t *testing.T) {
 	for name, given := range map[string]string{"the standby alone": standby, "a dead one first": "127.0.0.1:1," + standby, "several": standby + "," + gone} {
 		led.Store(0)
 		refused.Store(0)
-		c, err := Connect(given, credentials.Dial{})
+		c, err := Dial(given)
 		if err != nil {
 			t.Fatal(err)
 		}

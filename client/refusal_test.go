@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -9,10 +10,10 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -39,12 +40,12 @@ func connectTo(t *testing.T, handle func(call int32, stream grpc.ServerStream) e
 	}
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	t.Cleanup(server.Stop)
-	if c, err = Connect(listener.Addr().String(), credentials.Dial{}); err != nil {
+	warnings = &[]string{}
+	c, err = Dial(listener.Addr().String(), WithWarnings(func(format string, args ...any) { *warnings = append(*warnings, fmt.Sprintf(format, args...)) }))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	warnings = &[]string{}
-	c.Warn = func(format string, args ...any) { *warnings = append(*warnings, fmt.Sprintf(format, args...)) }
 	return c, warnings
 }
 
@@ -77,8 +78,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 			calls.Store(call)
 			return refusal(seconds)
 		})
-		_, err := c.DescribeDataset(t.Context(), "data")
-		if !fault.Is(err, "TOO_MANY_CALLS") || int(calls.Load()) != want {
+		_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
+		if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" || e.Code != codes.ResourceExhausted || int(calls.Load()) != want {
 			t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls.Load(), want)
 		}
 	}
@@ -97,9 +98,8 @@ func TestDownloadsGoOn(t *testing.T) {
 		}
 		return wire.Status(fault.New(fault.Unavailable, reasonSlowReader, "too slow").RetryIn(0.001))
 	})
-	o := &Outcome{}
-	if err := c.fetchLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: "job"}, o); err != nil || !slices.Equal(o.Labels, []int32{1, 0, 2, 1, 1}) {
-		t.Errorf("labels are %v, %v", o.Labels, err)
+	if labels, err := c.Labels(t.Context(), "job"); err != nil || !slices.Equal(labels, all) {
+		t.Errorf("labels are %v, %v", labels, err)
 	}
 }
 
@@ -108,8 +108,6 @@ type recorder struct {
 	events   []uint32
 	warnings []string
 }
-
-func (r *recorder) Uploading(int, uint64) {}
 
 func (r *recorder) Item(item *cleavev1.WatchJobResponse) {
 	r.events = append(r.events, item.GetEvent().GetSequence())
@@ -137,7 +135,7 @@ func TestWatchesGoOn(t *testing.T) {
 		return stream.SendMsg(event(&cleavev1.Event{Sequence: 2, What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}}))
 	})
 	w := &recorder{}
-	ended, err := c.Follow(t.Context(), "job", 0, w)
+	ended, err := c.Watch(t.Context(), "job", 0, w)
 	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(w.events) != "[1 2]" {
 		t.Errorf("the watch ended with %v, %v after %v", ended, err, w.events)
 	}

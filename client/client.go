@@ -1,0 +1,147 @@
+// Package client calls a Cleave coordinator: it uploads data, creates jobs, follows them and fetches their results. The command
+// line uses it, too.
+//
+// A client finds the coordinator that leads, and repeats calls if the connection breaks, the leader changes, or the coordinator
+// is overloaded. That is safe: jobs are created with a request ID, and data sets and tables are identified by their content.
+// Errors are of type *Error.
+//
+// The messages are those of the API, package cleavev1. The fields of Client have all methods of the API; the methods of Client
+// do what takes several calls.
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/cleave-project/cleave/internal/fault"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// A watch may be silent for a long time; pings detect whether the coordinator is still there.
+const (
+	pingEvery   = 10 * time.Second
+	pingTimeout = 5 * time.Second
+)
+
+// maxMessageBytes is the size limit of one request or response.
+const maxMessageBytes = 64 << 20
+
+// Client calls the coordinator that leads. It is safe for concurrent use.
+type Client struct {
+	// The methods of the API. They repeat calls as the methods of Client do, except for streams.
+	Datasets cleavev1.DatasetServiceClient
+	Tables   cleavev1.TableServiceClient
+	Jobs     cleavev1.JobServiceClient
+	Cluster  cleavev1.ClusterServiceClient
+
+	address string
+	leader  *leader
+	warn    func(format string, args ...any)
+}
+
+// Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose addresses are
+// separated by commas. It sends nothing before the first call. The caller closes the client.
+func Dial(addresses string, options ...Option) (*Client, error) {
+	s := settings{warn: func(string, ...any) {}}
+	for _, option := range options {
+		option(&s)
+	}
+	c := &Client{address: addresses, warn: s.warn}
+	own := []grpc.DialOption{
+		grpc.WithUnaryInterceptor(c.repeatUnary),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+	}
+	var err error
+	c.leader, err = newLeader(addresses, func(address string) ([]grpc.DialOption, error) {
+		secured, err := s.dial.Options(nil, address)
+		return slices.Concat(own, secured, s.grpc), err
+	})
+	if f, is := errors.AsType[*fault.Error](err); is {
+		e := ofFault(f)
+		e.Message = flagsToOptions.Replace(e.Message)
+		return nil, e
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.leader.warn, c.leader.explain = c.warn, c.Explain
+	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
+	c.Jobs, c.Cluster = cleavev1.NewJobServiceClient(c.leader), cleavev1.NewClusterServiceClient(c.leader)
+	return c, nil
+}
+
+// flagsToOptions replaces the flags of the command line in messages by the options of Dial.
+var flagsToOptions = strings.NewReplacer("--tls-ca FILE", "WithCA", "--tls-ca", "WithCA", "--tls-cert", "WithCertificate", "--tls-key", "WithCertificate",
+	"--tls DIR", "WithTLS", "--tls", "WithTLS", "--insecure", "WithoutEncryption")
+
+// Close closes the connections.
+func (c *Client) Close() { c.leader.close() }
+
+// Address returns the addresses that Dial was given.
+func (c *Client) Address() string { return c.address }
+
+// Retry calls do until it succeeds, fails for good, or has been tried for long enough. It is for streams, which the caller makes
+// anew in do. It returns an *Error where do returns the error of a call.
+func (c *Client) Retry(ctx context.Context, do func() error) error {
+	return c.Explain(c.repeat(ctx, do))
+}
+
+// ListJobs lists the jobs that match a request. It fetches pages as they are needed, and changes the page token of the request.
+func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {
+	return pages((*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
+		request.PageToken = token
+		return c.Jobs.ListJobs(ctx, request)
+	})
+}
+
+// ListDatasets lists the data sets that the caller may use.
+func (c *Client) ListDatasets(ctx context.Context) iter.Seq2[*cleavev1.Dataset, error] {
+	return pages((*cleavev1.ListDatasetsResponse).GetDatasets, func(token string) (*cleavev1.ListDatasetsResponse, error) {
+		return c.Datasets.ListDatasets(ctx, &cleavev1.ListDatasetsRequest{PageToken: token})
+	})
+}
+
+// ListTables lists the tables that the caller may use.
+func (c *Client) ListTables(ctx context.Context) iter.Seq2[*cleavev1.Table, error] {
+	return pages((*cleavev1.ListTablesResponse).GetTables, func(token string) (*cleavev1.ListTablesResponse, error) {
+		return c.Tables.ListTables(ctx, &cleavev1.ListTablesRequest{PageToken: token})
+	})
+}
+
+// ListWorkers lists the workers of the coordinator.
+func (c *Client) ListWorkers(ctx context.Context) iter.Seq2[*cleavev1.Worker, error] {
+	return pages((*cleavev1.ListWorkersResponse).GetWorkers, func(token string) (*cleavev1.ListWorkersResponse, error) {
+		return c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageToken: token})
+	})
+}
+
+// pages returns the items of all pages. It ends with the first error.
+func pages[P interface{ GetNextPageToken() string }, T any](items func(P) []T, list func(token string) (P, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for token := ""; ; {
+			page, err := list(token)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range items(page) {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if token = page.GetNextPageToken(); token == "" {
+				return
+			}
+		}
+	}
+}

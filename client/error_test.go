@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// listen returns a listener that is closed when the test ends, and its address.
+func listen(t *testing.T) (net.Listener, string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener, listener.Addr().String()
+}
+
+// serveGRPC serves a gRPC server until the test ends.
+func serveGRPC(t *testing.T, server *grpc.Server) (address string) {
+	t.Helper()
+	listener, address := listen(t)
+	go server.Serve(listener) //nolint:errcheck // it ends with Stop
+	t.Cleanup(server.Stop)
+	return address
+}
+
+// A server of another version, a server that is down, and a port of something else are told apart.
+func TestWhatAnswers(t *testing.T) {
+	down, downAddress := listen(t)
+	down.Close()
+	web, webAddress := listen(t)
+	page := &http.Server{Handler: http.NotFoundHandler()} //nolint:gosec // a test
+	go page.Serve(web)                                    //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { page.Close() })
+	banner, bannerAddress := listen(t)
+	go func() {
+		for {
+			conn, err := banner.Accept()
+			if err != nil {
+				return
+			}
+			conn.Write([]byte("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")) //nolint:errcheck // the client sees the rest
+			go func() {
+				io.Copy(io.Discard, conn) //nolint:errcheck // until the client closes the connection
+				conn.Close()
+			}()
+		}
+	}()
+	newer := grpc.NewServer()
+	newer.RegisterService(&grpc.ServiceDesc{ServiceName: "cleave.v2.JobService", HandlerType: (*any)(nil)}, nil)
+	reflection.Register(newer)
+	foreign := grpc.NewServer()
+	reflection.Register(foreign)
+	older := grpc.NewServer()
+	cleavev1.RegisterDatasetServiceServer(older, cleavev1.UnimplementedDatasetServiceServer{})
+	reflection.Register(older)
+	for _, c := range []struct {
+		what, address, reason, says string
+		code                        codes.Code
+		temporary                   bool
+	}{
+		{"nobody", downAddress, NotReachable, "does not answer: dial tcp", codes.Unavailable, true},
+		{"a web server", webAddress, NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
+		{"another protocol", bannerAddress, NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
+		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
+		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
+		{"another API", serveGRPC(t, newer), OtherAPIVersion, "has another version of the API", codes.FailedPrecondition, false},
+		{"a service that is not there", serveGRPC(t, older), OtherAPIVersion, "has another version of the API", codes.FailedPrecondition, false},
+	} {
+		client, err := Dial(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, unary := client.Jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "job"})
+		_, stream := client.Labels(t.Context(), "job")
+		for kind, err := range map[string]error{"call": unary, "stream": stream} {
+			e, is := errors.AsType[*Error](err)
+			if !is || e.Reason != c.reason || e.Code != c.code || e.Temporary() != c.temporary || !strings.Contains(e.Message, c.says) || !strings.Contains(e.Message, c.address) {
+				t.Errorf("%s, %s: %+v", c.what, kind, err)
+			}
+		}
+		client.Close()
+	}
+}
+
+// An error has what the coordinator says, and is one of its causes, too.
+func TestErrors(t *testing.T) {
+	bad := fault.Invalid("BAD_K", "k is 9 but there are only 6 rows").OnField("spec.k").With("rows", "6")
+	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return wire.Status(bad) })
+	_, err := c.CreateJob(t.Context(), &cleavev1.CreateJobRequest{})
+	e, is := errors.AsType[*Error](err)
+	if !is || e.Code != codes.InvalidArgument || e.Reason != "BAD_K" || e.Field != "spec.k" || e.Message != bad.Message || e.Metadata["rows"] != "6" || e.Temporary() {
+		t.Errorf("%+v", err)
+	}
+	if status.Code(err) != codes.InvalidArgument || wire.Reason(err) != "BAD_K" || !fault.Is(err, "BAD_K") {
+		t.Errorf("the status is %v", status.Convert(err))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Labels(ctx, "job"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+	if err := c.Explain(nil); err != nil {
+		t.Error(err)
+	}
+	other := errors.New("of others")
+	if err := c.Explain(other); err != other {
+		t.Error(err)
+	}
+}
+
+func TestDialSaysWhatToDo(t *testing.T) {
+	for _, c := range []struct {
+		addresses string
+		options   []Option
+		says      string
+	}{
+		{"", nil, "is not an address of a coordinator"},
+		{"192.0.2.1:7400", nil, "give WithTLS or WithCA (cleave certs init makes them), or WithoutEncryption"},
+		{"192.0.2.1:7400", []Option{WithoutEncryption(), WithToken("x")}, "without encryption"},
+		{"localhost:7400", []Option{WithCA("no-such-file.pem")}, "no-such-file.pem"},
+	} {
+		_, err := Dial(c.addresses, c.options...)
+		if e, is := errors.AsType[*Error](err); !is || e.Code != codes.InvalidArgument || !strings.Contains(e.Message, c.says) || strings.Contains(e.Message, "--") {
+			t.Errorf("%q: %v", c.addresses, err)
+		}
+	}
+}

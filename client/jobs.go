@@ -1,0 +1,260 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// CreateJob creates a job, or returns the one that the same request ID created before. Without a request ID, the request gets one,
+// so that its retries create only one job.
+func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
+	if request.GetRequestId() == "" {
+		request.RequestId = uuid.NewString()
+	}
+	response, err := c.Jobs.CreateJob(ctx, request)
+	return response.GetJob(), err
+}
+
+// Wait waits until a job ends, and returns it. The error is that of JobError; if Wait could not wait for the end, the job is nil.
+// The job goes on if ctx ends; Jobs.CancelJob cancels it.
+func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
+	ended, err := c.Watch(ctx, jobID, 0, silent{})
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, err
+	}
+	return response.GetJob(), c.JobError(ctx, jobID, ended)
+}
+
+// JobError returns nil if a job succeeded, and otherwise an error that says how it ended: the error of a job that failed, or
+// one with the reason JobCanceled, TimeLimit or LabelsSoFar.
+func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
+	switch ended.GetState() {
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
+		return nil
+	case cleavev1.JobState_JOB_STATE_CANCELLED:
+		if ended.GetStopReason() != cleavev1.StopReason_STOP_REASON_TIME_LIMIT {
+			return ofFault(fault.New(fault.Canceled, JobCanceled, "job %s was canceled", jobID).With("job_id", jobID))
+		}
+		reason := TimeLimit
+		response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+		if err == nil && response.GetResult().GetRows() > 0 {
+			reason = LabelsSoFar
+		}
+		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID))
+	}
+	if f, is := errors.AsType[*fault.Error](wire.FaultOf(ended.GetError())); is {
+		return ofFault(f)
+	}
+	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))
+}
+
+// Result returns the result of a job that has ended, without its labels.
+func (c *Client) Result(ctx context.Context, jobID string) (*cleavev1.Result, error) {
+	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	return response.GetResult(), err
+}
+
+// Labels returns the cluster of every clustered row of a job that has ended.
+func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ error) {
+	err := c.EachLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID}, func(part *cleavev1.GetLabelsResponse) error {
+		labels = append(labels, part.GetLabels()...)
+		return nil
+	})
+	return labels, err
+}
+
+// EachLabels calls take with successive parts of the labels that a request asks for, with each row exactly once even if the stream
+// breaks. It changes the first index of the request. It stops at the first error of take.
+func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, take func(*cleavev1.GetLabelsResponse) error) error {
+	return c.Retry(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
+		defer cancel()
+		stream, err := c.Jobs.GetLabels(ctx, request)
+		if err != nil {
+			return err
+		}
+		return wire.Receive(stream.Recv, func(part *cleavev1.GetLabelsResponse) error {
+			if part.GetFirstIndex() != request.GetFirstIndex() {
+				return badAnswer("the coordinator sent labels from row %d, expected row %d", part.GetFirstIndex(), request.GetFirstIndex())
+			}
+			if err := take(part); err != nil {
+				return err
+			}
+			request.FirstIndex += uint32(len(part.GetLabels()))
+			return nil
+		})
+	})
+}
+
+// reconnects paces the attempts to reconnect a watch.
+var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: time.Second}
+
+const (
+	reconnectTimeout = time.Minute      // how long to try to reconnect to a coordinator that has answered before
+	firstTimeout     = 3 * time.Second  // the same if none has answered yet
+	silenceTimeout   = 10 * time.Second // how long a watch may be silent; progress comes every two seconds
+)
+
+// Watcher receives the progress of a job.
+type Watcher interface {
+	// Item is called with every event of the job, and with live progress between them.
+	Item(*cleavev1.WatchJobResponse)
+	// Warn is called when the connection breaks.
+	Warn(format string, args ...any)
+}
+
+// silent is a Watcher that drops everything.
+type silent struct{}
+
+func (silent) Item(*cleavev1.WatchJobResponse) {}
+func (silent) Warn(string, ...any)             {}
+
+// Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job ends. If
+// the connection breaks, it reconnects and continues after the last event, so that each event comes exactly once. To resume
+// later, pass the sequence number of the last event.
+func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
+	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		f := &follower{yield: yield, stop: stop, warn: c.warn}
+		if _, err := c.Watch(watching, jobID, after, f); err != nil && !f.done {
+			yield(nil, err)
+		}
+	}
+}
+
+// follower passes what it receives to a loop until the loop ends.
+type follower struct {
+	yield func(*cleavev1.WatchJobResponse, error) bool
+	stop  context.CancelFunc
+	warn  func(format string, args ...any)
+	done  bool
+}
+
+func (f *follower) Item(item *cleavev1.WatchJobResponse) {
+	if !f.done && !f.yield(item, nil) {
+		f.done = true
+		f.stop()
+	}
+}
+
+func (f *follower) Warn(format string, args ...any) { f.warn(format, args...) }
+
+// Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended. If the
+// connection breaks, it reconnects and continues after the last event, so that w gets every event exactly once.
+func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
+	pause := backoff.New(reconnects)
+	lastContact, timeout := time.Now(), firstTimeout
+	if c.leader.several() {
+		timeout = electionTimeout
+	}
+	refusals := 0 // since the last contact
+	for {
+		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
+			pause.Reset()
+			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
+		})
+		if errors.Is(err, io.EOF) {
+			ended, err = c.endOf(ctx, jobID)
+		}
+		delay, refused := wire.RetryDelay(err)
+		switch {
+		case ended != nil:
+			return ended, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case refused && refusals < maxRefusals: // even if the last contact was long ago
+			refusals++
+		case err != nil && status.Code(err) != codes.Unavailable:
+			return nil, c.Explain(err)
+		case time.Since(lastContact) > timeout:
+			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s continues without being watched: %s", jobID, status.Convert(err).Message())))
+		}
+		if pause.Waits() == 0 {
+			w.Warn("%s", whyAgain(err, refused))
+		}
+		if err := backoff.Sleep(ctx, delay); err != nil {
+			return nil, err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// reasonSlowReader is the reason of the error by which a coordinator ends a stream that is not read.
+const reasonSlowReader = "SLOW_READER"
+
+// whyAgain says why a watch is restarted.
+func whyAgain(err error, refused bool) string {
+	switch {
+	case wire.Reason(err) == reasonSlowReader:
+		return "the coordinator ended the watch because it was not read for a while; continuing after the last event"
+	case refused:
+		return status.Convert(err).Message() + "; trying again"
+	}
+	return "the connection to the coordinator broke; reconnecting"
+}
+
+// watchOnce follows one stream until the job ends, and calls heard after every message. It returns io.EOF if the stream ends
+// before the job.
+func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(silenceTimeout, cancel)
+	defer silence.Stop()
+	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		item, err := stream.Recv()
+		if watching.Err() != nil && ctx.Err() == nil {
+			return nil, c.leader.leave("the coordinator is silent")
+		}
+		if err != nil {
+			return nil, err
+		}
+		silence.Reset(silenceTimeout)
+		heard()
+		if event := item.GetEvent(); event != nil {
+			*after = event.GetSequence()
+		}
+		w.Item(item)
+		if ended := item.GetEvent().GetEnded(); ended != nil {
+			return ended, nil
+		}
+	}
+}
+
+// endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without one.
+func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	if err != nil {
+		return nil, err
+	}
+	job := response.GetJob()
+	switch job.GetState() {
+	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
+		return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/dial/upload"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// UploadPoints uploads points, all with the same number of values, and returns the ID of the data set, which its content
+// determines. It sends nothing if the coordinator has the data set.
+func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float64) (string, error) {
+	if len(points) == 0 {
+		return "", ofFault(fault.Invalid("EMPTY_DATA", "there are no points"))
+	}
+	columns := len(points[0])
+	values := make([]float64, 0, len(points)*columns)
+	for row, point := range points {
+		if len(point) != columns {
+			return "", ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values, and the first has %d", row, len(point), columns))
+		}
+		values = append(values, point...)
+	}
+	return c.UploadMatrix(ctx, name, values, columns)
+}
+
+// UploadMatrix is UploadPoints for the values of all points in one slice, point by point. The slice must not change during the
+// call.
+func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64, columns int) (string, error) {
+	if columns < 1 || len(values)%columns != 0 {
+		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values are no rows of %d columns", len(values), columns))
+	}
+	points, err := dataset.NewPoints(len(values)/columns, columns, values)
+	if err != nil {
+		return "", refused(err)
+	}
+	return c.uploadDataset(ctx, name, points)
+}
+
+// maxStreamValues is the number of values in one message of UploadRows.
+const maxStreamValues = 1 << 17
+
+// UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends with the first
+// error of rows. If the connection breaks, it ranges over rows again from the start. Slices may be reused.
+func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows iter.Seq2[[]float64, error]) (id string, _ error) {
+	if columns < 1 {
+		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
+	}
+	err := c.Retry(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
+		defer cancel()
+		stream, err := c.Datasets.CreateDataset(ctx)
+		if err != nil {
+			return err
+		}
+		failed := sendRows(name, columns, rows, stream.Send)
+		if _, is := failed.(*Error); is {
+			return failed // the rows are wrong, not the stream
+		}
+		response, err := stream.CloseAndRecv() // has the reason if the stream ended early
+		if err == nil {
+			err = failed
+		}
+		id = response.GetDataset().GetDatasetId()
+		return err
+	})
+	return id, err
+}
+
+// sendRows sends points in messages of limited size. Errors of rows are of type *Error.
+func sendRows(name string, columns int, rows iter.Seq2[[]float64, error], send func(*cleavev1.CreateDatasetRequest) error) error {
+	header := &cleavev1.DatasetHeader{DisplayName: name, Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
+	if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+		return err
+	}
+	var values []float64
+	flush := func() error {
+		part := &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}}
+		values = nil // gRPC may still use the slice
+		return send(part)
+	}
+	number := 0
+	for row, err := range rows {
+		if err != nil {
+			return &Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}
+		}
+		if len(row) != columns {
+			return ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", number, len(row), columns))
+		}
+		values = append(values, row...)
+		if number++; len(values) >= maxStreamValues {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// Edge is an undirected edge of a graph. Vertices are numbered from 0.
+type Edge struct {
+	Source, Target int
+	Weight         float64
+}
+
+// UploadGraph uploads a graph and returns the ID of the data set. If vertices is 0, the largest vertex of an edge determines their
+// number. Weights of repeated edges are added. It sends nothing if the coordinator has the graph.
+func (c *Client) UploadGraph(ctx context.Context, name string, vertices int, edges []Edge) (string, error) {
+	list := make([]dataset.Edge, len(edges))
+	for at, e := range edges {
+		if e.Source < 0 || e.Target < 0 || e.Source >= dataset.MaxRows || e.Target >= dataset.MaxRows {
+			return "", ofFault(fault.Invalid("INDEX_OUT_OF_RANGE", "edge %d connects the vertices %d and %d; they must be numbers from 0 to %d", at, e.Source, e.Target, dataset.MaxRows-1))
+		}
+		list[at] = dataset.Edge{Source: int32(e.Source), Target: int32(e.Target), Weight: e.Weight}
+	}
+	graph, err := dataset.NewGraph(vertices, list)
+	if err != nil {
+		return "", refused(err)
+	}
+	return c.uploadDataset(ctx, name, graph)
+}
+
+func (c *Client) uploadDataset(ctx context.Context, name string, data dataset.Dataset) (string, error) {
+	id, err := c.target().Dataset(ctx, name, data, nil)
+	return id, refused(err)
+}
+
+// UploadTable uploads a table, such as constraints, seeds or rows to cluster, and returns its ID, which its content determines. It
+// sends nothing if the coordinator has the table. All columns have the same number of cells.
+func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleavev1.Column) (string, error) {
+	t, err := wire.TableRows(&cleavev1.TableRows{Columns: columns})
+	if err != nil {
+		return "", refused(err)
+	}
+	id, err := c.target().Table(ctx, name, t, nil)
+	return id, refused(err)
+}
+
+// Integers returns a column of integers.
+func Integers(name string, cells ...int64) *cleavev1.Column {
+	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: cells}}}
+}
+
+// Numbers returns a column of numbers.
+func Numbers(name string, cells ...float64) *cleavev1.Column {
+	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Numbers{Numbers: &cleavev1.NumberCells{Values: cells}}}
+}
+
+// Texts returns a column of texts.
+func Texts(name string, cells ...string) *cleavev1.Column {
+	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: cells}}}
+}
+
+func (c *Client) target() upload.Target {
+	return upload.Target{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
+}

@@ -1,0 +1,168 @@
+package jobflags
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+)
+
+// maxCombinations limits the number of jobs of a sweep.
+const maxCombinations = 10_000
+
+// severalFlag is a flag of a sweep: it takes several values where an OptionFlag takes one.
+type severalFlag struct {
+	*OptionFlag // has the value of the current combination
+	values      []string
+}
+
+// String implements pflag.Value.
+func (f *severalFlag) String() string { return strings.Join(f.values, ",") }
+
+// Type implements pflag.Value.
+func (f *severalFlag) Type() string {
+	if f.option.Type == catalog.Whole {
+		return "N,...|FIRST..LAST"
+	}
+	return f.OptionFlag.Type() + ",..."
+}
+
+// Set implements pflag.Value. It takes values separated by commas, and ranges of whole numbers.
+func (f *severalFlag) Set(text string) error {
+	f.values = nil
+	for item := range strings.SplitSeq(text, ",") {
+		values, err := f.expand(strings.TrimSpace(item))
+		if err != nil {
+			return err
+		}
+		for _, value := range values {
+			if err := f.OptionFlag.Set(value); err != nil {
+				return fmt.Errorf("%q is wrong: %w", value, err)
+			}
+			if f.last != "" {
+				return fmt.Errorf("write a range as FIRST..LAST")
+			}
+		}
+		if f.values = append(f.values, values...); len(f.values) > maxCombinations {
+			return fmt.Errorf("it has more than %d values", maxCombinations)
+		}
+	}
+	return f.OptionFlag.Set(f.values[0])
+}
+
+// expand returns the values of a range, or the only value.
+func (f *severalFlag) expand(item string) ([]string, error) {
+	begin, end, isRange := strings.Cut(item, "..")
+	if !isRange || f.option.Type != catalog.Whole {
+		return []string{item}, nil
+	}
+	first, err := strconv.ParseUint(begin, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a range such as 0..9", item)
+	}
+	last, err := strconv.ParseUint(end, 10, 64)
+	if err != nil || last < first {
+		return nil, fmt.Errorf("%q is not a range such as 0..9", item)
+	}
+	if last-first >= maxCombinations {
+		return nil, fmt.Errorf("it has more than %d values", maxCombinations)
+	}
+	var values []string
+	for number := first; ; number++ {
+		values = append(values, strconv.FormatUint(number, 10))
+		if number == last {
+			return values, nil
+		}
+	}
+}
+
+// Setting is an option of a job of a sweep.
+type Setting struct{ Option, Value string }
+
+// Combination has the settings of one job of a sweep, one for each option that has several values.
+type Combination []Setting
+
+// String returns the settings as they are printed, such as "algorithm kmeans, seed 3".
+func (c Combination) String() string {
+	var words []string
+	for _, s := range c {
+		words = append(words, s.Option+" "+s.Value)
+	}
+	return strings.Join(words, ", ")
+}
+
+// TakeSeveral lets every option that is a number or a word take several values.
+func (f *Flags) TakeSeveral(set *pflag.FlagSet) {
+	for name, flag := range f.options {
+		switch flag.option.Type {
+		case catalog.Whole, catalog.Number, catalog.Choice:
+			set.Lookup(name).Value = &severalFlag{OptionFlag: flag}
+		}
+	}
+}
+
+// Combinations returns every combination of the values of the flags that have several, in the order of the catalog; the
+// values of --seed vary fastest.
+func (f *Flags) Combinations(set *pflag.FlagSet) ([]Combination, error) {
+	all := []Combination{nil}
+	add := func(name string) error {
+		flag, is := set.Lookup(name).Value.(*severalFlag)
+		if !is || len(flag.values) < 2 {
+			return nil
+		}
+		var more []Combination
+		for _, c := range all {
+			for _, value := range flag.values {
+				more = append(more, append(c[:len(c):len(c)], Setting{name, value}))
+			}
+			if len(more) > maxCombinations {
+				return shell.Usage("these options have more than %d combinations", maxCombinations)
+			}
+		}
+		all = more
+		return nil
+	}
+	for _, o := range catalog.Options {
+		if f.options[o.Name] != nil && o.Name != "seed" {
+			if err := add(o.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, add("seed")
+}
+
+// Choose gives the flags the values of a combination.
+func (f *Flags) Choose(c Combination) error {
+	for _, s := range c {
+		if err := f.options[s.Option].Set(s.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckOptions checks the flags without reading the data.
+func (f *Flags) CheckOptions() error {
+	source, err := f.source()
+	if err != nil {
+		return err
+	}
+	file, err := readJobFile(f.file)
+	if err != nil {
+		return err
+	}
+	if source == "" {
+		return nil // only the coordinator knows the data
+	}
+	j := &Job{Spec: file.spec, Name: file.name, Scheduling: file.scheduling}
+	kind := f.kindOf(source)
+	if err := f.apply(j, kind); err != nil {
+		return err
+	}
+	return f.check(j.Spec, kind)
+}

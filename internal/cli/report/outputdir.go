@@ -1,0 +1,234 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/format"
+)
+
+// The files by which an output folder describes itself.
+const (
+	ManifestFile = "_MANIFEST.json" // the files of the run
+	SuccessFile  = "_SUCCESS"       // exists while the folder has all files of a run that succeeded
+)
+
+// File is one file of an output folder.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// OutputDir is the output folder of a run. It is opened before the work begins, so that a wrong name is found early.
+type OutputDir struct {
+	Path string
+	made bool // by OpenOutput
+}
+
+// OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of an
+// earlier run.
+func OpenOutput(path string) (*OutputDir, error) {
+	made, err := openFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &OutputDir{Path: path, made: made}
+	if _, err := d.readManifest(); err != nil {
+		return nil, err
+	}
+	return d, d.remove(SuccessFile)
+}
+
+// openFolder makes sure that a folder exists, and reports whether it made the folder.
+func openFolder(path string) (made bool, _ error) {
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.IsDir():
+		return false, fault.Invalid("BAD_OUTPUT", "%s: this is a file; --out needs a folder", path)
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be used: %v", path, shell.WithoutPath(err))
+	}
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return false, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be made: %v", path, shell.WithoutPath(err))
+	}
+	return true, nil
+}
+
+// Abandon removes the folder if OpenOutput made it and it is still empty.
+func (d *OutputDir) Abandon() {
+	if d != nil && d.made {
+		os.Remove(d.Path)
+	}
+}
+
+// manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run removes
+// what a killed one left behind.
+type manifest struct {
+	Files   []string `json:"files"`
+	Partial string   `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
+}
+
+// partialName matches the names of subfolders that newManifest chooses. Nothing else is ever removed with its content.
+var partialName = regexp.MustCompile(`^\.partial-[A-Z0-9]+$`)
+
+func newManifest(files []File) manifest {
+	m := manifest{Partial: ".partial-" + rand.Text()}
+	for _, file := range files {
+		m.Files = append(m.Files, file.Name)
+	}
+	return m
+}
+
+// Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then moves
+// them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest of the
+// earlier run lists and nothing else. A run that is killed at any point leaves a manifest by which the next one cleans up.
+// Write writes nothing when ctx has ended.
+func (d *OutputDir) Write(ctx context.Context, files []File) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	before, err := d.readManifest()
+	if err != nil {
+		return err
+	}
+	if before.Partial != "" {
+		if err := os.RemoveAll(filepath.Join(d.Path, before.Partial)); err != nil {
+			return d.failed(before.Partial, err)
+		}
+	}
+	now := newManifest(files)
+	both := manifest{Files: slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.Files, now.Files)))), Partial: now.Partial}
+	if err := d.writeManifest(both); err != nil {
+		return err
+	}
+	partial := filepath.Join(d.Path, now.Partial)
+	defer os.RemoveAll(partial)
+	if err := os.Mkdir(partial, 0o777); err != nil {
+		return d.failed(now.Partial, err)
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := format.WriteFile(filepath.Join(partial, file.Name), file.Write); err != nil {
+			return err
+		}
+	}
+	for _, name := range before.Files {
+		if !slices.Contains(now.Files, name) {
+			if err := d.remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range now.Files {
+		if err := os.Rename(filepath.Join(partial, name), filepath.Join(d.Path, name)); err != nil {
+			return d.failed(name, err)
+		}
+	}
+	now.Partial = ""
+	if err := d.writeManifest(now); err != nil {
+		return err
+	}
+	return syncFolder(d.Path)
+}
+
+// Succeed marks the folder as complete. It is called after Write, if the run succeeded.
+func (d *OutputDir) Succeed() error {
+	if err := os.WriteFile(filepath.Join(d.Path, SuccessFile), nil, 0o666); err != nil {
+		return d.failed(SuccessFile, err)
+	}
+	return syncFolder(d.Path)
+}
+
+// readManifest reads the manifest of an earlier run, and returns an empty one if there is none. It refuses names that are
+// not names of files in the folder.
+func (d *OutputDir) readManifest() (m manifest, _ error) {
+	path := filepath.Join(d.Path, ManifestFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&m)
+	}
+	bad := func(name string) bool { return !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." }
+	if err != nil || slices.ContainsFunc(m.Files, bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
+		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or give another folder by --out", path)
+	}
+	return m, nil
+}
+
+// writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what a
+// killed one left behind.
+func (d *OutputDir) writeManifest(m manifest) error {
+	temporary := filepath.Join(d.Path, ManifestFile+".tmp")
+	file, err := os.Create(temporary)
+	if err != nil {
+		return d.failed(ManifestFile, err)
+	}
+	if err := errors.Join(PrintJSON(file, m), file.Sync(), file.Close()); err != nil {
+		return d.failed(ManifestFile, err)
+	}
+	if err := os.Rename(temporary, filepath.Join(d.Path, ManifestFile)); err != nil {
+		return d.failed(ManifestFile, err)
+	}
+	return nil
+}
+
+// remove removes a file of an earlier run, if it is there.
+func (d *OutputDir) remove(name string) error {
+	if err := os.Remove(filepath.Join(d.Path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d.failed(name, err)
+	}
+	return nil
+}
+
+func (d *OutputDir) failed(name string, err error) error {
+	return fault.Invalid("BAD_OUTPUT", "%s: %s cannot be written or removed: %v", d.Path, name, shell.WithoutPath(err))
+}
+
+// syncFolder makes the names of the files in a folder durable, where the system can.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+		return err
+	}
+	return nil
+}
+
+// WriteFolder writes files into a folder, each atomically, and creates the folder if it does not exist.
+func WriteFolder(ctx context.Context, path string, files []File) error {
+	made, err := openFolder(path)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err = ctx.Err(); err == nil {
+			err = format.WriteFile(filepath.Join(path, file.Name), file.Write)
+		}
+		if err != nil {
+			(&OutputDir{Path: path, made: made}).Abandon()
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// texts returns files whose content is their name.
+func texts(names ...string) (files []File) {
+	for _, name := range names {
+		files = append(files, File{name, func(w io.Writer) error {
+			_, err := io.WriteString(w, name)
+			return err
+		}})
+	}
+	return files
+}
+
+// writeOutput writes files as a run does.
+func writeOutput(t *testing.T, dir string, files []File) error {
+	t.Helper()
+	out, err := OpenOutput(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Write(t.Context(), files)
+}
+
+// wantFolder checks the names in a folder, in alphabetical order.
+func wantFolder(t *testing.T, dir, want string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("the folder has %s; want %s", got, want)
+	}
+}
+
+// A run removes the files that the run before listed, and nothing else.
+func TestOutputOfAnEarlierRunIsReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "o")
+	if err := writeOutput(t, dir, texts("labels.csv", "k.svg", "result.json")); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Write(t, filepath.Join(dir, "suspects.csv"), "of the user")
+	if err := writeOutput(t, dir, texts("labels.csv", "result.json")); err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, dir, "_MANIFEST.json labels.csv result.json suspects.csv")
+	if got := clitest.Read(t, filepath.Join(dir, "suspects.csv")); got != "of the user" {
+		t.Errorf("a file of the user is %q", got)
+	}
+}
+
+func TestSuccessMarker(t *testing.T) {
+	dir := t.TempDir()
+	out, err := OpenOutput(dir)
+	if err == nil {
+		err = errors.Join(out.Write(t.Context(), texts("labels.csv")), out.Succeed())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, dir, "_MANIFEST.json _SUCCESS labels.csv")
+	if _, err := OpenOutput(dir); err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, dir, "_MANIFEST.json labels.csv") // from the start of the next run
+}
+
+// Whatever a run that ended early has left, the next one leaves only its own files.
+func TestOutputAfterARunThatEndedEarly(t *testing.T) {
+	fails := File{"result.json", func(io.Writer) error { return errors.New("no space left") }}
+	dir := t.TempDir()
+	if err := writeOutput(t, dir, texts("labels.csv", "old.svg", "result.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeOutput(t, dir, append(texts("labels.csv", "new.svg"), fails)); err == nil {
+		t.Fatal("a file that cannot be written is no error")
+	}
+	wantFolder(t, dir, "_MANIFEST.json labels.csv old.svg result.json") // nothing was replaced
+	// Killed after some files were moved to their places, and with others still in the subfolder.
+	killed := filepath.Join(dir, ".partial-ABC234")
+	if err := os.Mkdir(killed, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Write(t, filepath.Join(killed, "result.json"), "half")
+	clitest.Write(t, filepath.Join(dir, "new.svg"), "moved")
+	clitest.Write(t, filepath.Join(dir, "_MANIFEST.json.tmp"), "half")
+	clitest.Write(t, filepath.Join(dir, ManifestFile), `{"files": ["labels.csv", "new.svg", "old.svg", "result.json"], "partial": ".partial-ABC234"}`)
+	if err := writeOutput(t, dir, texts("labels.csv", "result.json")); err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, dir, "_MANIFEST.json labels.csv result.json")
+}
+
+func TestOutputWritesNothingAfterAnInterrupt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "o")
+	out, err := OpenOutput(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := out.Write(ctx, texts("labels.csv")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	out.Abandon()
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// A manifest can name nothing outside of its folder.
+func TestForeignManifests(t *testing.T) {
+	for _, text := range []string{
+		`{"files": ["../precious"]}`, `{"files": ["/etc/passwd"]}`, `{"files": ["a/b"]}`, `{"files": ["."]}`, `{"files": [""]}`,
+		`{"partial": "data"}`, `{"partial": ".partial-../x"}`, `{"files": "labels.csv"}`, `{"name": "mine"}`, `{`, ``,
+	} {
+		dir := t.TempDir()
+		clitest.Write(t, filepath.Join(dir, ManifestFile), text)
+		if _, err := OpenOutput(dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, ManifestFile))) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/picture"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// The files of a sweep.
+const (
+	SweepTable   = "results.csv"
+	SweepResults = "results.json"
+	SweepChart   = "sweep.svg"
+)
+
+// Sweep has the results of the jobs of a sweep, in the order of the combinations of their options.
+type Sweep struct {
+	Rows   []SweepRow
+	places []int // of the rows among all combinations
+}
+
+// SweepRow is the result of one job. Scores are nil if they are not known.
+type SweepRow struct {
+	Options       jobflags.Combination
+	State         string
+	ObjectiveName string
+	Objective     *float64
+	Iterations    uint32
+	Seconds       *float64
+	HeldOut       *float64 // agreement of the chosen method with held-out supervision
+	ARI, NMI      *float64
+	K             uint32
+	JobID         string
+	RequestID     string // determined by the data and all options
+	Error         string // why the job failed
+}
+
+// SetResult sets what a result and its evaluation, which may be nil, tell about the job.
+func (r *SweepRow) SetResult(result *cleavev1.Result, evaluation *cleavev1.Evaluation) {
+	r.State, r.ObjectiveName, r.Objective = ShortName(result.GetState()), result.GetObjectiveName(), new(result.GetObjective())
+	r.Iterations, r.K = result.GetIterations(), result.GetK()
+	r.Seconds = new(result.GetTimings().GetTotal().AsDuration().Seconds())
+	for _, tried := range result.GetChoice().GetTried() {
+		if explain.SameMethod(tried.GetMethod(), result.GetChoice().GetChosen()) {
+			r.HeldOut = new(tried.GetAgreement())
+		}
+	}
+	if evaluation != nil {
+		r.ARI, r.NMI = new(evaluation.GetAri()), new(evaluation.GetNmi())
+	}
+}
+
+// Line returns the result as one line of progress.
+func (r *SweepRow) Line() string {
+	if r.Error != "" {
+		return fmt.Sprintf("%s: %s", r.Options, r.Error)
+	}
+	line := fmt.Sprintf("%s: %s %s", r.Options, r.ObjectiveName, Brief(*r.Objective))
+	if r.ARI != nil {
+		line += fmt.Sprintf(", ARI %.4f", *r.ARI)
+	}
+	return line + fmt.Sprintf(", %.2f s", *r.Seconds)
+}
+
+// Add adds the result of a job, given the place of its combination.
+func (s *Sweep) Add(place int, row SweepRow) {
+	at, _ := slices.BinarySearch(s.places, place)
+	s.places, s.Rows = slices.Insert(s.places, at, place), slices.Insert(s.Rows, at, row)
+}
+
+// Failed returns the number of jobs that failed.
+func (s *Sweep) Failed() (failed int) {
+	for _, row := range s.Rows {
+		if row.Error != "" {
+			failed++
+		}
+	}
+	return failed
+}
+
+// sweepRowJSON is a row of results.json.
+type sweepRowJSON struct {
+	Options       map[string]string `json:"options"`
+	State         string            `json:"state,omitempty"`
+	ObjectiveName string            `json:"objectiveName,omitempty"`
+	Objective     *float64          `json:"objective,omitempty"`
+	Iterations    uint32            `json:"iterations,omitempty"`
+	Seconds       *float64          `json:"seconds,omitempty"`
+	HeldOut       *float64          `json:"heldOut,omitempty"`
+	ARI           *float64          `json:"ari,omitempty"`
+	NMI           *float64          `json:"nmi,omitempty"`
+	K             uint32            `json:"k,omitempty"`
+	JobID         string            `json:"jobId,omitempty"`
+	RequestID     string            `json:"requestId"`
+	Error         string            `json:"error,omitempty"`
+}
+
+// WriteJSON writes results.json: a list of one object per job.
+func (s *Sweep) WriteJSON(w io.Writer) error {
+	rows := []sweepRowJSON{}
+	for _, r := range s.Rows {
+		row := sweepRowJSON{map[string]string{}, r.State, r.ObjectiveName, r.Objective, r.Iterations, r.Seconds, r.HeldOut, r.ARI, r.NMI, r.K, r.JobID, r.RequestID, r.Error}
+		for _, setting := range r.Options {
+			row.Options[setting.Option] = setting.Value
+		}
+		rows = append(rows, row)
+	}
+	return PrintJSON(w, rows)
+}
+
+// ReadSweep reads the results of an earlier call, by request id. There are none if the file does not exist.
+func ReadSweep(path string) (map[string]SweepRow, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var rows []sweepRowJSON
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	if err != nil {
+		return nil, fault.Invalid("BAD_OUTPUT", "%s: these are not the results of a sweep: %v; give another folder by --out", path, shell.WithoutPath(err))
+	}
+	known := map[string]SweepRow{}
+	for _, r := range rows {
+		if r.Error == "" && (r.Objective == nil || r.Seconds == nil) {
+			return nil, fault.Invalid("BAD_OUTPUT", "%s: a result has no objective or time; give another folder by --out", path)
+		}
+		known[r.RequestID] = SweepRow{nil, r.State, r.ObjectiveName, r.Objective, r.Iterations, r.Seconds, r.HeldOut, r.ARI, r.NMI, r.K, r.JobID, r.RequestID, r.Error}
+	}
+	return known, nil
+}
+
+// writeCSV writes results.csv: a row for each job, with a column for each option that varies.
+func (s *Sweep) writeCSV(w io.Writer) error {
+	table := csv.NewWriter(w)
+	var header []string
+	if len(s.Rows) > 0 {
+		for _, setting := range s.Rows[0].Options {
+			header = append(header, setting.Option)
+		}
+	}
+	if err := table.Write(append(header, "state", "clusters", "objective_name", "objective", "iterations", "seconds", "held_out", "ari", "nmi", "job", "error")); err != nil {
+		return err
+	}
+	optional := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return Exact(*v)
+	}
+	for _, r := range s.Rows {
+		var cells []string
+		for _, setting := range r.Options {
+			cells = append(cells, setting.Value)
+		}
+		cells = append(cells, r.State, strconv.Itoa(int(r.K)), r.ObjectiveName, optional(r.Objective), strconv.Itoa(int(r.Iterations)), optional(r.Seconds),
+			optional(r.HeldOut), optional(r.ARI), optional(r.NMI), r.JobID, r.Error)
+		if err := table.Write(cells); err != nil {
+			return err
+		}
+	}
+	table.Flush()
+	return table.Error()
+}
+
+// Files returns the tables of a sweep, without its chart.
+func (s *Sweep) Files() []File {
+	return []File{{SweepTable, s.writeCSV}, {SweepResults, s.WriteJSON}}
+}
+
+// seedOption is the option whose values are repetitions of the same experiment.
+const seedOption = "seed"
+
+// group has the results of jobs that differ only in some options, such as the seed.
+type group struct {
+	name   string
+	first  *SweepRow
+	rows   []*SweepRow
+	failed int
+}
+
+// groups joins the rows that differ only in the given options, in the order of the rows.
+func (s *Sweep) groups(except ...string) (all []*group) {
+	for at := range s.Rows {
+		row := &s.Rows[at]
+		name := slices.DeleteFunc(slices.Clone(row.Options), func(o jobflags.Setting) bool { return slices.Contains(except, o.Option) }).String()
+		place := slices.IndexFunc(all, func(g *group) bool { return g.name == name })
+		if place < 0 {
+			place, all = len(all), append(all, &group{name: name, first: row})
+		}
+		if row.Error != "" {
+			all[place].failed++
+			continue
+		}
+		all[place].rows = append(all[place].rows, row)
+	}
+	return all
+}
+
+// values returns a score of each job of the group that has it.
+func (g *group) values(score func(*SweepRow) *float64) (values []float64) {
+	for _, row := range g.rows {
+		if v := score(row); v != nil {
+			values = append(values, *v)
+		}
+	}
+	return values
+}
+
+// mean returns the mean and the standard deviation of values.
+func mean(values []float64) (average, deviation float64) {
+	for _, v := range values {
+		average += v / float64(len(values))
+	}
+	for _, v := range values {
+		deviation += (v - average) * (v - average)
+	}
+	if len(values) > 1 {
+		deviation = math.Sqrt(deviation / float64(len(values)-1))
+	}
+	return average, deviation
+}
+
+// sweepColumn is a number that each job may have.
+type sweepColumn struct {
+	name, format string
+	of           func(*SweepRow) *float64
+}
+
+// sweepColumns are the columns of the printed table. The first three are scores, the most telling first.
+var sweepColumns = []sweepColumn{
+	{"ARI", "%.3f", func(r *SweepRow) *float64 { return r.ARI }},
+	{"held-out", "%.3f", func(r *SweepRow) *float64 { return r.HeldOut }},
+	{"objective", "%.6g", func(r *SweepRow) *float64 { return r.Objective }},
+	{"iterations", "%.4g", func(r *SweepRow) *float64 { return new(float64(r.Iterations)) }},
+	{"seconds", "%.2f", func(r *SweepRow) *float64 { return r.Seconds }},
+}
+
+// maxSweepLines is the number of lines of the printed table.
+const maxSweepLines = 30
+
+// Print prints a line for each combination of options other than the seed, with means and standard deviations over the seeds.
+// The best come first if scores tell which are.
+func (s *Sweep) Print(w io.Writer) error {
+	groups := s.groups(seedOption)
+	for _, score := range sweepColumns[:2] {
+		if slices.ContainsFunc(groups, func(g *group) bool { return len(g.values(score.of)) > 0 }) {
+			slices.SortStableFunc(groups, func(a, b *group) int {
+				left, _ := mean(a.values(score.of))
+				right, _ := mean(b.values(score.of))
+				return cmp.Compare(right, left)
+			})
+			break
+		}
+	}
+	columns := slices.DeleteFunc(slices.Clone(sweepColumns), func(c sweepColumn) bool {
+		return !slices.ContainsFunc(groups, func(g *group) bool { return len(g.values(c.of)) > 0 })
+	})
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for at, g := range groups {
+		if at == 0 {
+			header := append(optionNames(g.first), "JOBS")
+			for _, column := range columns {
+				header = append(header, strings.ToUpper(column.name))
+			}
+			fmt.Fprintln(table, strings.Join(header, "\t"))
+		}
+		if at == maxSweepLines {
+			fmt.Fprintf(table, "and %d more in %s\n", len(groups)-at, SweepTable)
+			break
+		}
+		jobs := strconv.Itoa(len(g.rows))
+		if g.failed > 0 {
+			jobs += fmt.Sprintf(" (%d failed)", g.failed)
+		}
+		cells := append(optionValues(g.first), jobs)
+		for _, column := range columns {
+			cells = append(cells, summary(column.format, g.values(column.of)))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	return table.Flush()
+}
+
+// optionNames returns the names of the options of a row, except for the seed.
+func optionNames(r *SweepRow) (names []string) {
+	for _, o := range r.Options {
+		if o.Option != seedOption {
+			names = append(names, strings.ToUpper(o.Option))
+		}
+	}
+	return names
+}
+
+func optionValues(r *SweepRow) (values []string) {
+	for _, o := range r.Options {
+		if o.Option != seedOption {
+			values = append(values, o.Value)
+		}
+	}
+	return values
+}
+
+// summary writes the mean of values, and their standard deviation if there are several.
+func summary(format string, values []float64) string {
+	average, deviation := mean(values)
+	switch {
+	case len(values) == 0:
+		return "-"
+	case deviation <= 1e-9*math.Abs(average): // one value, or the same but for rounding
+		return fmt.Sprintf(format, average)
+	}
+	return fmt.Sprintf(format, average) + " ± " + fmt.Sprintf("%.2g", deviation)
+}
+
+// Chart draws the best score that all jobs have: against an option with numbers, with a curve for each combination of the
+// others, or as bars. Bands and bars join the seeds.
+func (s *Sweep) Chart() (File, error) {
+	score := sweepColumns[2]
+	for _, candidate := range slices.Backward(sweepColumns[:3]) {
+		if !slices.ContainsFunc(s.Rows, func(r SweepRow) bool { return r.Error == "" && candidate.of(&r) == nil }) {
+			score = candidate
+		}
+	}
+	var drawn bytes.Buffer
+	err := errors.New("no job has a result")
+	if x := s.numberOption(); len(s.Rows) > s.Failed() {
+		switch {
+		case x != "" && x != seedOption || x != "" && score.name == "objective":
+			err = picture.Curves(&drawn, s.curves(x, score.name, score.of))
+		case score.name != "objective":
+			err = picture.Bars(&drawn, s.bars(score.name, score.of))
+		default:
+			err = errors.New("objectives of different options cannot be compared; --truth or supervision gives scores that can")
+		}
+	}
+	return File{SweepChart, func(w io.Writer) error {
+		_, err := w.Write(drawn.Bytes())
+		return err
+	}}, err
+}
+
+// numberOption returns the option for the horizontal axis: the one with the most different numbers, or the seed if there is no
+// other, or "" if no option has numbers.
+func (s *Sweep) numberOption() (best string) {
+	most := 0
+	for at, setting := range s.Rows[0].Options {
+		values, numbers := map[string]bool{}, true
+		for _, row := range s.Rows {
+			_, err := strconv.ParseFloat(row.Options[at].Value, 64)
+			numbers = numbers && err == nil
+			values[row.Options[at].Value] = true
+		}
+		if numbers && (best == "" || setting.Option != seedOption && len(values) > most) {
+			best, most = setting.Option, len(values)
+		}
+	}
+	return best
+}
+
+// valueOf returns the number that an option has in a row.
+func (r *SweepRow) valueOf(option string) float64 {
+	at := slices.IndexFunc(r.Options, func(o jobflags.Setting) bool { return o.Option == option })
+	value, _ := strconv.ParseFloat(r.Options[at].Value, 64) // numberOption has checked it
+	return value
+}
+
+// overSeeds says what is drawn if there are several seeds.
+func (s *Sweep) overSeeds(what string) string {
+	if slices.ContainsFunc(s.Rows[0].Options, func(o jobflags.Setting) bool { return o.Option == seedOption }) {
+		return what + " over the seeds"
+	}
+	return ""
+}
+
+func (s *Sweep) curves(x, name string, score func(*SweepRow) *float64) picture.CurvesPlot {
+	plot := picture.CurvesPlot{Title: name, Subtitle: s.overSeeds("mean and range"), X: x, Y: name, WholeX: true, Panels: []picture.CurvesPanel{{}}}
+	for _, g := range s.groups(x, seedOption) {
+		curve := picture.Curve{Name: cmp.Or(g.name, name)}
+		slices.SortStableFunc(g.rows, func(a, b *SweepRow) int { return cmp.Compare(a.valueOf(x), b.valueOf(x)) })
+		for at := 0; at < len(g.rows); {
+			same := &group{}
+			for value := g.rows[at].valueOf(x); at < len(g.rows) && g.rows[at].valueOf(x) == value; at++ {
+				same.rows = append(same.rows, g.rows[at])
+			}
+			values := same.values(score)
+			average, _ := mean(values)
+			curve.X, curve.Mean = append(curve.X, same.rows[0].valueOf(x)), append(curve.Mean, average)
+			curve.Low, curve.High = append(curve.Low, slices.Min(values)), append(curve.High, slices.Max(values))
+			plot.WholeX = plot.WholeX && same.rows[0].valueOf(x) == math.Trunc(same.rows[0].valueOf(x))
+		}
+		if len(curve.X) > 0 {
+			plot.Panels[0].Curves = append(plot.Panels[0].Curves, curve)
+		}
+	}
+	return plot
+}
+
+func (s *Sweep) bars(name string, score func(*SweepRow) *float64) picture.BarsPlot {
+	plot := picture.BarsPlot{Title: name, Subtitle: s.overSeeds("mean"), Axis: name}
+	for _, g := range s.groups(seedOption) {
+		if values := g.values(score); len(values) > 0 {
+			average, _ := mean(values)
+			plot.Bars = append(plot.Bars, picture.Bar{Name: cmp.Or(g.name, name), Share: max(0, average)}) // below 0 is no better than chance
+		}
+	}
+	return plot
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	api "github.com/cleave-project/cleave/client"
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// sweepFlags are the flags of sweep, except for those that describe the jobs.
+type sweepFlags struct {
+	describedJob
+	truth, scoreOn, out string
+	workers, parallel   *jobflags.OptionFlag
+	json, quiet         bool
+}
+
+// defaultParallel is how many jobs of a sweep are under way at a time. A coordinator has its own queue; more than a few jobs there
+// only keep the next job ready.
+const defaultParallel = 4
+
+func (a *app) sweepCommand() *cobra.Command {
+	f := &sweepFlags{}
+	var cmd *cobra.Command
+	cmd = a.describingCommand("sweep", "Run a job for every combination of option values, and compare the results", &f.describedJob,
+		func(ctx context.Context) error { return a.sweep(ctx, f, cmd) })
+	set := cmd.Flags()
+	f.job.TakeSeveral(set)
+	set.Lookup("k").Usage = "numbers of clusters, such as 2,3,4 or 2..8: a job for each"
+	f.workers, f.parallel = addWorkersFlag(set), jobflags.NewWhole(defaultParallel, 1, 64)
+	set.Var(f.parallel, "parallel", "number of jobs under way at a time")
+	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the results against")
+	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+	set.StringVar(&f.out, "out", "", "write "+report.SweepTable+", "+report.SweepResults+" and "+report.SweepChart+" into this `DIR`; a second call continues from there")
+	set.BoolVar(&f.json, "json", false, "print "+report.SweepResults+" instead of a table")
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	return cmd
+}
+
+// sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is known, so that
+// a sweep that is interrupted goes on with the others.
+func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) (err error) {
+	combinations, err := a.checkSweep(f, cmd)
+	if err != nil {
+		return err
+	}
+	s := &sweep{app: a, flags: f, results: &report.Sweep{}}
+	if f.out != "" {
+		if s.out, err = report.OpenOutput(f.out); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				s.out.Abandon()
+			}
+		}()
+		if s.known, err = report.ReadSweep(filepath.Join(f.out, report.SweepResults)); err != nil {
+			return err
+		}
+	}
+	if s.client, err = a.remoteOrNil(*f.server, f.job); err != nil {
+		return err
+	}
+	if s.client == nil {
+		if s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+			return err
+		}
+	}
+	defer s.client.Close()
+	ctx, done := s.client.Context(ctx)
+	defer done()
+	err = s.run(ctx, combinations)
+	if ctx.Err() != nil {
+		return client.Cause(ctx, shell.Canceled("canceled; %d of %s have results. The same command with --out continues with the others", len(s.results.Rows), text.Plural(len(combinations), "job")))
+	}
+	if err != nil {
+		return err
+	}
+	return s.finish(ctx)
+}
+
+// checkSweep returns the combinations, after it has checked the options of each, so that nothing runs if one is wrong.
+func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combination, error) {
+	if f.scoreOn != "" && f.truth == "" {
+		return nil, shell.Usage("--score-on goes with --truth only")
+	}
+	for _, file := range jobflags.NamedFiles(cmd.Flags(), a.command.directory) {
+		if file.Path == jobflags.StandardInput {
+			return nil, shell.Usage("sweep reads --%s once for each job, and standard input can be read only once; give a file", file.Flag)
+		}
+	}
+	combinations, err := f.job.Combinations(cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range combinations {
+		if err := errors.Join(f.job.Choose(c), f.job.CheckOptions()); err != nil {
+			return nil, fault.Wrap(err, "%s", c)
+		}
+	}
+	return combinations, nil
+}
+
+// sweep is a sweep while it runs.
+type sweep struct {
+	app    *app
+	flags  *sweepFlags
+	client *client.Client
+	out    *report.OutputDir          // nil without --out
+	known  map[string]report.SweepRow // results of an earlier call, by request id
+
+	mu      sync.Mutex
+	results *report.Sweep
+}
+
+// run runs all jobs, a few at a time. Files are read by one goroutine, in order.
+func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	free := make(chan struct{}, s.flags.parallel.Whole())
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	for at, c := range combinations {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		request, score, err := s.prepare(ctx, c, at == 0)
+		if err != nil {
+			return fault.Wrap(err, "%s", c)
+		}
+		jobs.Go(func() {
+			defer func() { <-free }()
+			row, err := s.runJob(ctx, c, request, score)
+			if err == nil {
+				err = s.add(ctx, at, row, len(combinations))
+			}
+			if err != nil {
+				stop(err)
+			}
+		})
+	}
+	jobs.Wait()
+	return context.Cause(ctx)
+}
+
+// prepare reads the files of a job and uploads what the coordinator lacks. score adds the scores against the truth to a row.
+func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (*cleavev1.CreateJobRequest, func(*client.Outcome, *report.SweepRow) error, error) {
+	f := s.flags
+	f.job.TruthFile = f.truth
+	if err := f.job.Choose(c); err != nil {
+		return nil, nil, err
+	}
+	var describe func(context.Context, string) (*cleavev1.Dataset, error)
+	if s.client.Remote() {
+		describe = s.client.DescribeDataset
+	}
+	j, err := f.job.Prepare(ctx, describe)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first { // the others would say the same
+		s.app.notify(j.AllNotices(s.client.Remote())...)
+	}
+	truth, err := j.LoadTruth(f.truth, f.scoreOn)
+	if err != nil {
+		return nil, nil, err
+	}
+	silent := report.NewProgress(io.Discard, true)
+	spec, data, err := s.app.inputOf(ctx, s.client, j, silent)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.client.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
+		return nil, nil, err
+	}
+	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	hash := sha256.Sum256(content)
+	filter := j.Filter // and not the data, which may be large
+	score := func(o *client.Outcome, row *report.SweepRow) error {
+		r := report.New(o, filter)
+		if err := r.Score(truth); err != nil {
+			return err
+		}
+		row.SetResult(o.Result, r.Run.GetEvaluation())
+		return nil
+	}
+	return j.Request(spec, "sweep-"+hex.EncodeToString(hash[:])), score, nil
+}
+
+// runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same request id, or
+// of a new job. A job that failed is a result, too.
+func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
+	if row, known := s.known[request.GetRequestId()]; known && row.Error == "" && (row.ARI != nil || s.flags.truth == "") {
+		row.Options = c
+		return row, nil
+	}
+	row := report.SweepRow{Options: c, RequestID: request.GetRequestId()}
+	silent := report.NewProgress(io.Discard, true)
+	id, err := s.client.Complete(ctx, request, nil, silent, client.CancelJob)
+	if ctx.Err() == nil && fault.Is(err, api.JobCanceled) { // an earlier call was interrupted
+		if _, err := s.client.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
+			return row, s.client.Explain(err)
+		}
+		id, err = s.client.Complete(ctx, request, nil, silent, client.CancelJob)
+	}
+	if row.JobID = id; err != nil && !fault.Is(err, fault.LabelsSoFar) {
+		if code := shell.ExitCode(err); ctx.Err() != nil || code == shell.ExitRetry || code == shell.ExitCanceled {
+			return row, err // not a result of the job
+		}
+		row.Error = err.Error()
+		return row, nil
+	}
+	o, err := s.client.Fetch(ctx, id, client.Labels)
+	if err != nil {
+		return row, err
+	}
+	return row, score(o, &row)
+}
+
+// add adds a result, and writes all that there are.
+func (s *sweep) add(ctx context.Context, at int, row report.SweepRow, total int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.results.Add(at, row)
+	if !s.flags.quiet {
+		fmt.Fprintf(s.app.stderr, "%d of %d: %s\n", len(s.results.Rows), total, row.Line())
+	}
+	if s.out == nil {
+		return nil
+	}
+	return s.out.Write(ctx, s.results.Files())
+}
+
+// finish writes and prints the results of a complete sweep.
+func (s *sweep) finish(ctx context.Context) error {
+	a := s.app
+	if s.out != nil {
+		files := s.results.Files()
+		if chart, err := s.results.Chart(); err == nil {
+			files = append(files, chart)
+		} else {
+			a.warn("%s was not drawn: %v", report.SweepChart, err)
+		}
+		if err := s.out.Write(ctx, files); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.flags.json {
+		err = s.results.WriteJSON(a.stdout)
+	} else {
+		err = s.results.Print(a.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	if failed := s.results.Failed(); failed > 0 {
+		where := ""
+		if s.out != nil {
+			where = "; " + filepath.Join(s.out.Path, report.SweepTable) + " says why"
+		}
+		return fmt.Errorf("%d of %s failed%s", failed, text.Plural(len(s.results.Rows), "job"), where)
+	}
+	if s.out == nil {
+		return nil
+	}
+	return s.out.Succeed()
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+)
+
+// sweepRows returns the cells of results.csv, without its header.
+func sweepRows(t *testing.T, dir string) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(clitest.Read(t, dir+"/results.csv"))).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatal(err, rows)
+	}
+	return rows[1:]
+}
+
+// A second call with more values takes the results of the first and runs only the others.
+func TestSweepContinues(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 60 --d 2 --k 3 --noise 4 --seed 1 --out g")
+	const sweep = "sweep --data g/data.csv --truth g/truth.csv --k 3 --algorithm kmeans,kernel-kmeans --out s --seed "
+	out := succeed(t, sweep+"0..1")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 3 || !slices.Equal(strings.Fields(lines[0]), []string{"ALGORITHM", "JOBS", "ARI", "OBJECTIVE", "ITERATIONS", "SECONDS"}) {
+		t.Errorf("the table is\n%s", out)
+	}
+	first := sweepRows(t, "s")
+	if len(first) != 4 || first[1][0] != "kmeans" || first[1][1] != "1" || first[2][0] != "kernel-kmeans" {
+		t.Fatalf("the results are %v", first)
+	}
+	for _, name := range []string{"s/_SUCCESS", "s/sweep.svg", "s/results.json"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	r := invoke(t, sweep+"1..2")
+	second := sweepRows(t, "s")
+	if r.code != 0 || len(second) != 4 || !slices.Equal(second[0], first[1]) || !slices.Equal(second[2], first[3]) {
+		t.Errorf("exit code %d, %s: the results of seed 1 were %v and are %v", r.code, r.stderr, first, second)
+	}
+	if second[0][len(second[0])-2] == second[1][len(second[1])-2] {
+		t.Errorf("seeds 1 and 2 have one job: %v", second)
+	}
+}
+
+// On a coordinator, a sweep without an output folder finds the jobs of an earlier call, and runs canceled ones again.
+func TestSweepFindsItsJobs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	address := startServe(t, "--workers 1")
+	succeed(t, "generate gaussians --n 60 --d 2 --k 3 --noise 4 --seed 1 --out g")
+	sweep := "sweep --quiet --json --data g/data.csv --k 2..3 --algorithm kmeans --server " + address
+	if first, second := succeed(t, sweep), succeed(t, sweep); first != second || strings.Count(first, "jobId") != 2 {
+		t.Errorf("the results are %s, and then %s", first, second)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stderr := &cancelOnText{text: "1 of 2", cancel: interrupt}
+	long := strings.Fields("sweep --data g/data.csv --k 2,3 --algorithm kernel-kmeans --init random --restarts 10000 --parallel 1 --timeout 1s --out o --server " + address)
+	if code := Main(ctx, long, strings.NewReader(""), &strings.Builder{}, stderr, func(string) string { return "" }); code != 130 || !strings.Contains(stderr.all.String(), "canceled; 1 of 2 jobs have results") {
+		t.Errorf("exit code %d, %s", code, stderr.all.String())
+	}
+	if r := invoke(t, strings.Join(long, " ")); r.code != 0 || len(sweepRows(t, "o")) != 2 {
+		t.Errorf("exit code %d, %s", r.code, r.stderr)
+	}
+}
+
+// Nothing runs if one combination is wrong.
+func TestSweepChecksFirst(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for args, want := range map[string]string{
+		"--data p.csv --k 2 --algorithm kernel-kmeans,kmeans --rho 2": "algorithm kmeans: --rho does not apply to kmeans",
+		"--data p.csv --k 2 --seed 5..1":                              `"5..1" is not a range such as 0..9`,
+		"--data p.csv --k 2 --seed 0..10000":                          "it has more than 10000 values",
+		"--data p.csv --k 2 --seed 0..999 --restarts 1..11":           "these options have more than 10000 combinations",
+		"--data p.csv --k 2-4":                                        "write a range as FIRST..LAST",
+		"--data p.csv --k 2 --algorithm kmeans,kmeens":                `"kmeens" is wrong: use auto, kernel-kmeans`,
+		"--data - --k 2 --seed 0..1":                                  "standard input can be read only once; give a file",
+		"--data p.csv --k 2 --score-on x.csv":                         "--score-on goes with --truth only",
+		"--data p.csv --seed 0..1":                                    "the number of clusters is missing",
+	} {
+		if r := invoke(t, "sweep --out o "+args); r.code != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit code %d, %q; want %q", args, r.code, r.stderr, want)
+		}
+		if _, err := os.Stat("o"); err == nil {
+			t.Errorf("%s left a folder", args)
+		}
+	}
+	if err := os.Mkdir("o", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Write(t, "o/results.json", "{}")
+	if r := invoke(t, "sweep --out o --data p.csv --k 2 --seed 0..1"); r.code != 2 || !strings.Contains(r.stderr, "these are not the results of a sweep") {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+}
