@@ -317,6 +317,12 @@ func TestRequestIDs(t *testing.T) {
 	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+id); r.code != 2 || !strings.Contains(r.stderr, "other data or options; give a new --request-id") {
 		t.Errorf("another job under the same id: exit code %d, %s", r.code, r.stderr)
 	}
+	if out := succeed(t, "cancel --server "+address+id); out != strings.TrimSpace(first)+": has already ended: SUCCEEDED\n" {
+		t.Errorf("cancel says %q", out)
+	}
+	if r := invoke(t, "cancel --request-id other --server "+address); r.code != 2 || !strings.Contains(r.stderr, `there is no job with the request id "other"`) {
+		t.Errorf("a request without a job: exit code %d, %s", r.code, r.stderr)
+	}
 	if r := invoke(t, "submit --data p.csv --k 3 --algorithm kernel-kmeans --server "+address+" --request-id "+strings.Repeat("x", 201)); r.code != 2 || !strings.Contains(r.stderr, "at most 200 bytes") {
 		t.Errorf("a long id: exit code %d, %s", r.code, r.stderr)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -35,7 +37,8 @@ func (a *app) getCommand() *cobra.Command {
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.remoteCommand("cancel JOB", "Stop a job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	requestID := ""
+	cmd := a.remoteCommand("cancel JOB", "Stop a job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		response, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID})
 		if err != nil {
 			return err
@@ -46,6 +49,45 @@ func (a *app) cancelCommand() *cobra.Command {
 		}
 		return a.print(asJSON, response.GetJob(), "%s: %s\n", jobID, status)
 	})
+	cmd.Flags().StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
+	cancel := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if requestID == "" {
+			return cancel(cmd, args)
+		}
+		if len(args) > 0 {
+			return shell.Usage("unexpected argument %q: give a job or --request-id", args[0])
+		}
+		server, err := cmd.Flags().GetString("server")
+		if err != nil {
+			return err
+		}
+		return a.onServer(server, func(c *client.Client) error {
+			id, err := jobOfRequest(cmd.Context(), c, requestID)
+			if err != nil {
+				return err
+			}
+			return cancel(cmd, []string{id})
+		})
+	}
+	return cmd
+}
+
+// jobOfRequest returns the id of the job that a request created.
+func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (string, error) {
+	if id, err := uuid.Parse(requestID); err == nil {
+		requestID = id.String() // as coordinators write it
+	}
+	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
+	if err != nil {
+		return "", err
+	}
+	for _, job := range jobs {
+		if job.GetRequestId() == requestID {
+			return job.GetJobId(), nil
+		}
+	}
+	return "", fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job with the request id %q", requestID)
 }
 
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
