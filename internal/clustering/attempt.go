@@ -12,7 +12,7 @@ import (
 // another process can continue from there.
 type attempt struct {
 	ctx      context.Context
-	family   Family
+	setup    Setup
 	restart  int
 	recorder *recorder
 	piece    *snapshot.Piece
@@ -20,12 +20,12 @@ type attempt struct {
 	notices  []Notice  // all notices reported by the stepper so far
 	result   *Result   // nil if it ended without labels, or if an earlier process found that it did not win
 	value    float64   // Stepper.Value at the end
-	found    *Labeling // the final labels; nil if there are none or the family does not keep runs
+	found    *Labeling // the final labels; nil if there are none or the job does not keep runs
 }
 
-func newAttempt(ctx context.Context, f Family, restart int, o Observer) *attempt {
+func newAttempt(ctx context.Context, s Setup, restart int, o Observer) *attempt {
 	name := fmt.Sprint("restart ", restart)
-	return &attempt{ctx: snapshot.Within(ctx, name), family: f, restart: restart, recorder: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
+	return &attempt{ctx: snapshot.Within(ctx, name), setup: s, restart: restart, recorder: &recorder{observer: o}, piece: snapshot.Open(ctx, name)}
 }
 
 // run runs the restart to its end. It sets a.result unless it fails or the restart is known to have lost.
@@ -39,7 +39,7 @@ func (a *attempt) run(lane *Lane) error {
 	}
 	a.recorder.Observe(PhaseIterate)
 	for result.StopReason == 0 {
-		if result.Iterations >= a.family.MaxIterations() {
+		if result.Iterations >= a.setup.MaxIterations() {
 			result.StopReason = StopMaxIterations
 			break
 		}
@@ -58,8 +58,8 @@ func (a *attempt) run(lane *Lane) error {
 	result.Labels = slices.Clone(a.stepper.Labels())
 	a.stepper.FillResult(result)
 	a.result, a.value = result, a.stepper.Value()
-	if a.family.KeepsRuns() && Complete(result.Labels) {
-		found := NewLabeling(result.Labels, a.family.K())
+	if a.setup.KeepsRuns() && Complete(result.Labels) {
+		found := NewLabeling(result.Labels, a.setup.K())
 		a.found = &found
 	}
 	return nil
@@ -67,10 +67,10 @@ func (a *attempt) run(lane *Lane) error {
 
 // begin creates the stepper and computes the initial labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
-	if restarts := a.family.Restarts(); restarts > 1 {
+	if restarts := a.setup.Restarts(); restarts > 1 {
 		a.recorder.Observe(RestartStarted{a.restart, restarts})
 	}
-	a.stepper = a.family.NewStepper(a.restart, lane, a.recorder)
+	a.stepper = a.setup.NewStepper(a.restart, lane, a.recorder)
 	report, err := a.stepper.Init(a.ctx)
 	if err != nil {
 		return nil, err

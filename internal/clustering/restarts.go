@@ -45,8 +45,8 @@ type Server interface {
 	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
 }
 
-// Sequential implements Server for families whose restarts run one after another and call the executor directly. Such
-// families embed it.
+// Sequential implements Server for setups whose restarts run one after another and call the executor directly. Such
+// setups embed it.
 type Sequential struct{}
 
 // Lanes implements Server.
@@ -74,12 +74,12 @@ type schedule struct {
 // jobRuns holds the restarts of one job.
 type jobRuns struct {
 	name     string // of its snapshot, unique among all jobs
-	family   Family
+	setup    Setup
 	next     int // the first restart that has not started
 	total    int
 	observer *orderedObserver
 	best     *attempt
-	runs     []*Labeling // one per restart; nil if it has not ended or the family does not keep runs
+	runs     []*Labeling // one per restart; nil if it has not ended or the job does not keep runs
 }
 
 // running is a lane and the restart that runs in it.
@@ -93,12 +93,12 @@ type running struct {
 	err     error // of the restart; valid once it has ended
 }
 
-// newSchedule returns a schedule for families that share one executor. The first family serves the requests of all.
-func newSchedule(families []Family, observers []Observer) *schedule {
-	s := &schedule{server: families[0]}
+// newSchedule returns a schedule for setups that share one executor. The first serves the requests of all.
+func newSchedule(setups []Setup, observers []Observer) *schedule {
+	s := &schedule{server: setups[0]}
 	total, mu := 0, &sync.Mutex{}
-	for at, f := range families {
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), family: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), mu)})
+	for at, f := range setups {
+		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), setup: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), mu)})
 		total += f.Restarts()
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))
@@ -161,7 +161,7 @@ func (s *schedule) begin(ctx context.Context) {
 func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	restart := job.next
 	job.next++
-	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.family, restart, job.observer.of(restart))}
+	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.setup, restart, job.observer.of(restart))}
 	lane.resume, lane.stop = iter.Pull(func(yield func(any) bool) {
 		lane.err = lane.attempt.run(&Lane{ask: yield})
 	})

@@ -9,7 +9,7 @@ import (
 // A snapshot of a restart holds the log of its events and the state of its stepper. A process that resumes the restart
 // replays all of its events from the beginning.
 
-// NoticeKeeper is a Family whose result includes the notices of all restarts. KeepNotices passes it the notices of a
+// NoticeKeeper is a Setup whose result includes the notices of all restarts. KeepNotices passes it the notices of a
 // restart that is resumed.
 type NoticeKeeper interface {
 	KeepNotices(notices []Notice)
@@ -66,7 +66,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	}
 	rec := &recorder{observer: a.recorder.observer}
 	rec.log.Append(r.Raw())
-	logged := readEvents(snapshot.NewReader(rec.log.Bytes()), a.family.Restarts())
+	logged := readEvents(snapshot.NewReader(rec.log.Bytes()), a.setup.Restarts())
 	notices := readNotices(r)
 	if r.Check(logged != nil); r.Err() != nil {
 		return nil, false, nil
@@ -74,7 +74,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	if r.Bool() {
 		result = &Result{Restart: a.restart, History: logged.history, Shifts: logged.shifts, Warnings: notices, StopReason: StopReason(r.Int())}
 		r.Check(result.StopReason <= StopMaxProducts)
-		m, can := a.family.NewStepper(a.restart, lane, rec).(Resumable)
+		m, can := a.setup.NewStepper(a.restart, lane, rec).(Resumable)
 		if !can || r.Err() != nil {
 			return nil, false, nil
 		}
@@ -88,14 +88,14 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		}
 		a.stepper = m
 	} else {
-		found := readLabeling(r, a.family.K())
+		found := readLabeling(r, a.setup.K())
 		if r.End() != nil {
 			return nil, false, nil
 		}
 		a.found = found
 	}
 	a.recorder, a.notices = rec, notices
-	if keeper, keeps := a.family.(NoticeKeeper); keeps {
+	if keeper, keeps := a.setup.(NoticeKeeper); keeps {
 		keeper.KeepNotices(notices)
 	}
 	for _, event := range logged.all {

@@ -14,11 +14,11 @@ type Job interface {
 	// Notices returns the warnings that are known before the run.
 	Notices() []Notice
 	// Begin computes what all restarts share.
-	Begin(ctx context.Context, o Observer) (Family, error)
+	Begin(ctx context.Context, o Observer) (Setup, error)
 }
 
-// Family holds what the restarts of one job share and serves their requests on the executor.
-type Family interface {
+// Setup holds what the restarts of one job share and serves their requests on the executor.
+type Setup interface {
 	Server
 	// K returns the number of clusters.
 	K() int
@@ -52,7 +52,7 @@ var errNoAnswer = errors.New("clustering: no restart has an answer")
 // and the events of each job's observer, are the same as if Run ran the job alone. At most one observer is called at a
 // time. If one job fails, RunAll fails.
 func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
-	families, observers := make([]Family, len(jobs)), make([]Observer, len(jobs))
+	setups, observers := make([]Setup, len(jobs)), make([]Observer, len(jobs))
 	for at, j := range jobs {
 		o := observer(at)
 		observers[at] = o
@@ -61,14 +61,14 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		}
 		o.Observe(PhaseInitialize)
 		var err error
-		if families[at], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(at)), o); err != nil {
+		if setups[at], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(at)), o); err != nil {
 			return nil, err
 		}
 	}
-	if len(families) == 0 {
+	if len(setups) == 0 {
 		return nil, nil
 	}
-	s := newSchedule(families, observers)
+	s := newSchedule(setups, observers)
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
 		results[at] = j.best.result
-		if j.family.KeepsRuns() {
+		if j.setup.KeepsRuns() {
 			for _, run := range j.runs {
 				if run != nil {
 					results[at].Runs = append(results[at].Runs, *run)
 				}
 			}
 		}
-		fill(ctx, j.family, results[at])
+		fill(ctx, j.setup, results[at])
 		for _, notice := range AnswerNotices(results[at]) {
 			results[at].Warnings = append(results[at].Warnings, notice)
 			observers[at].Observe(notice)
@@ -95,10 +95,10 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 }
 
 // fill completes the result of the best restart.
-func fill(ctx context.Context, f Family, r *Result) {
+func fill(ctx context.Context, s Setup, r *Result) {
 	if ctx.Err() != nil {
 		r.StopReason = StopCanceled
 	}
-	r.CountSizes(f.K())
-	f.FillResult(r)
+	r.CountSizes(s.K())
+	s.FillResult(r)
 }

@@ -46,7 +46,7 @@ func NewMatrix(ctx context.Context, data dataset.Dataset, threads int) (embeddin
 	if err != nil {
 		return nil, err
 	}
-	_, err = kernelkmeans.NewFamily(ctx, p, x, clustering.NopObserver{})
+	_, err = kernelkmeans.NewSetup(ctx, p, x, clustering.NopObserver{})
 	return x, err
 }
 

@@ -11,7 +11,7 @@ import (
 // chain is a sequence of moves of single points, each the best move of a point that has not moved, even if J rises. It
 // is restricted to a few candidates, whose row sums and mutual entries of M it holds, so it needs no executor.
 type chain struct {
-	*Family
+	*Setup
 	points []int32 // candidates, ascending
 	at     labeling
 	block  []float64 // per candidate: S_ic for the k clusters, then M_ij for the candidates
@@ -73,10 +73,10 @@ func candidates(gains []float64, labels []int32, most int) []int32 {
 }
 
 // newChain starts a chain at a labeling. It takes over the block of the candidates and changes it.
-func (f *Family) newChain(points []int32, block []float64, at labeling) *chain {
-	k := f.p.spec.K
+func (s *Setup) newChain(points []int32, block []float64, at labeling) *chain {
+	k := s.p.spec.K
 	c := &chain{
-		Family: f, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
+		Setup: s, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
 		leaving: make([]float64, len(points)), joining: make([]float64, len(points)), to: make([]int32, len(points)),
 	}
 	for cluster := range int32(k) {

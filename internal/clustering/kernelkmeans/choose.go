@@ -32,7 +32,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	free := *p
 	free.Constraints, free.Warnings = none, nil
 	free.spec.Constraints, free.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
-	f, err := NewFamily(ctx, &free, x, clustering.NopObserver{})
+	f, err := NewSetup(ctx, &free, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +66,16 @@ func (p *Problem) Runs() int {
 }
 
 // leastMerge returns the least amount by which J rises when two clusters are merged, or 0 if there are no two.
-func (f *Family) leastMerge(ctx context.Context, labels []int32) (float64, error) {
-	k := f.p.spec.K
+func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error) {
+	k := s.p.spec.K
 	members, weight := make([][]int32, k), make([]float64, k)
 	for i, c := range labels {
 		members[c] = append(members[c], int32(i))
-		weight[c] += f.weights[i]
+		weight[c] += s.weights[i]
 	}
 	between := make([]float64, k*k) // Q_cd
 	for from := 0; from < k; from += kernel.MaxLanes {
-		sums, err := f.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
+		sums, err := s.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
 		if err != nil {
 			return 0, err
 		}
@@ -102,22 +102,22 @@ func (f *Family) leastMerge(ctx context.Context, labels []int32) (float64, error
 }
 
 // labelingOf loads labels, before any lane has labels of its own, and returns them with their sums.
-func (f *Family) labelingOf(ctx context.Context, labels []int32) (labeling, error) {
-	labels = f.unlabeled(labels)
-	self, err := f.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((f.lanes-1)*f.p.n)...))
+func (s *Setup) labelingOf(ctx context.Context, labels []int32) (labeling, error) {
+	labels = s.unlabeled(labels)
+	self, err := s.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((s.lanes-1)*s.p.n)...))
 	if err != nil {
 		return labeling{}, err
 	}
-	return f.newLabeling(labels, self[:f.p.spec.K]), nil
+	return s.newLabeling(labels, self[:s.p.spec.K]), nil
 }
 
-// begun wraps a family as a job.
-type begun struct{ *Family }
+// begun wraps a setup as a job.
+type begun struct{ *Setup }
 
 func (b begun) Notices() []clustering.Notice { return nil }
 
-func (b begun) Begin(context.Context, clustering.Observer) (clustering.Family, error) {
-	return b.Family, nil
+func (b begun) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
+	return b.Setup, nil
 }
 
 // mixesStarts reports whether each restart has a different start.

@@ -115,7 +115,7 @@ func TestLeastMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := NewFamily(ctx, problem, x, clustering.NopObserver{})
+		f, err := NewSetup(ctx, problem, x, clustering.NopObserver{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,36 +18,36 @@ import (
 // them to clusters.
 
 // setIsolated finds the points of weight 0.
-func (f *Family) setIsolated() {
-	f.isolated, f.active, f.constraints = nil, f.p.n, f.p.Constraints
-	for i, a := range f.weights {
+func (s *Setup) setIsolated() {
+	s.isolated, s.active, s.constraints = nil, s.p.n, s.p.Constraints
+	for i, a := range s.weights {
 		if a > 0 {
 			continue
 		}
-		if f.isolated == nil {
-			f.isolated = make([]bool, f.p.n)
+		if s.isolated == nil {
+			s.isolated = make([]bool, s.p.n)
 		}
-		f.isolated[i] = true
-		f.active--
+		s.isolated[i] = true
+		s.active--
 	}
-	if f.isolated != nil {
-		f.constraints = f.p.Constraints.Without(f.isolated)
+	if s.isolated != nil {
+		s.constraints = s.p.Constraints.Without(s.isolated)
 	}
 }
 
 // Isolated reports, for each point, whether it is isolated. It returns nil if none is.
-func (f *Family) Isolated() []bool { return f.isolated }
+func (s *Setup) Isolated() []bool { return s.isolated }
 
-func (f *Family) isIsolated(i int) bool { return f.isolated != nil && f.isolated[i] }
+func (s *Setup) isIsolated(i int) bool { return s.isolated != nil && s.isolated[i] }
 
 // rowWeights returns the weights for the executor, which divides by them. Those of isolated points are 1; any positive
 // value would do, because what the executor finds for them is ignored.
-func (f *Family) rowWeights() []float64 {
-	if f.isolated == nil {
-		return f.weights
+func (s *Setup) rowWeights() []float64 {
+	if s.isolated == nil {
+		return s.weights
 	}
-	weights := slices.Clone(f.weights)
-	for i, isolated := range f.isolated {
+	weights := slices.Clone(s.weights)
+	for i, isolated := range s.isolated {
 		if isolated {
 			weights[i] = 1
 		}
@@ -56,20 +56,20 @@ func (f *Family) rowWeights() []float64 {
 }
 
 // diagonalShare returns M_ii / a_i, or 0 for an isolated point.
-func (f *Family) diagonalShare(i int) float64 {
-	if f.isIsolated(i) {
+func (s *Setup) diagonalShare(i int) float64 {
+	if s.isIsolated(i) {
 		return 0
 	}
-	return f.diagonal[i] / f.weights[i]
+	return s.diagonal[i] / s.weights[i]
 }
 
 // unlabeled returns the labels without those of isolated points.
-func (f *Family) unlabeled(labels []int32) []int32 {
-	if f.isolated == nil {
+func (s *Setup) unlabeled(labels []int32) []int32 {
+	if s.isolated == nil {
 		return labels
 	}
 	labels = slices.Clone(labels)
-	for i, isolated := range f.isolated {
+	for i, isolated := range s.isolated {
 		if isolated {
 			labels[i] = -1
 		}
@@ -78,38 +78,38 @@ func (f *Family) unlabeled(labels []int32) []int32 {
 }
 
 // withoutIsolated removes the moves of isolated points.
-func (f *Family) withoutIsolated(moves []kernel.Move) []kernel.Move {
-	if f.isolated == nil {
+func (s *Setup) withoutIsolated(moves []kernel.Move) []kernel.Move {
+	if s.isolated == nil {
 		return moves
 	}
-	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return f.isolated[m.Point] })
+	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return s.isolated[m.Point] })
 }
 
 // attached assigns isolated points to the clusters of their seeds, otherwise by component.Attach. It returns labels
 // unchanged until all other points have labels.
-func (f *Family) attached(labels []int32) []int32 {
-	if f.isolated == nil {
+func (s *Setup) attached(labels []int32) []int32 {
+	if s.isolated == nil {
 		return labels
 	}
 	for i, c := range labels {
-		if c < 0 && !f.isolated[i] {
+		if c < 0 && !s.isolated[i] {
 			return labels
 		}
 	}
 	labels = slices.Clone(labels)
-	for _, s := range f.p.spec.Seeds {
-		if f.isolated[s.Index] && s.Probability == 0 {
-			labels[s.Index] = s.Label
+	for _, seed := range s.p.spec.Seeds {
+		if s.isolated[seed.Index] && seed.Probability == 0 {
+			labels[seed.Index] = seed.Label
 		}
 	}
-	component.Attach(labels, f.p.spec.K, f.p.graph, f.p.Constraints)
+	component.Attach(labels, s.p.spec.K, s.p.graph, s.p.Constraints)
 	return labels
 }
 
 // warnIsolated warns about isolated points.
-func (f *Family) warnIsolated(o clustering.Observer) {
-	if f.isolated != nil {
-		f.Warn(o, "ISOLATED_VERTICES", IsolatedNotice(f.p.Matrix, f.isolated))
+func (s *Setup) warnIsolated(o clustering.Observer) {
+	if s.isolated != nil {
+		s.Warn(o, "ISOLATED_VERTICES", IsolatedNotice(s.p.Matrix, s.isolated))
 	}
 }
 
@@ -136,17 +136,17 @@ func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
 }
 
 // AddEdges adds edges to the affinity and to its degrees.
-func (f *Family) AddEdges(ctx context.Context, edges []dataset.Edge) error {
-	if f.p.Objective == ObjectiveNormalizedCut {
-		f.weights = slices.Clone(f.weights)
+func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
+	if s.p.Objective == ObjectiveNormalizedCut {
+		s.weights = slices.Clone(s.weights)
 		for _, e := range edges {
-			f.weights[e.Source] += e.Weight
-			f.weights[e.Target] += e.Weight
+			s.weights[e.Source] += e.Weight
+			s.weights[e.Target] += e.Weight
 		}
-		f.setIsolated()
+		s.setIsolated()
 	}
-	return f.x.SetOperands(ctx, kernel.Operands{
-		ID: 2, K: f.p.spec.K, Weights: f.rowWeights(), Sparse: sparsePart(f.p.n, f.constraints, f.p.Matrix.Grid, nil, edges),
+	return s.x.SetOperands(ctx, kernel.Operands{
+		ID: 2, K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges),
 	})
 }
 

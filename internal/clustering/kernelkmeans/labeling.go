@@ -20,34 +20,34 @@ func (l labeling) clone() labeling {
 }
 
 // newLabeling returns a labeling with the given self-affinities. It does not keep labels.
-func (f *Family) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling {
+func (s *Setup) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling {
 	l := labeling{
 		labels: slices.Clone(labels), selfUnits: selfUnits,
-		counts: make([]int32, f.p.spec.K), weightUnits: make([]kernel.Int128, f.p.spec.K),
+		counts: make([]int32, s.p.spec.K), weightUnits: make([]kernel.Int128, s.p.spec.K),
 	}
 	for i, c := range labels {
-		f.count(&l, int32(i), c, 1)
+		s.count(&l, int32(i), c, 1)
 	}
 	return l
 }
 
 // count adds a point and its weight to a cluster (sign 1) or removes them (sign -1), exactly.
-func (f *Family) count(l *labeling, point, cluster int32, sign int64) {
+func (s *Setup) count(l *labeling, point, cluster int32, sign int64) {
 	if cluster < 0 {
 		return
 	}
 	l.counts[cluster] += int32(sign)
-	l.weightUnits[cluster] = l.weightUnits[cluster].AddInt64(sign * f.weightGrid.Units(f.weights[point]))
+	l.weightUnits[cluster] = l.weightUnits[cluster].AddInt64(sign * s.weightGrid.Units(s.weights[point]))
 }
 
 // association returns sum_c Q_c/s_c over the non-empty clusters, in order, the sum of the magnitudes, and the number of
 // such clusters.
-func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) {
+func (s *Setup) association(l labeling) (sum, magnitude float64, clusters int) {
 	for c, count := range l.counts {
 		if count == 0 {
 			continue
 		}
-		share := f.p.Matrix.Grid.Value(l.selfUnits[c]) / f.weightGrid.Value(l.weightUnits[c])
+		share := s.p.Matrix.Grid.Value(l.selfUnits[c]) / s.weightGrid.Value(l.weightUnits[c])
 		sum += share
 		magnitude += math.Abs(share)
 		clusters++
@@ -56,39 +56,39 @@ func (f *Family) association(l labeling) (sum, magnitude float64, clusters int) 
 }
 
 // value returns J = sum_i M_ii/a_i - sum_c Q_c/s_c, which is minimized for every objective.
-func (f *Family) value(l labeling) float64 {
-	association, _, _ := f.association(l)
-	return f.diagonalTerm - association
+func (s *Setup) value(l labeling) float64 {
+	association, _, _ := s.association(l)
+	return s.diagonalTerm - association
 }
 
 // objective returns the value in the form of its paper, without shift.
-func (f *Family) objective(l labeling) float64 {
-	association, _, clusters := f.association(l)
-	switch f.p.Objective {
+func (s *Setup) objective(l labeling) float64 {
+	association, _, clusters := s.association(l)
+	switch s.p.Objective {
 	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
-		return f.p.FromUnit(association)
+		return s.p.FromUnit(association)
 	case ObjectiveRatioCut: // Kulis2009 (8)
-		return -f.p.FromUnit(association)
+		return -s.p.FromUnit(association)
 	case ObjectiveNormalizedCut: // Kulis2009 (7)
 		return float64(clusters) - association
 	}
-	return f.p.FromUnit(f.diagonalTerm - association) // Kulis2009 (3)
+	return s.p.FromUnit(s.diagonalTerm - association) // Kulis2009 (3)
 }
 
 // plainObjective returns the objective on A instead of M = A + W: the cut or the association of the graph without
 // constraints. It is nil for kernel k-means, whose objective is not that of a graph. Every constrained pair within a
 // cluster has two entries of W in Q_c, which are subtracted exactly, on the grid.
-func (f *Family) plainObjective(l labeling) *float64 {
-	if !f.p.isGraphObjective() {
+func (s *Setup) plainObjective(l labeling) *float64 {
+	if !s.p.isGraphObjective() {
 		return nil
 	}
 	l.selfUnits = slices.Clone(l.selfUnits)
-	grid := f.p.Matrix.Grid
-	for _, pair := range f.constraints.Pairs() {
+	grid := s.p.Matrix.Grid
+	for _, pair := range s.constraints.Pairs() {
 		if c := l.labels[pair.I]; c >= 0 && c == l.labels[pair.J] {
 			l.selfUnits[c] = l.selfUnits[c].AddInt64(-2 * grid.Units(grid.Round(signedWeight(pair))))
 		}
 	}
-	value := f.objective(l)
+	value := s.objective(l)
 	return &value
 }

@@ -16,7 +16,7 @@ import (
 // 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their nearest clusters simultaneously; further
 // rules handle shifts, rises of the objective and empty clusters.
 type method struct {
-	*Family
+	*Setup
 	x         lane
 	o         clustering.Observer // receives the steps of a spectral start's eigensolver
 	restart   int

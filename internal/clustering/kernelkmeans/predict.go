@@ -94,7 +94,7 @@ func (p *Prediction) K() int { return p.old.spec.K }
 func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	n, rows, problem := len(p.labels), p.Points.Rows(), *p.old
 	problem.Matrix = p.Matrix
-	f := &Family{p: &problem, weights: p.Matrix.Scale, weightGrid: p.old.weightGrid}
+	f := &Setup{p: &problem, weights: p.Matrix.Scale, weightGrid: p.old.weightGrid}
 	if f.weights == nil {
 		f.weights = clustering.Ones(rows)
 	}

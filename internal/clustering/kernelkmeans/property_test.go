@@ -79,15 +79,15 @@ func TestAutoShiftBoundsLeastEigenvalue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			family, err := NewFamily(ctx, problem, x, &clusteringtest.Recorder{})
+			setup, err := NewSetup(ctx, problem, x, &clusteringtest.Recorder{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			shift, err := family.autoShift(ctx)
+			shift, err := setup.autoShift(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			least := leastEigenvalue(t, x, family.weights)
+			least := leastEigenvalue(t, x, setup.weights)
 			if least < -1e-6 && (shift < -least*(1-1e-6) || shift > -1.05*least) {
 				t.Errorf("%s: shift %g for least eigenvalue %g", name, shift, least)
 			}

@@ -14,12 +14,12 @@ import (
 
 var (
 	_ clustering.Resumable    = (*method)(nil)
-	_ clustering.NoticeKeeper = (*Family)(nil)
+	_ clustering.NoticeKeeper = (*Setup)(nil)
 	_ Executor                = (*Local)(nil)
 )
 
 // KeepNotices implements clustering.NoticeKeeper.
-func (f *Family) KeepNotices(notices []clustering.Notice) { f.notices = append(f.notices, notices...) }
+func (s *Setup) KeepNotices(notices []clustering.Notice) { s.notices = append(s.notices, notices...) }
 
 // Save implements clustering.Resumable. It omits the sums of the labels, which are exact and can be recomputed, and the
 // generator, which only the start uses.
@@ -85,26 +85,26 @@ type unconstrained struct {
 }
 
 // unconstrained computes the answer without constraints, unless an earlier process has.
-func (f *Family) unconstrained(ctx context.Context) (unconstrained, error) {
+func (s *Setup) unconstrained(ctx context.Context) (unconstrained, error) {
 	return snapshot.Once(ctx, "unconstrained",
 		func(w *snapshot.Writer, u unconstrained) {
 			w.Int32s(u.labels)
 			w.Float(u.cost)
 		},
 		func(r *snapshot.Reader) unconstrained {
-			u := unconstrained{r.Labels(f.p.n, f.p.spec.K), r.Float()}
+			u := unconstrained{r.Labels(s.p.n, s.p.spec.K), r.Float()}
 			r.Check(clustering.Complete(u.labels))
 			return u
 		},
 		func(ctx context.Context) (unconstrained, error) {
-			answer, err := clustering.Run(ctx, begun{f}, clustering.NopObserver{})
+			answer, err := clustering.Run(ctx, begun{s}, clustering.NopObserver{})
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
 				return unconstrained{}, err
 			}
-			cost, err := f.leastMerge(ctx, answer.Labels)
+			cost, err := s.leastMerge(ctx, answer.Labels)
 			return unconstrained{answer.Labels, cost}, err
 		})
 }

@@ -9,9 +9,9 @@ import (
 
 // job is a problem with its executor. It implements clustering.Job.
 type job struct {
-	p      *Problem
-	x      Executor
-	family *Family // set by Begin
+	p     *Problem
+	x     Executor
+	setup *Setup // set by Begin
 }
 
 // Run solves a problem.
@@ -23,12 +23,12 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 func (j *job) Notices() []clustering.Notice { return j.p.Warnings }
 
 // Begin implements clustering.Job.
-func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Family, error) {
+func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setup, error) {
 	p, err := j.p.withUnconstrained(ctx, j.x)
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFamily(ctx, p, j.x, o)
+	f, err := NewSetup(ctx, p, j.x, o)
 	if err != nil {
 		return nil, err
 	}
@@ -40,40 +40,40 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Fami
 		f.freeValue, f.freeReported = f.value(free), f.objective(free)
 	}
 	f.warnIsolated(o)
-	j.family = f
+	j.setup = f
 	if f.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
 	return f, nil
 }
 
-// K implements clustering.Family.
-func (f *Family) K() int { return f.p.spec.K }
+// K implements clustering.Setup.
+func (s *Setup) K() int { return s.p.spec.K }
 
-// Restarts implements clustering.Family.
-func (f *Family) Restarts() int { return f.p.Restarts() }
+// Restarts implements clustering.Setup.
+func (s *Setup) Restarts() int { return s.p.Restarts() }
 
 // Lanes implements clustering.Server.
-func (f *Family) Lanes() int { return f.lanes }
+func (s *Setup) Lanes() int { return s.lanes }
 
 // Threads implements clustering.Server. Restarts share the shift and the notices, so only one computes at a time.
-func (f *Family) Threads() int { return 1 }
+func (s *Setup) Threads() int { return 1 }
 
-// MaxIterations implements clustering.Family.
-func (f *Family) MaxIterations() int { return f.p.spec.MaxIterations }
+// MaxIterations implements clustering.Setup.
+func (s *Setup) MaxIterations() int { return s.p.spec.MaxIterations }
 
-// KeepsRuns implements clustering.Family.
-func (f *Family) KeepsRuns() bool { return true }
+// KeepsRuns implements clustering.Setup.
+func (s *Setup) KeepsRuns() bool { return true }
 
-// NewStepper implements clustering.Family.
-func (f *Family) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Family: f, x: lane{l}, o: o, restart: restart, rng: f.p.Random(uint64(restart)), sigma: f.p.ToUnit(f.p.options.Sigma)}
+// NewStepper implements clustering.Setup.
+func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
+	return &method{Setup: s, x: lane{l}, o: o, restart: restart, rng: s.p.Random(uint64(restart)), sigma: s.p.ToUnit(s.p.options.Sigma)}
 }
 
-// FillResult implements clustering.Family.
-func (f *Family) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Matrix = f.notices, f.p.Objective.String(), &f.p.Matrix
-	r.Units, r.Satisfaction = f.p.Units, f.p.Constraints.Satisfaction(r.Labels)
+// FillResult implements clustering.Setup.
+func (s *Setup) FillResult(r *clustering.Result) {
+	r.Warnings, r.ObjectiveName, r.Matrix = s.notices, s.p.Objective.String(), &s.p.Matrix
+	r.Units, r.Satisfaction = s.p.Units, s.p.Constraints.Satisfaction(r.Labels)
 }
 
 // Restarts returns the number of restarts, 1 if the start does not depend on chance.

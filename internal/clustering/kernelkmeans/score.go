@@ -15,7 +15,7 @@ func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Obser
 	if err != nil || ctx.Err() != nil {
 		return result, err
 	}
-	if err := j.family.score(ctx, result); err != nil && ctx.Err() == nil {
+	if err := j.setup.score(ctx, result); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	return result, nil
@@ -24,30 +24,30 @@ func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Obser
 // score adds the distances of all points to their own clusters and to the nearest others to a result: those of
 // Kulis2009 (1) without shift. It updates the lane whose labels are closest to those of the answer; usually they are
 // the same.
-func (f *Family) score(ctx context.Context, result *clustering.Result) error {
-	if f.loaded == nil {
+func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
+	if s.loaded == nil {
 		return nil
 	}
-	labels, k, shape := f.unlabeled(result.Labels), f.p.spec.K, f.shape()
-	lane, moves := 0, shape.AppendChanges(nil, f.loaded, 0, labels)
-	for other := 1; other < f.lanes; other++ {
-		if changes := shape.AppendChanges(nil, f.loaded, other, labels); len(changes) < len(moves) {
+	labels, k, shape := s.unlabeled(result.Labels), s.p.spec.K, s.shape()
+	lane, moves := 0, shape.AppendChanges(nil, s.loaded, 0, labels)
+	for other := 1; other < s.lanes; other++ {
+		if changes := shape.AppendChanges(nil, s.loaded, other, labels); len(changes) < len(moves) {
 			lane, moves = other, changes
 		}
 	}
-	self, err := f.x.Update(ctx, moves)
+	self, err := s.x.Update(ctx, moves)
 	if err != nil {
 		return err
 	}
-	stats := f.statsOf(f.newLabeling(labels, self[lane*k:(lane+1)*k]), 0)
+	stats := s.statsOf(s.newLabeling(labels, self[lane*k:(lane+1)*k]), 0)
 	stats.Lane = lane
-	fits, err := f.x.Fits(ctx, []kernel.ClusterStats{stats})
+	fits, err := s.x.Fits(ctx, []kernel.ClusterStats{stats})
 	if err != nil {
 		return err
 	}
 	own, next := fits[0], fits[1]
 	for i := range own {
-		if own[i], next[i] = f.distanceFromUnit(own[i]), f.distanceFromUnit(next[i]); f.isIsolated(i) {
+		if own[i], next[i] = s.distanceFromUnit(own[i]), s.distanceFromUnit(next[i]); s.isIsolated(i) {
 			own[i], next[i] = math.NaN(), math.NaN()
 		}
 	}
@@ -57,24 +57,24 @@ func (f *Family) score(ctx context.Context, result *clustering.Result) error {
 
 // distanceFromUnit converts a distance from the unit of the matrix to that of the graph. If weights are degrees they
 // have the unit of the matrix too, and distances, which divide entries by squares of weights, have its inverse.
-func (f *Family) distanceFromUnit(v float64) float64 {
-	if f.p.Objective == ObjectiveNormalizedCut {
-		return f.p.ToUnit(v)
+func (s *Setup) distanceFromUnit(v float64) float64 {
+	if s.p.Objective == ObjectiveNormalizedCut {
+		return s.p.ToUnit(v)
 	}
-	return f.p.FromUnit(v)
+	return s.p.FromUnit(v)
 }
 
 // statsOf returns what distances to the clusters of a labeling need besides the row sums.
-func (f *Family) statsOf(l labeling, sigma float64) kernel.ClusterStats {
-	s := kernel.ClusterStats{
+func (s *Setup) statsOf(l labeling, sigma float64) kernel.ClusterStats {
+	stats := kernel.ClusterStats{
 		Sigma:        sigma,
 		Weight:       make([]float64, len(l.counts)),
 		SelfAffinity: make([]float64, len(l.counts)),
 		Count:        append([]int32(nil), l.counts...),
 	}
 	for c := range l.counts {
-		s.Weight[c] = f.weightGrid.Value(l.weightUnits[c])
-		s.SelfAffinity[c] = f.p.Matrix.Grid.Value(l.selfUnits[c])
+		stats.Weight[c] = s.weightGrid.Value(l.weightUnits[c])
+		stats.SelfAffinity[c] = s.p.Matrix.Grid.Value(l.selfUnits[c])
 	}
-	return s
+	return stats
 }

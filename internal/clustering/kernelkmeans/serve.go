@@ -10,7 +10,7 @@ import (
 )
 
 // Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
-func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
+func (s *Setup) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
 	first := askUpdate
 	for _, a := range requests {
 		first = min(first, a.Request.(*request).kind)
@@ -24,29 +24,29 @@ func (f *Family) Serve(ctx context.Context, requests []clustering.LaneRequest) (
 	var err error
 	switch first {
 	case askAssign:
-		err = f.assign(ctx, asked)
+		err = s.assign(ctx, asked)
 	case askFarthest:
-		candidates, failure := f.x.Farthest(ctx, f.stats(asked))
+		candidates, failure := s.x.Farthest(ctx, s.stats(asked))
 		for i, candidate := range candidates {
 			asked[i].farthest = candidate
 		}
 		err = failure
 	case askGains:
-		err = answerEach(asked)(f.x.Gains(ctx, f.stats(asked)))
+		err = answerEach(asked)(s.x.Gains(ctx, s.stats(asked)))
 	case askBlock:
 		blocks := make([]kernel.Block, len(asked))
 		for i, a := range asked {
 			blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
 		}
-		err = answerEach(asked)(f.x.Blocks(ctx, blocks))
+		err = answerEach(asked)(s.x.Blocks(ctx, blocks))
 	case askColumnSum:
 		lists := make([][]int32, len(asked))
 		for i, a := range asked {
 			lists[i] = a.columns
 		}
-		err = answerEach(asked)(f.x.ColumnSums(ctx, lists))
+		err = answerEach(asked)(s.x.ColumnSums(ctx, lists))
 	default:
-		err = f.sweep(ctx, asked)
+		err = s.sweep(ctx, asked)
 	}
 	for _, a := range asked {
 		a.err = err
@@ -61,7 +61,7 @@ type laneRequest struct {
 }
 
 // stats returns the stats of all requests.
-func (f *Family) stats(asked []laneRequest) []kernel.ClusterStats {
+func (s *Setup) stats(asked []laneRequest) []kernel.ClusterStats {
 	stats := make([]kernel.ClusterStats, len(asked))
 	for i, a := range asked {
 		stats[i] = a.stats
@@ -70,15 +70,15 @@ func (f *Family) stats(asked []laneRequest) []kernel.ClusterStats {
 	return stats
 }
 
-func (f *Family) assign(ctx context.Context, asked []laneRequest) error {
-	moves, err := f.x.Assign(ctx, f.stats(asked))
+func (s *Setup) assign(ctx context.Context, asked []laneRequest) error {
+	moves, err := s.x.Assign(ctx, s.stats(asked))
 	byLane := map[int]*request{}
 	for _, a := range asked {
 		byLane[a.lane] = a.request
 	}
 	for _, m := range moves {
-		at := int(m.To) / f.p.spec.K
-		byLane[at].moves = append(byLane[at].moves, f.shape().Shift(m, -at))
+		at := int(m.To) / s.p.spec.K
+		byLane[at].moves = append(byLane[at].moves, s.shape().Shift(m, -at))
 	}
 	return err
 }
@@ -94,12 +94,12 @@ func answerEach(asked []laneRequest) func([][]float64, error) error {
 }
 
 // sweep serves loads and updates together.
-func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
-	self, err := f.sweepAll(ctx, asked)
+func (s *Setup) sweep(ctx context.Context, asked []laneRequest) error {
+	self, err := s.sweepAll(ctx, asked)
 	if err != nil {
 		return err
 	}
-	k := f.p.spec.K
+	k := s.p.spec.K
 	for _, a := range asked {
 		a.self = slices.Clone(self[a.lane*k : (a.lane+1)*k])
 	}
@@ -108,39 +108,39 @@ func (f *Family) sweep(ctx context.Context, asked []laneRequest) error {
 
 // sweepAll loads the labels of all lanes the first time. Later, a lane that loads is updated by the moves from its
 // old labels to the new ones, together with the other lanes' updates.
-func (f *Family) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
-	shape := f.shape()
-	if f.loaded == nil {
-		labels := clustering.Unassigned(f.lanes * f.p.n)
+func (s *Setup) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
+	shape := s.shape()
+	if s.loaded == nil {
+		labels := clustering.Unassigned(s.lanes * s.p.n)
 		for _, a := range asked {
 			for _, m := range shape.AppendChanges(nil, labels, a.lane, a.labels) {
-				labels[a.lane*f.p.n+int(m.Point)] = m.To
+				labels[a.lane*s.p.n+int(m.Point)] = m.To
 			}
 		}
-		self, err := f.x.Load(ctx, labels)
+		self, err := s.x.Load(ctx, labels)
 		if err == nil {
-			f.loaded = labels
+			s.loaded = labels
 		}
 		return self, err
 	}
 	var moves []kernel.Move
 	for _, a := range asked {
 		if a.labels != nil {
-			moves = shape.AppendChanges(moves, f.loaded, a.lane, a.labels)
+			moves = shape.AppendChanges(moves, s.loaded, a.lane, a.labels)
 		}
 		for _, m := range a.moves {
 			moves = append(moves, shape.Shift(m, a.lane))
 		}
 	}
-	self, err := f.x.Update(ctx, moves)
+	self, err := s.x.Update(ctx, moves)
 	if err == nil {
 		for _, m := range moves {
-			f.loaded[shape.Lane(m)*f.p.n+int(m.Point)] = m.To
+			s.loaded[shape.Lane(m)*s.p.n+int(m.Point)] = m.To
 		}
 	}
 	return self, err
 }
 
-func (f *Family) shape() lanes.Shape {
-	return lanes.Shape{Points: f.p.n, Clusters: f.p.spec.K, Lanes: f.lanes}
+func (s *Setup) shape() lanes.Shape {
+	return lanes.Shape{Points: s.p.n, Clusters: s.p.spec.K, Lanes: s.lanes}
 }

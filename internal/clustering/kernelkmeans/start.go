@@ -228,7 +228,7 @@ func (m *method) spectralStart(ctx context.Context) ([]int32, error) {
 		return clustering.Unassigned(m.p.n), nil
 	}
 	options := embedding.NewReporter(m.o).SolverOptions(startTolerance)
-	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Family.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
+	pairs, err := eigen.Largest(ctx, kept.Restrict(embedding.NewScaled(m.Setup.x, factors)), k, m.p.Random(clustering.StreamEigen), options)
 	if err != nil {
 		return nil, err
 	}

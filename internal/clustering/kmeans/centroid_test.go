@@ -117,7 +117,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			e, last := newEvaluator(t, c.data, p), math.Inf(1)
-			f := checkedFamily{family: family{server: server{x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
+			f := checkedSetup{setup: setup{server: server{x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
 				if report.Entry == nil {
 					return
 				}
@@ -153,22 +153,22 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 	t.Logf("%d steps; %d of the hard problems had no solution", steps, infeasible)
 }
 
-// checkedFamily is a family whose methods are checked after every step.
-type checkedFamily struct {
-	family
+// checkedSetup is a setup whose methods are checked after every step.
+type checkedSetup struct {
+	setup
 	check func(m clustering.Stepper, report clustering.Report)
 }
 
-func (f checkedFamily) Begin(context.Context, clustering.Observer) (clustering.Family, error) {
+func (f checkedSetup) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
 	return f, nil
 }
 
-func (f checkedFamily) Restarts() int { return 1 }
+func (f checkedSetup) Restarts() int { return 1 }
 
-func (f checkedFamily) MaxIterations() int { return 30 }
+func (f checkedSetup) MaxIterations() int { return 30 }
 
-func (f checkedFamily) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return checkedMethod{f.family.NewStepper(restart, l, o), f.check}
+func (f checkedSetup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
+	return checkedMethod{f.setup.NewStepper(restart, l, o), f.check}
 }
 
 type checkedMethod struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
-// family is a problem with its executor. It implements clustering.Job and clustering.Family.
-type family struct {
+// setup is a problem with its executor. It implements clustering.Job and clustering.Setup.
+type setup struct {
 	server
 	p *Problem
 }
@@ -37,7 +37,7 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
 			return nil, fmt.Errorf("kmeans: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
 		}
-		jobs[at] = family{server: server{x}, p: p}
+		jobs[at] = setup{server: server{x}, p: p}
 	}
 	return clustering.RunAll(ctx, jobs, observer)
 }
@@ -60,39 +60,39 @@ func Lanes(problems ...*Problem) int {
 }
 
 // Notices implements clustering.Job.
-func (f family) Notices() []clustering.Notice { return f.p.Warnings }
+func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
-func (f family) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Family, err error) {
-	if f.p, err = f.p.withUnconstrained(ctx, f.x); err == nil {
-		f.p, err = f.p.afterRace(ctx)
+func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
+	if s.p, err = s.p.withUnconstrained(ctx, s.x); err == nil {
+		s.p, err = s.p.afterRace(ctx)
 	}
-	return f, err
+	return s, err
 }
 
-// K implements clustering.Family.
-func (f family) K() int { return f.p.spec.K }
+// K implements clustering.Setup.
+func (s setup) K() int { return s.p.spec.K }
 
-// Restarts implements clustering.Family.
-func (f family) Restarts() int { return f.p.Restarts() }
+// Restarts implements clustering.Setup.
+func (s setup) Restarts() int { return s.p.Restarts() }
 
-// MaxIterations implements clustering.Family.
-func (f family) MaxIterations() int { return f.p.spec.MaxIterations }
+// MaxIterations implements clustering.Setup.
+func (s setup) MaxIterations() int { return s.p.spec.MaxIterations }
 
-// KeepsRuns implements clustering.Family.
-func (f family) KeepsRuns() bool { return !f.p.OnlyBest }
+// KeepsRuns implements clustering.Setup.
+func (s setup) KeepsRuns() bool { return !s.p.OnlyBest }
 
-// NewStepper implements clustering.Family.
-func (f family) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
-	return f.p.newMethod(lane{l}, restart)
+// NewStepper implements clustering.Setup.
+func (s setup) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
+	return s.p.newMethod(lane{l}, restart)
 }
 
-// FillResult implements clustering.Family.
-func (f family) FillResult(r *clustering.Result) {
-	r.Warnings = slices.Concat(f.p.Warnings, r.Warnings)
-	r.ObjectiveName, r.Units = f.p.options.Algorithm.String(), f.p.Units
-	r.Satisfaction = f.p.Constraints.Satisfaction(r.Labels)
-	if f.p.free != nil {
-		r.BehindUnconstrained = max(0, r.Objective-f.p.objectiveOf(f.p.free))
+// FillResult implements clustering.Setup.
+func (s setup) FillResult(r *clustering.Result) {
+	r.Warnings = slices.Concat(s.p.Warnings, r.Warnings)
+	r.ObjectiveName, r.Units = s.p.options.Algorithm.String(), s.p.Units
+	r.Satisfaction = s.p.Constraints.Satisfaction(r.Labels)
+	if s.p.free != nil {
+		r.BehindUnconstrained = max(0, r.Objective-s.p.objectiveOf(s.p.free))
 	}
 }

@@ -76,7 +76,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		}
 	}
 	if len(answer.Candidates) == 1 {
-		m.family.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or must-links alone, cannot tell how constraints should enter: "+
+		m.setup.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or must-links alone, cannot tell how constraints should enter: "+
 			"the eigenvectors are those without constraints, and points only pay for those that their labels violate")
 	}
 	report, width := result.Eigen, answer.Chosen.Width

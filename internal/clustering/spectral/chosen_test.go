@@ -339,7 +339,7 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := (&family{p: problem, x: x}).Begin(t.Context(), clustering.NopObserver{})
+	f, err := (&setup{p: problem, x: x}).Begin(t.Context(), clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (m *method) handleComponents(ctx context.Context) error {
 	}
 	m.leaveOut()
 	if _, count := m.components(); count > 1 {
-		m.family.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
+		m.setup.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
 			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer; components: join connects them by weak edges", count))
 	}
 	return nil
@@ -73,9 +73,9 @@ func (m *method) handleComponents(ctx context.Context) error {
 // must-links are part of the matrix, vertices that they connect to a larger piece belong to it.
 func (m *method) leaveOut() {
 	left := make([]bool, m.n)
-	if isolated := m.family.Isolated(); isolated != nil {
+	if isolated := m.setup.Isolated(); isolated != nil {
 		copy(left, isolated)
-		m.family.Warn(m.o, "ISOLATED_VERTICES", kernelkmeans.IsolatedNotice(m.Matrix, isolated))
+		m.setup.Warn(m.o, "ISOLATED_VERTICES", kernelkmeans.IsolatedNotice(m.Matrix, isolated))
 	}
 	together := m.given.Components()
 	if m.options.Algorithm == Constrained {
@@ -91,14 +91,14 @@ func (m *method) leaveOut() {
 			}
 		}
 		if vertices > 0 {
-			m.family.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
+			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
 				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; components: keep lets them take part",
 				text.Plural(len(small), "piece"), vertices, map[bool]string{true: "is", false: "are"}[len(small) == 1], m.spec.K))
 		}
 	}
 	m.setKept(left)
 	if m.rows() < m.spec.K {
-		m.family.Warn(m.o, "EMPTY_CLUSTERS", fmt.Sprintf(
+		m.setup.Warn(m.o, "EMPTY_CLUSTERS", fmt.Sprintf(
 			"%s an affinity to others, fewer than the %d clusters: some clusters are empty", text.Plural(m.rows(), "point")+map[bool]string{true: " has", false: " have"}[m.rows() == 1], m.spec.K))
 	}
 }
@@ -131,8 +131,8 @@ func (m *method) join(ctx context.Context) error {
 		}
 	}
 	m.joined = true
-	m.family.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(), m.FromUnit(least)))
-	if err := m.family.AddEdges(ctx, bridges); err != nil {
+	m.setup.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(), m.FromUnit(least)))
+	if err := m.setup.AddEdges(ctx, bridges); err != nil {
 		return err
 	}
 	return m.loadDegrees(ctx)

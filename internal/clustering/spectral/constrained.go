@@ -105,7 +105,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 	if beta <= smaller {
 		smaller = 10 * beta
 	}
-	m.family.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
+	m.setup.Warn(m.o, "CUTS_BY_CHANCE", fmt.Sprintf(
 		"%s: at beta = %.4g the constraints decide nearly alone, and other points are split by chance. Give more constraints, or a smaller beta, such as %.4g",
 		why, beta, smaller))
 }

@@ -108,7 +108,7 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 
 // A search that came to its limit of products says so, in a notice and as the reason to stop.
 func TestUnconvergedSearchIsNotCalledConverged(t *testing.T) {
-	f := &family{p: &Problem{}, kernel: &kernelkmeans.Family{}}
+	f := &setup{p: &Problem{}, kernel: &kernelkmeans.Setup{}}
 	m := f.NewStepper(0, nil, clustering.NopObserver{}).(*method)
 	m.warnUnconverged(true, []float64{1e-9})
 	if m.stop != clustering.StopConverged || len(f.kernel.Notices()) > 0 {

@@ -18,7 +18,7 @@ import (
 // the observer receives the steps of the eigensolver instead.
 type method struct {
 	*Problem
-	family   *kernelkmeans.Family
+	setup    *kernelkmeans.Setup
 	x        kernelkmeans.Executor
 	o        clustering.Observer
 	roots    []float64 // D^-1/2 if the matrix is normalized by it, otherwise 1
@@ -32,50 +32,50 @@ type method struct {
 	stop     clustering.StopReason
 }
 
-// family is a problem with its executor. There is one run: the restarts that a user asks for are those of k-means on
+// setup is a problem with its executor. There is one run: the restarts that a user asks for are those of k-means on
 // the eigenvectors.
-type family struct {
+type setup struct {
 	clustering.Sequential
 	p      *Problem
 	x      kernelkmeans.Executor
-	kernel *kernelkmeans.Family
+	kernel *kernelkmeans.Setup
 }
 
 // Run solves a problem.
 func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
-	return clustering.Run(ctx, &family{p: p, x: x}, o)
+	return clustering.Run(ctx, &setup{p: p, x: x}, o)
 }
 
 // Notices implements clustering.Job.
-func (f *family) Notices() []clustering.Notice { return f.p.Warnings }
+func (s *setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
-func (f *family) Begin(ctx context.Context, o clustering.Observer) (_ clustering.Family, err error) {
-	f.kernel, err = kernelkmeans.NewFamily(ctx, f.p.Problem, f.x, o)
-	return f, err
+func (s *setup) Begin(ctx context.Context, o clustering.Observer) (_ clustering.Setup, err error) {
+	s.kernel, err = kernelkmeans.NewSetup(ctx, s.p.Problem, s.x, o)
+	return s, err
 }
 
-// K implements clustering.Family.
-func (f *family) K() int { return f.p.spec.K }
+// K implements clustering.Setup.
+func (s *setup) K() int { return s.p.spec.K }
 
-// Restarts implements clustering.Family.
-func (f *family) Restarts() int { return 1 }
+// Restarts implements clustering.Setup.
+func (s *setup) Restarts() int { return 1 }
 
-// MaxIterations implements clustering.Family.
-func (f *family) MaxIterations() int { return 1 }
+// MaxIterations implements clustering.Setup.
+func (s *setup) MaxIterations() int { return 1 }
 
-// KeepsRuns implements clustering.Family. There is only one run; the method keeps the runs of k-means within it.
-func (f *family) KeepsRuns() bool { return false }
+// KeepsRuns implements clustering.Setup. There is only one run; the method keeps the runs of k-means within it.
+func (s *setup) KeepsRuns() bool { return false }
 
-// NewStepper implements clustering.Family.
-func (f *family) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
-	return &method{Problem: f.p, family: f.kernel, x: f.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
+// NewStepper implements clustering.Setup.
+func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
+	return &method{Problem: s.p, setup: s.kernel, x: s.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
 }
 
-// FillResult implements clustering.Family.
-func (f *family) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Matrix = f.kernel.Notices(), f.p.Objective.String(), &f.p.Matrix
-	r.Units, r.Satisfaction = f.p.Units, f.p.given.Satisfaction(r.Labels)
+// FillResult implements clustering.Setup.
+func (s *setup) FillResult(r *clustering.Result) {
+	r.Warnings, r.ObjectiveName, r.Matrix = s.kernel.Notices(), s.p.Objective.String(), &s.p.Matrix
+	r.Units, r.Satisfaction = s.p.Units, s.p.given.Satisfaction(r.Labels)
 }
 
 // Init implements clustering.Stepper.
@@ -111,7 +111,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.attach(result.Labels)
-	if result.Objective, result.PlainObjective, err = m.family.ObjectiveOf(ctx, result.Labels); err != nil {
+	if result.Objective, result.PlainObjective, err = m.setup.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
 	if m.Generalized() && result.Eigen.Beta != nil {
@@ -139,7 +139,7 @@ func (m *method) FillResult(result *clustering.Result) {
 
 // loadDegrees gets the degrees of the affinity, without constraints.
 func (m *method) loadDegrees(ctx context.Context) (err error) {
-	m.degrees = m.family.Weights()
+	m.degrees = m.setup.Weights()
 	if m.Objective != kernelkmeans.ObjectiveNormalizedCut {
 		if m.degrees, err = m.x.Degrees(ctx); err != nil {
 			return err
@@ -232,7 +232,7 @@ func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs) {
 func (m *method) warnUnconverged(converged bool, residuals []float64) {
 	if !converged {
 		m.stop = clustering.StopMaxProducts
-		m.family.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
+		m.setup.Warn(m.o, "NOT_CONVERGED", fmt.Sprintf(
 			"the eigensolver stopped at its limit of products with a residual of %.3g; the vectors are the best so far", slices.Max(residuals)))
 	}
 }

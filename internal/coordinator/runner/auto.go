@@ -192,7 +192,7 @@ func (x *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := kernelkmeans.NewFamily(ctx, p, e, clustering.NopObserver{}); err != nil {
+	if _, err := kernelkmeans.NewSetup(ctx, p, e, clustering.NopObserver{}); err != nil {
 		e.Release()
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Family holds what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the automatic
+// Setup holds what all runs over one matrix M share (Kulis2009 Table 3): the weights, the diagonal, and the automatic
 // shift once it is known.
 //
 //	objective           weights a    M
@@ -22,7 +22,7 @@ import (
 //	ratio-association   1            A + W
 //	ratio-cut           1            A - D + W
 //	normalized-cut      degrees      A + W
-type Family struct {
+type Setup struct {
 	p            *Problem
 	x            Executor
 	lanes        int
@@ -41,10 +41,10 @@ type Family struct {
 	notices      []clustering.Notice
 }
 
-// NewFamily sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
+// NewSetup sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
 // data.
-func NewFamily(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Family, error) {
-	f := &Family{
+func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*Setup, error) {
+	f := &Setup{
 		p: p, x: x, lanes: p.Lanes(), weights: p.weights, weightGrid: p.weightGrid, notices: slices.Clone(p.Warnings),
 		active: p.n, constraints: p.Constraints,
 	}
@@ -104,15 +104,15 @@ const heavyConstraint = 5
 
 // warnHeavyConstraints warns if few constraints on many points share the total weight n/k, so that each is heavy enough
 // to shrink clusters to the constrained pairs.
-func (f *Family) warnHeavyConstraints(o clustering.Observer, typical float64) {
-	count := f.p.Constraints.Len()
-	if count == 0 || f.p.spec.Choose || !slices.ContainsFunc(f.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
+	count := s.p.Constraints.Len()
+	if count == 0 || s.p.spec.Choose || !slices.ContainsFunc(s.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
 		return
 	}
-	if weight := constraint.KulisWeight(f.p.n, f.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
-		f.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
+	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
+		s.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
 			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
-			text.Plural(count, "constraint"), f.p.n, weight, typical, typical))
+			text.Plural(count, "constraint"), s.p.n, weight, typical, typical))
 	}
 }
 
@@ -121,82 +121,82 @@ const maxStartShare = 0.95
 
 // unbalancedStart warns if nearly all points start in one cluster. In a sparse graph most vertices have no edge to the
 // few chosen ones, so all clusters are equally far and the first gets them all.
-func (f *Family) unbalancedStart(labels []int32) []clustering.Notice {
-	sizes := make([]int, f.p.spec.K)
+func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
+	sizes := make([]int, s.p.spec.K)
 	for _, c := range labels {
 		if c >= 0 {
 			sizes[c]++
 		}
 	}
-	if f.p.mixesStarts() { // other restarts start otherwise
+	if s.p.mixesStarts() { // other restarts start otherwise
 		return nil
 	}
-	start := f.p.start()
-	if largest := slices.Max(sizes); f.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
-		float64(largest) > maxStartShare*float64(f.active) && f.active >= 20*f.p.spec.K {
-		return []clustering.Notice{f.addNotice("LOPSIDED_START", fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, f.active))}
+	start := s.p.start()
+	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
+		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
+		return []clustering.Notice{s.addNotice("LOPSIDED_START", fmt.Sprintf(
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, s.active))}
 	}
 	return nil
 }
 
 // warnCoarseGrid warns if a few large values make the grid so coarse that other entries lose most of their bits.
-func (f *Family) warnCoarseGrid(o clustering.Observer, typical float64) {
-	if spacing := f.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
-		f.Warn(o, "COARSE_GRID", fmt.Sprintf(
+func (s *Setup) warnCoarseGrid(o clustering.Observer, typical float64) {
+	if spacing := s.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
+		s.Warn(o, "COARSE_GRID", fmt.Sprintf(
 			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
 	}
 }
 
 // Warn sends a notice to the observer and keeps it for the result.
-func (f *Family) Warn(o clustering.Observer, code, message string) {
-	o.Observe(f.addNotice(code, message))
+func (s *Setup) Warn(o clustering.Observer, code, message string) {
+	o.Observe(s.addNotice(code, message))
 }
 
 // Notices returns the warnings so far.
-func (f *Family) Notices() []clustering.Notice { return f.notices }
+func (s *Setup) Notices() []clustering.Notice { return s.notices }
 
 // Weights returns a_i.
-func (f *Family) Weights() []float64 { return f.weights }
+func (s *Setup) Weights() []float64 { return s.weights }
 
 // ObjectiveOf returns the objective of labels as kernel k-means reports it, and the objective without constraints; see
 // clustering.Result.PlainObjective.
-func (f *Family) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
-	labels = f.unlabeled(labels)
-	self, err := f.x.Load(ctx, labels)
+func (s *Setup) ObjectiveOf(ctx context.Context, labels []int32) (objective float64, plain *float64, err error) {
+	labels = s.unlabeled(labels)
+	self, err := s.x.Load(ctx, labels)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := f.newLabeling(labels, self)
-	return f.objective(l), f.plainObjective(l), nil
+	l := s.newLabeling(labels, self)
+	return s.objective(l), s.plainObjective(l), nil
 }
 
 // addNotice keeps a notice for the result.
-func (f *Family) addNotice(code, message string) clustering.Notice {
+func (s *Setup) addNotice(code, message string) clustering.Notice {
 	n := clustering.Notice{Code: code, Message: message}
-	f.notices = append(f.notices, n)
+	s.notices = append(s.notices, n)
 	return n
 }
 
 // autoShift returns the least shift that makes the kernel positive semidefinite, max(0, -lambda_min) of diag(a)^-1/2 M
 // diag(a)^-1/2. The Ritz value that approximates lambda_min lies above it, so its residual is subtracted, and 2.5
 // percent are added in case lambda_min is still lower.
-func (f *Family) autoShift(ctx context.Context) (float64, error) {
-	if f.shift != nil {
-		return *f.shift, nil
+func (s *Setup) autoShift(ctx context.Context) (float64, error) {
+	if s.shift != nil {
+		return *s.shift, nil
 	}
-	roots := make([]float64, f.p.n)
-	for i, a := range f.weights {
+	roots := make([]float64, s.p.n)
+	for i, a := range s.weights {
 		if roots[i] = math.Sqrt(a); a == 0 {
 			roots[i] = math.Inf(1) // the matrix without isolated points
 		}
 	}
-	scaled := make([]float64, f.p.n)
+	scaled := make([]float64, s.p.n)
 	apply := func(ctx context.Context, v []float64) ([]float64, error) {
 		for i := range v {
 			scaled[i] = v[i] / roots[i]
 		}
-		products, err := f.x.Multiply(ctx, [][]float64{scaled})
+		products, err := s.x.Multiply(ctx, [][]float64{scaled})
 		if err != nil {
 			return nil, err
 		}
@@ -206,11 +206,11 @@ func (f *Family) autoShift(ctx context.Context) (float64, error) {
 		}
 		return y, nil
 	}
-	least, err := eigen.Least(ctx, f.p.n, apply, f.p.Random(clustering.StreamLanczos))
+	least, err := eigen.Least(ctx, s.p.n, apply, s.p.Random(clustering.StreamLanczos))
 	if err != nil {
 		return 0, err
 	}
 	shift := max(0, float64(1.025*(least.Residual-least.Value)))
-	f.shift = &shift
+	s.shift = &shift
 	return shift, nil
 }
