@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cleave._frames import index_column
 from cleave._upload import Table, TableColumn
-from cleave.errors import invalid
+from cleave.errors import InvalidInputError, invalid
 
 _CONSTRAINTS = "spec.supervision.constraints"
 _SEEDS = "spec.supervision.seeds"
@@ -33,29 +33,28 @@ def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
     if not len(ends):
         return None
     weights = np.concatenate([p[1] for p in parts])
+
+    def refuse(at: int, column: str, reason: str, message: str) -> InvalidInputError:
+        """Returns the error of a server about a line of the table, and which pair that is."""
+        pair = f"must_link[{at}]" if must and at < len(must[0]) else f"cannot_link[{at - (len(must[0]) if must else 0)}]"
+        return invalid(reason, f'row {at}, column "{column}": {message} ({pair})', _CONSTRAINTS)
+
     outside = np.argwhere((ends < 0) | (ends >= rows))
     if len(outside):
         at, side = (int(v) for v in outside[0])
-        raise _refuse(at, "ij"[side], "INDEX_OUT_OF_RANGE", f"point {ends[at, side]} is outside 0..{rows - 1}", _CONSTRAINTS)
+        raise refuse(at, "ij"[side], "INDEX_OUT_OF_RANGE", f"point {ends[at, side]} is outside 0..{rows - 1}")
     for at in np.flatnonzero(ends[:, 0] == ends[:, 1]):
         if kinds[at] == "cannot":
-            raise _refuse(int(at), "j", "SELF_CANNOT_LINK", f"point {ends[at, 0]} has a cannot-link to itself", _CONSTRAINTS)
+            raise refuse(int(at), "j", "SELF_CANNOT_LINK", f"point {ends[at, 0]} has a cannot-link to itself")
     bad = np.flatnonzero(~np.isnan(weights) & ~((weights > 0) & np.isfinite(weights)))
     if len(bad):
         at = int(bad[0])
-        message = f"the weight is {weights[at]:g}; weights must be positive and finite"
-        raise _refuse(at, "weight", "BAD_WEIGHT", message, _CONSTRAINTS)
+        raise refuse(at, "weight", "BAD_WEIGHT", f"the weight is {weights[at]:g}; weights must be positive and finite")
     columns = [index_column(ends[:, 0], "i"), index_column(ends[:, 1], "j"), TableColumn("kind", "texts", kinds)]
     unweighted = np.isnan(weights)
     if not unweighted.all():
         columns.append(TableColumn("weight", "numbers", np.where(unweighted, 1.0, weights), unweighted))
     return Table(columns)
-
-
-def _refuse(row: int, column: str, reason: str, message: str, field: str) -> Exception:
-    error = invalid(reason, f"row {row}, column {column}: {message}", field)
-    error.metadata.update(row=str(row), column=column)
-    return error
 
 
 def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
