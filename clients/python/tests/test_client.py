@@ -187,6 +187,7 @@ def long_job(client, points):
     return client.create_job(spec).job_id
 
 
+@pytest.mark.long
 def test_cancel_and_time_limit(client):
     points = np.random.default_rng(0).normal(size=(3000, 20))
     job_id = long_job(client, points)
@@ -247,6 +248,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
+@pytest.mark.long
 def test_a_server_that_restarts_is_waited_for(tmp_path, blobs):
     port = free_port()
     arguments = ("serve", "--listen", f"127.0.0.1:{port}", "--data-dir", tmp_path / "data")

@@ -11,6 +11,8 @@ from programs import Cluster, Proxy, cleave
 
 from cleave import AccessError, Cleave, Client, v1
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):

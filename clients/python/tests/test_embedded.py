@@ -130,6 +130,7 @@ def test_forked_processes_use_the_server_of_their_parent(blobs):
     assert fit_in_child(0, blobs[0]) == expected[0]
 
 
+@pytest.mark.long
 def test_joblib(blobs):
     expected = [fit_in_child(seed, blobs[0]) for seed in range(4)]
     assert Parallel(n_jobs=2, backend="threading")(delayed(fit_in_child)(seed, blobs[0]) for seed in range(4)) == expected

@@ -94,8 +94,11 @@ def test_frames_give_the_labels_of_the_command_line(tmp_path):
     labels, confidence = command_line(tmp_path, "--data", CUSTOMERS, "--k", 3, "--label-column", "segment")
     frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",")
     segment = frame.pop("segment")
-    with pytest.warns(CleaveWarning, match='column "customer" is the row id'):
+    with pytest.warns(CleaveWarning) as warned:
         fitted = Cleave(3).fit(frame, partial_labels=segment)
+    messages = [str(w.message) for w in warned]
+    assert 'column "customer" is the row id: its values are all different' in messages
+    assert any("empty cells are filled from similar rows; missing selects another method" in m for m in messages)
     same(fitted, (labels, confidence))
     assert fitted.classes_.tolist() == ["business", "regular", "student"]
     assert list(fitted.feature_names_in_) == list(frame.columns)

@@ -5,6 +5,7 @@ Names, values and defaults are those of the command line; see docs/OPTIONS.md.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -72,6 +73,26 @@ OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "discretize": ("discretize", "discretization", None),
     "components": ("components", "components", None),
 }
+
+# Flags of the command line that are other parameters.
+_OTHER_FLAGS = {
+    "k": "n_clusters",
+    "algorithm": "algorithm",
+    "missing": "missing",
+    "id-column": "id_column",
+    "ignore": "ignore",
+    "categorical": "categorical",
+    "keep": "keep",
+    "keep-last-row": "keep_last_row",
+    "dates": "dates",
+    "timeout": "time_limit",
+}
+
+
+def with_parameters(message: str) -> str:
+    """Returns a message of the server with the parameters of the estimator in place of flags of the command line."""
+    parameters = {**{flag: option for option, (flag, _, _) in OPTIONS.items()}, **_OTHER_FLAGS}
+    return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: parameters.get(found[1], found[0]), message)
 
 
 def _path(option: str, algorithm: str) -> List[str]:

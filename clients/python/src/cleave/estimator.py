@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import warnings
 import weakref
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cleave import _supervision, embedded, v1
 from cleave._frames import is_frame, table_of
-from cleave._options import OPTIONS, choose_algorithm, enum_number, set_options
+from cleave._options import OPTIONS, choose_algorithm, enum_number, enum_word, set_options, with_parameters
 from cleave._progress import Progress
 from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload
 from cleave.client import Client
@@ -244,7 +245,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.job_id_ = ended.job_id
         self._job = job
         for notice in result.warnings:
-            warnings.warn(notice.message, CleaveWarning, stacklevel=2)
+            warnings.warn(with_parameters(notice.message), CleaveWarning, stacklevel=2)
         if ended.state != v1.JOB_STATE_SUCCEEDED:
             warnings.warn(f"the job was {ended.status_message}; its labels are those of that moment", CleaveWarning, stacklevel=2)
         return self
@@ -264,7 +265,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         with self._job.server.connect() as client:
             prediction = self._job.predict(client, data)
         for notice in prediction.notices:
-            warnings.warn(notice.message, CleaveWarning, stacklevel=2)
+            warnings.warn(with_parameters(notice.message), CleaveWarning, stacklevel=2)
         return prediction.spread(data.rows)  # type: ignore[no-any-return]
 
     def report(self, path: Optional[str] = None) -> Report:
@@ -451,8 +452,6 @@ def _check_features(estimator: Any, X: Any, reset: bool) -> None:
 
 
 def _method(result: v1.Result) -> Tuple[str, str]:
-    from cleave._options import enum_word
-
     if not result.HasField("choice"):
         return "", ""
     chosen = result.choice.chosen
@@ -472,8 +471,6 @@ class _Server:
 
     def embedded(self) -> Optional[EmbeddedServer]:
         """Returns the server of this process, or None if another is named."""
-        import os
-
         return embedded.server() if self.address is None and not os.environ.get("CLEAVE_SERVER") else None
 
     @contextlib.contextmanager
