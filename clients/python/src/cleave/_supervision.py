@@ -63,6 +63,8 @@ def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.N
         return None
     if hasattr(pairs, "to_numpy"):
         pairs = pairs.to_numpy()
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and pairs.ndim == 2 and pairs.shape[1] == 2:
+        return pairs.astype(np.int64), np.full(len(pairs), math.nan)  # many pairs come this way
     listed: List[Any] = list(pairs)
     ends, weights = np.empty((len(listed), 2), np.int64), np.full(len(listed), math.nan)
     for at, pair in enumerate(listed):
@@ -75,9 +77,7 @@ def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.N
                     raise TypeError
                 ends[at, side] = int(pair[side])
             if size == 3:
-                weights[at] = float(pair[2])
-                if math.isnan(weights[at]):
-                    raise TypeError
+                weights[at] = math.nan if pair[2] is None else float(pair[2])
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(
                 "BAD_PAIR", f"{name}[{at}] is {pair!r}; a pair is two row numbers and, if it has one, a weight", _CONSTRAINTS
