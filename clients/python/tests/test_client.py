@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from programs import Process, Proxy
 
 import cleave
-from cleave import _supervision, aio, v1
+from cleave import _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
 from cleave._upload import Points, SparsePoints, Table
 from cleave.rpc import status_pb2
@@ -392,6 +392,13 @@ def test_attempts_find_the_leader_and_end():
     assert all(attempts.pause(Failed(), "a:1") is not None for _ in range(20)), "a server that answered before is restarting"
     refused = Attempts(fresh, lambda: 0.0)
     assert [refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=100.0), "a:1") is not None for _ in range(7)] == [True] * 6 + [False]
+
+
+def test_every_method_of_the_api_is_there():
+    files = (v1.cluster_pb2, v1.dataset_pb2, v1.job_service_pb2, v1.table_pb2)
+    services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
+    known = {method.path for method in vars(_connection).values() if isinstance(method, _connection.Method)}
+    assert known == {f"/{service.full_name}/{method.name}" for service in services for method in service.methods}
 
 
 def test_both_clients_have_the_same_methods():

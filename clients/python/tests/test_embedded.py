@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from cleave import AccessError, Cleave, Client, embedded, v1
+from cleave import AccessError, Cleave, CleaveError, Client, InvalidInputError, embedded, v1
 
 SOURCE = str(pathlib.Path(__file__).resolve().parents[1] / "src")
 
@@ -68,12 +68,24 @@ def test_a_server_that_died_is_replaced(blobs):
     assert embedded.server() is not died
 
 
+def test_a_job_is_not_repeated_with_other_data(blobs):
+    points = blobs[0].copy()
+    fitted = Cleave(3).fit(points)
+    points[0] += 1
+    embedded.stop()
+    with pytest.raises(CleaveError) as error:
+        fitted.predict(blobs[0])
+    assert error.value.reason == "DATA_CHANGED"
+
+
 def test_what_is_no_longer_used_is_deleted(blobs):
     embedded.stop()
     kept = Cleave(3).fit(blobs[0])
     for seed in range(3):
         Cleave(3, random_state=seed).fit(blobs[0] + seed + 1)
     kept.predict(blobs[0][:10])
+    with pytest.raises(InvalidInputError):
+        Cleave(3, algorithm="seeded-kmeans").fit(blobs[0] - 1)  # it needs seeds; the data were uploaded
     gc.collect()
     with embedded.server().client() as client:
         assert [job.job_id for job in client.list_jobs()] == [kept.job_id_]

@@ -185,6 +185,9 @@ def test_a_range_of_clusters_proposes_one(blobs):
     fitted = Cleave(range(2, 6)).fit(blobs[0])
     assert fitted.n_clusters_ == fitted.result_.k_selection.proposed == fitted.labels_.max() + 1
     assert [score.k for score in fitted.result_.k_selection.scores] == [2, 3, 4, 5]
+    seeded = Cleave(range(2, 6)).fit(blobs[0], partial_labels=np.where(np.arange(120) % 3 == 0, blobs[1], -1))
+    assert [score.k for score in seeded.result_.k_selection.scores] == [3, 4, 5]  # each class is a cluster
+    assert Cleave(range(2, 4)).fit(blobs[0], partial_labels=blobs[1]).n_clusters_ == 3
 
 
 def test_pipelines_and_grid_searches(blobs, pairs):

@@ -63,6 +63,12 @@ def test_the_notebook_goes_from_a_csv_file_to_a_picture(tmp_path):
     pictures = ["".join(data["text/html"]) for data in shown if "image/svg+xml" in "".join(data.get("text/html", ""))]
     assert len(pictures) == 1 and "classifier fitted to the known rows" in pictures[0]
 
+    source = "from cleave._progress import Progress\nprogress = Progress('auto')\nprogress.show('half done')"
+    cell = {"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": source}
+    (tmp_path / "progress.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    run(sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", tmp_path / "progress.ipynb", env=environment)
+    assert "half done" in (tmp_path / "progress.ipynb").read_text().partition('"outputs"')[2]
+
 
 @pytest.mark.long
 def test_the_wheel_needs_nothing_but_packages_of_debian(tmp_path):

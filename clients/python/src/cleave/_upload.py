@@ -76,7 +76,6 @@ class Points(_Dataset):
         self.rows, self.columns = self.values.shape
         if self.rows == 0 or self.columns == 0:
             raise invalid("EMPTY_DATA", f"the data set has {self.rows} rows and {self.columns} columns; at least one of each is needed")
-        self._id = ""
 
     def _blocks(self, first: int = 0) -> Iterator[Tuple[int, npt.NDArray[np.float64]]]:
         """Yields the values in row-major order as little-endian float64, a part at a time, with the position of the first."""
@@ -94,15 +93,13 @@ class Points(_Dataset):
 
     def id(self) -> str:
         """Returns the SHA-256 of the canonical bytes. Raises an error if a value is not finite."""
-        if not self._id:
-            digest = hashlib.sha256(_canonical_header(self._kind, self.rows, self.columns))
-            for begin, block in self._blocks():
-                if not np.isfinite(block).all():
-                    at = int(np.flatnonzero(~np.isfinite(block))[0])
-                    raise not_finite((begin + at) // self.columns, (begin + at) % self.columns, float(block[at]))
-                digest.update(block.data)
-            self._id = digest.hexdigest()
-        return self._id
+        digest = hashlib.sha256(_canonical_header(self._kind, self.rows, self.columns))
+        for begin, block in self._blocks():
+            if not np.isfinite(block).all():
+                at = int(np.flatnonzero(~np.isfinite(block))[0])
+                raise not_finite((begin + at) // self.columns, (begin + at) % self.columns, float(block[at]))
+            digest.update(block.data)
+        return digest.hexdigest()
 
     def _form(self) -> Dict[str, Any]:
         return {"points": v1.PointsForm(rows=self.rows, columns=self.columns)}

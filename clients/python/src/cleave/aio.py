@@ -17,7 +17,7 @@ from cleave import v1
 from cleave._connection import Attempts, Credentials, Method, Request, Response, Route
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.client import ENDED, MAX_PAGE, check_ended, create_request, evaluate_request, join_rows
+from cleave.client import ENDED, MAX_PAGE, WATCH_PAUSE, check_ended, create_request, evaluate_request, join_rows
 from cleave.errors import CleaveError, Failure, NotFoundError
 from cleave.results import (
     Embedding,
@@ -327,6 +327,7 @@ class Client:
                     return
             if (await self.get_job(job_id)).job.state in ENDED:  # a watch that begins after the last event has none
                 return
+            await asyncio.sleep(WATCH_PAUSE)
 
     async def wait(self, job_id: str, item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.

@@ -38,6 +38,8 @@ __all__ = ["Client"]
 Item = TypeVar("Item")
 ENDED = (v1.JOB_STATE_SUCCEEDED, v1.JOB_STATE_FAILED, v1.JOB_STATE_CANCELLED)
 MAX_PAGE = 1000
+# Seconds before a watch that the server ended early is repeated.
+WATCH_PAUSE = 0.2
 
 
 class Client:
@@ -343,6 +345,7 @@ class Client:
                     return
             if self.get_job(job_id).job.state in ENDED:  # a watch that begins after the last event has none
                 return
+            time.sleep(WATCH_PAUSE)
 
     def wait(self, job_id: str, item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.

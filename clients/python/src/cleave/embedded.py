@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import Any, Counter, Deque, Dict, Iterable, Optional, Tuple
+from typing import Any, Counter, Deque, Dict, List, Optional, Sequence, Tuple
 
 from cleave.client import Client
 from cleave.errors import CleaveError
@@ -83,44 +83,56 @@ class EmbeddedServer:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be called. A forked process uses the server of its parent, and cannot tell whether that has ended."""
-        return self._process_id != os.getpid() or self._process.poll() is None
+        """Whether it can be called. A forked process uses the server of its parent, which ends with the parent."""
+        if self._process_id != os.getpid():
+            return self._process_id == os.getppid()
+        return self._process.poll() is None
 
     def _forget(self) -> None:
         """Starts to count what this process uses."""
         self._counting = os.getpid()
+        self._lock = threading.Lock()
         self._users: Counter[Item] = collections.Counter()
-        self._unused: Deque[Item] = collections.deque()
+        self._released: Deque[Item] = collections.deque()
 
     def client(self) -> Client:
         """Returns a client, after it has deleted what this process no longer uses."""
         if self._counting != os.getpid():
             self._forget()  # the rest belongs to the parent
         client = Client(self.address, token=self.token)
-        while self._unused:
-            item = self._unused.popleft()
-            if item in self._users:
-                continue
+        for kind, identifier in self._unused():
             try:
-                getattr(client, f"delete_{item[0]}")(item[1])
+                getattr(client, f"delete_{kind}")(identifier)
             except CleaveError:
                 pass  # a job that is still running uses it; it stays until the server ends
         return client
 
-    def use(self, item: Item) -> Item:
-        """Keeps a job, a data set or a table until it is released as often as it was used. Returns the item."""
-        self._users[item] += 1
+    def _unused(self) -> List[Item]:
+        """Returns what was released, unless it is still used."""
+        unused = []
+        with self._lock:
+            while self._released:
+                item = self._released.popleft()
+                self._users[item] -= 1
+                if self._users[item] <= 0:
+                    del self._users[item]
+                    unused.append(item)
+        return unused
+
+    def use(self, kind: str, identifier: str) -> Item:
+        """Keeps a job, a data set or a table until it is released as often as it was used."""
+        item = (kind, identifier)
+        with self._lock:
+            self._users[item] += 1
         return item
 
-    def release(self, items: Iterable[Item]) -> None:
-        """Lets the next client delete what nobody else uses. It calls no server, so that finalizers may use it."""
-        if self._counting != os.getpid():
-            return
-        for item in items:
-            self._users[item] -= 1
-            if self._users[item] <= 0:
-                del self._users[item]
-                self._unused.append(item)
+    def release(self, items: Sequence[Item]) -> None:
+        """Lets the next client delete items, the last one first, unless others use them.
+
+        It neither waits nor calls the server, so that it may be used where objects are finalized.
+        """
+        if self._counting == os.getpid():
+            self._released.extend(reversed(items))
 
     def stop(self) -> None:
         """Stops the server, unless it belongs to another process."""
@@ -129,6 +141,7 @@ class EmbeddedServer:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
+        self._process.terminate()  # a forked process may hold the other end of its standard input
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import uuid
 import warnings
 import weakref
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from cleave.client import Client
 from cleave.embedded import EmbeddedServer, Item
 from cleave.errors import CleaveError, CleaveWarning, NotFoundError, invalid
 from cleave.report import Report, make_report
-from cleave.results import spread
+from cleave.results import Prediction, spread
 
 __all__ = ["Cleave"]
 
@@ -223,6 +224,10 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         pairs = _supervision.pairs_table(must_link, cannot_link, data.rows)
         seeds, classes = _supervision.seeds_table(partial_labels, data.rows, int(largest) if isinstance(largest, (int, np.integer)) else data.rows)
         spec, tables = self._spec(data, pairs, seeds, weights, beliefs)
+        if spec.HasField("k_range") and spec.k_range.min < len(classes):
+            spec.k_range.min = len(classes)  # each class is a cluster
+            if spec.k_range.max == len(classes):
+                spec.k = len(classes)
         job = _Job(self._server(), data, spec, tables, self.time_limit)
         with job.server.connect() as client:
             progress = Progress(self.verbose)
@@ -266,9 +271,9 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             prediction = self._job.predict(client, data)
         for notice in prediction.notices:
             warnings.warn(with_parameters(notice.message), CleaveWarning, stacklevel=2)
-        return prediction.spread(data.rows)  # type: ignore[no-any-return]
+        return prediction.spread(data.rows)
 
-    def report(self, path: Optional[str] = None) -> Report:
+    def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Report:
         """Returns a page about the answer: what distinguishes the clusters, typical and borderline rows, and pictures.
 
         Args:
@@ -394,15 +399,15 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     # scikit-learn and notebooks.
 
     def _more_tags(self) -> Dict[str, Any]:
-        return {"pairwise": self._pairwise, "allow_nan": False}
+        return {"pairwise": self._is_pairwise()}
 
-    @property
-    def _pairwise(self) -> bool:
+    def _is_pairwise(self) -> bool:
+        """Reports whether rows and columns of X are the same objects, so that a fold is a part of both."""
         return bool(self.affinity == "adjacency" or self.kernel == "precomputed")
 
     def __sklearn_tags__(self) -> Any:  # scikit-learn 1.6 and later
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse, tags.input_tags.pairwise = True, self._pairwise
+        tags.input_tags.sparse, tags.input_tags.pairwise = True, self._is_pairwise()
         return tags
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
@@ -491,9 +496,6 @@ class _Job:
         self.server = server
         self.data = data
         self._spec, self._tables, self._time_limit = spec, tables, time_limit
-        self._forget()
-
-    def _forget(self) -> None:
         self._job_id = ""
         self._data_id = ""
         self._kept_by: Optional[EmbeddedServer] = None
@@ -512,20 +514,41 @@ class _Job:
         """Uploads the data, runs the job, and waits until it ends. If this is interrupted, it cancels the job."""
         own = self.server.embedded()
         kept: List[Item] = []
+        if own is not None:
+            weakref.finalize(self, own.release, kept)
+        request_id = uuid.uuid4().hex
+        for last in (False, False, True):
+            spec, data_id = self._upload(client, own, kept)
+            if self._data_id not in ("", data_id):
+                raise CleaveError("the data of fit have changed since, so that the job cannot be repeated; fit again", reason="DATA_CHANGED")
+            try:
+                job_id = client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id
+                if own is not None:
+                    kept.append(own.use("job", job_id))
+                ended = client.wait(job_id, progress)
+            except NotFoundError:
+                if last:
+                    raise
+                continue  # another thread or process used the same data, and deleted them after they were found here
+            except CleaveError:
+                raise
+            except BaseException:  # Ctrl-C, perhaps before the id of the job arrived: the same request finds the job
+                with contextlib.suppress(CleaveError):
+                    client.cancel_job(client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id)
+                raise
+            self._job_id, self._data_id, self._kept_by = job_id, data_id, own
+            return ended
+        raise AssertionError
 
-        def keep(kind: str, identifier: str) -> str:
-            if own is not None:
-                kept.append(own.use((kind, identifier)))
-            return identifier
-
+    def _upload(self, client: Client, own: Optional[EmbeddedServer], kept: List[Item]) -> Tuple[v1.JobSpec, str]:
+        """Uploads the data and large tables. Returns the spec with their ids, and the id of the data."""
         spec = v1.JobSpec()
         spec.CopyFrom(self._spec)
+        data_id = _upload(client, self.data, own, kept)
         if isinstance(self.data, Table):
-            data_id = spec.table.table_id = keep("table", client.upload_table(self.data).table_id)
+            spec.table.table_id = data_id
         else:
-            data_id = spec.dataset_id = keep("dataset", client.upload(self.data).dataset_id)
-        if self._data_id not in ("", data_id):
-            raise CleaveError("the data of fit have changed since, so that the job cannot be repeated; fit again", reason="DATA_CHANGED")
+            spec.dataset_id = data_id
         for path, table in self._tables.items():
             message: Any = spec
             for name in path.split("."):
@@ -533,19 +556,8 @@ class _Job:
             if table.rows <= _INLINE_ROWS:
                 message.inline.CopyFrom(table.message(0, table.rows))
             else:
-                message.table_id = keep("table", client.upload_table(table).table_id)
-        job_id = client.create_job(spec, time_limit=self._time_limit).job_id
-        keep("job", job_id)
-        if own is not None:
-            weakref.finalize(self, own.release, kept[::-1])  # the job first, which uses the data
-        try:
-            ended = client.wait(job_id, progress)
-        except (KeyboardInterrupt, SystemExit):
-            with contextlib.suppress(CleaveError):
-                client.cancel_job(job_id)
-            raise
-        self._job_id, self._data_id, self._kept_by = job_id, data_id, own
-        return ended
+                message.table_id = _upload(client, table, own, kept)
+        return spec, data_id
 
     def _ensure(self, client: Client) -> str:
         """Returns the id of the job, which runs again if this process's server is another one by now."""
@@ -553,24 +565,25 @@ class _Job:
             self.run(client)
         return self._job_id
 
-    def predict(self, client: Client, data: Upload) -> Any:
+    def predict(self, client: Client, data: Upload) -> Prediction:
         """Assigns new rows to the clusters."""
         own = self.server.embedded()
-        kind = "table" if isinstance(data, Table) else "dataset"
-        for last in (False, True):
-            job_id = self._ensure(client)
-            new = client.upload_table(data).table_id if isinstance(data, Table) else client.upload(data).dataset_id
+        used: List[Item] = []
+        try:
+            for last in (False, False, True):
+                job_id = self._ensure(client)
+                new = _upload(client, data, own, used)
+                try:
+                    if isinstance(data, Table):
+                        return client.predict(job_id, table_id=new)
+                    return client.predict(job_id, dataset_id=new)
+                except NotFoundError:
+                    if last:
+                        raise
+                    self._job_id = ""  # somebody deleted the job or the data
+        finally:
             if own is not None:
-                own.use((kind, new))
-            try:
-                return client.predict(job_id, **{f"{kind}_id": new})
-            except NotFoundError:
-                if last:
-                    raise
-                self._forget()  # somebody deleted the job
-            finally:
-                if own is not None:
-                    own.release([(kind, new)])
+                own.release(used)
         raise AssertionError
 
     def report(self) -> Report:
@@ -580,3 +593,14 @@ class _Job:
                 job_id = self._ensure(client)
                 self._report = make_report(client.address, client.credentials, job_id, self.data)
         return self._report
+
+
+def _upload(client: Client, data: Upload, own: Optional[EmbeddedServer], kept: List[Item]) -> str:
+    """Uploads data, unless the server has them, and returns their id. The embedded server keeps them until kept is released."""
+    if isinstance(data, Table):
+        stored = client.upload_table(data).table_id
+    else:
+        stored = client.upload(data).dataset_id
+    if own is not None:
+        kept.append(own.use("table" if isinstance(data, Table) else "dataset", stored))
+    return stored
