@@ -48,7 +48,10 @@ def test_the_life_of_a_job(client, blobs):
 
     result, labels = client.get_result(job.job_id), client.get_labels(job.job_id)
     assert list(result.cluster_sizes) == np.bincount(labels.labels).tolist()
-    assert client.evaluate(job.job_id, truth).ari > 0.8
+    scored = client.evaluate(job.job_id, truth)
+    assert scored.ari > 0.8 and client.evaluate(job.job_id, np.array(["x", "y", "z"])[truth]) == scored
+    with pytest.raises(cleave.InvalidInputError, match="one label per point"):
+        client.evaluate(job.job_id, truth[:5])
     model = client.get_model(job.job_id)
     nearest = ((points[:, None] - model.centroids[None]) ** 2).sum(-1).argmin(1)
     np.testing.assert_array_equal(nearest, labels.labels)
@@ -390,6 +393,12 @@ def test_attempts_find_the_leader_and_end():
     fresh.answered = True
     attempts.reached()
     assert all(attempts.pause(Failed(), "a:1") is not None for _ in range(20)), "a server that answered before is restarting"
+    now = [0.0]
+    late = Attempts(fresh, lambda: now[0])
+    now[0] = 1000.0  # an upload that breaks off after a long time has not failed for a long time
+    assert late.pause(Failed(), "a:1") is not None
+    now[0] += 61
+    assert late.pause(Failed(), "a:1") is None
     refused = Attempts(fresh, lambda: 0.0)
     assert [refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=100.0), "a:1") is not None for _ in range(7)] == [True] * 6 + [False]
 

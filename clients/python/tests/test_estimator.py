@@ -253,6 +253,8 @@ def test_a_token_is_not_printed():
         (lambda X: Cleave(3, algorithm="kmeans", kernel="linear").fit(X), "OPTION_DOES_NOT_APPLY", "kernel does not apply to kmeans"),
         (lambda X: Cleave(3, scale="big").fit(X), "BAD_VALUE", "scale is 'big'; use one of auto, zscore, none, minmax, robust"),
         (lambda X: Cleave(3, n_init="many").fit(X), "BAD_VALUE", "n_init is 'many'"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=["a"] * 120).fit(X), "BAD_START", "they must be the numbers of clusters"),
+        (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=["a"] * 120), "NOT_A_NUMBER", "weights must be numbers"),
         (lambda X: Cleave(3, affinity="adjacency").fit(X), "NOT_SQUARE", "the adjacency matrix has 120 rows and 4 columns"),
         (lambda X: Cleave(3, affinity="adjacency").fit(np.triu(X @ X.T)), "NOT_SYMMETRIC", "it must be symmetric, such as A + A.T"),
         (lambda X: Cleave(3, kernel="precomputed").fit(X), "NOT_SQUARE", "the kernel matrix has 120 rows and 4 columns"),

@@ -28,8 +28,9 @@ CHANNEL_OPTIONS: List[Tuple[str, Any]] = [
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     # A watch may be silent for a long time; pings detect whether the server is still there.
+    # The answer to a ping waits behind the data of an upload, so that a busy server needs some time.
     ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.max_pings_without_data", 0),
     # Attempts pace the calls; the channel must not wait longer.
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -257,13 +258,15 @@ class Attempts:
 
     def reached(self) -> None:
         """Begins anew, because the server was reached."""
-        self._began = self._clock()
+        self._failing_since: Optional[float] = None
         self._tries = self._rounds = self._refusals = 0
         self._standby = False
 
     def pause(self, failure: Failure, address: str) -> Optional[float]:
         """Returns how many seconds to wait before the next attempt, or None if there should be none."""
         self._route.failed(address, failure)
+        if self._failing_since is None:
+            self._failing_since = self._clock()
         if failure.retry_after is not None:
             if self._refusals == _MAX_REFUSALS:
                 return None
@@ -280,7 +283,7 @@ class Attempts:
             return 0.0  # at once, with another server
         self._tries = 0
         self._rounds += 1
-        since = self._clock() - self._began
+        since = self._clock() - self._failing_since
         if self._standby:
             again = since <= _ELECTION_TIMEOUT
         elif not self._route.answered or failure.reason:

@@ -147,7 +147,7 @@ def _array(classes: List[Any]) -> npt.NDArray[Any]:
 
 def weights_table(weights: Any, rows: int) -> Table:
     """Returns the table of the weights of all rows."""
-    values = np.asarray(weights, dtype=np.float64)
+    values = _floats("weights", weights)
     if values.shape != (rows,):
         raise invalid("SIZE_MISMATCH", f"weights has the shape {values.shape} for {_plural(rows, 'row')}; it needs one weight per row")
     return Table([index_column(np.arange(rows)), TableColumn("weight", "numbers", values)])
@@ -169,7 +169,16 @@ def labels_table(labels: Any, rows: int) -> Table:
     values = np.asarray(labels)
     if values.shape != (rows,):
         raise invalid("SIZE_MISMATCH", f"init has {_plural(len(values), 'label')} for {_plural(rows, 'row')}; it needs one label per row")
+    if values.dtype.kind not in "iu":
+        raise invalid("BAD_START", f"init has labels of the type {values.dtype}; they must be the numbers of clusters, from 0")
     return Table([index_column(np.arange(rows)), index_column(values, "label")])
+
+
+def _floats(name: str, values: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise invalid("NOT_A_NUMBER", f"{name} must be numbers: {error}") from error
 
 
 def _plural(count: int, noun: str) -> str:

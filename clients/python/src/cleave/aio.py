@@ -160,18 +160,24 @@ class Client:
 
     async def _send(self, method: Method[bytes, Response], data: Upload, name: str) -> Response:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
-        upload_id = uuid.uuid4().hex
-        first: Optional[int] = 0
-
-        async def send(channel: Any) -> Response:
-            nonlocal first
-            if first is None:
-                first = await self._arrived(channel, upload_id)
-            parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
-            first = None
-            return await channel.stream_unary(method.path, None, method.parse)(parts, metadata=self.credentials.metadata())  # type: ignore[no-any-return]
-
-        return await self._attempt(send)
+        attempts, upload_id = Attempts(self._route), uuid.uuid4().hex
+        first, again = 0, False
+        while True:
+            address = self._route.current
+            try:
+                channel = self._channel(address)
+                if again:
+                    arrived = await self._arrived(channel, upload_id)
+                    if arrived > first:
+                        attempts.reached()
+                    first = arrived
+                again = True
+                parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
+                invoke = channel.stream_unary(method.path, None, method.parse)
+                return await invoke(parts, metadata=self.credentials.metadata())  # type: ignore[no-any-return]
+            except grpc.RpcError as error:
+                failure = Failure(error)
+            await self._wait(attempts, failure, address)
 
     async def _arrived(self, channel: Any, upload_id: str) -> int:
         """Returns how many parts of an upload have arrived, 0 if the server does not know it."""
@@ -375,7 +381,7 @@ class Client:
         return await self._read(api.PREDICT_JOB, PredictionReader(request))  # type: ignore[no-any-return]
 
     async def evaluate(self, job_id: str, truth: Any) -> v1.Evaluation:
-        """Scores the labels of a job against the true class of every row, an array of integers."""
+        """Scores the labels of a job against the true class of every row, an array of any type."""
         return (await self._call(api.EVALUATE_JOB, evaluate_request(job_id, truth))).evaluation
 
     # The cluster.

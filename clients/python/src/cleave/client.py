@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Type, TypeVar
 
 import grpc
+import numpy as np
 
 from cleave import _connection as api
 from cleave import v1
@@ -123,7 +124,8 @@ class Client:
                 self._route.answered = True
                 return value
             except grpc.RpcError as error:
-                self._wait(attempts, Failure(error), address)
+                failure = Failure(error)
+            self._wait(attempts, failure, address)
 
     def _wait(self, attempts: Attempts, failure: Failure, address: str) -> None:
         """Waits before the next attempt, or raises the error if there should be none."""
@@ -178,23 +180,28 @@ class Client:
 
     def _send(self, method: Method[bytes, Response], data: Upload, name: str) -> Response:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
-        upload_id = uuid.uuid4().hex
-        first: Optional[int] = 0
-
-        def send(channel: Any) -> Response:
-            nonlocal first
-            if first is None:
-                first = self._arrived(channel, upload_id)
-            parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
-            first = None
-            call = channel.stream_unary(method.path, None, method.parse).future(parts, metadata=self.credentials.metadata())
+        attempts, upload_id = Attempts(self._route), uuid.uuid4().hex
+        first, again = 0, False
+        while True:
+            address = self._route.current
+            call: Any = None
             try:
+                channel = self._channel(address)
+                if again:
+                    arrived = self._arrived(channel, upload_id)
+                    if arrived > first:
+                        attempts.reached()
+                    first = arrived
+                again = True
+                parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
+                call = channel.stream_unary(method.path, None, method.parse).future(parts, metadata=self.credentials.metadata())
                 return call.result()  # type: ignore[no-any-return]
-            except BaseException:
-                call.cancel()
-                raise
-
-        return self._attempt(send)
+            except grpc.RpcError as error:
+                failure = Failure(error)
+            finally:
+                if call is not None:
+                    call.cancel()
+            self._wait(attempts, failure, address)
 
     def _arrived(self, channel: Any, upload_id: str) -> int:
         """Returns how many parts of an upload have arrived, 0 if the server does not know it."""
@@ -393,7 +400,7 @@ class Client:
         return self._read(api.PREDICT_JOB, PredictionReader(request))  # type: ignore[no-any-return]
 
     def evaluate(self, job_id: str, truth: Any) -> v1.Evaluation:
-        """Scores the labels of a job against the true class of every row, an array of integers."""
+        """Scores the labels of a job against the true class of every row, an array of any type."""
         return self._call(api.EVALUATE_JOB, evaluate_request(job_id, truth)).evaluation
 
     # The cluster.
@@ -433,9 +440,8 @@ def check_ended(job: v1.Job) -> None:
 
 def evaluate_request(job_id: str, truth: Any) -> v1.EvaluateJobRequest:
     """Returns the request that scores labels."""
-    import numpy as np
-
-    column = v1.Column(name="label", integers=v1.IntegerCells(values=np.asarray(truth, dtype=np.int64).tolist()))
+    numbers = np.unique(np.asarray(truth), return_inverse=True)[1]  # what the classes are called does not matter
+    column = v1.Column(name="label", integers=v1.IntegerCells(values=numbers.tolist()))
     return v1.EvaluateJobRequest(job_id=job_id, truth=v1.TableInput(inline=v1.TableRows(columns=[column])))
 
 

@@ -219,15 +219,16 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         data = self._read(X, reset=True)
-        clusters = self.n_clusters
-        largest = clusters[-1] if isinstance(clusters, range) and len(clusters) else clusters
+        fewest, most = self._cluster_range(data.rows)
         pairs = _supervision.pairs_table(must_link, cannot_link, data.rows)
-        seeds, classes = _supervision.seeds_table(partial_labels, data.rows, int(largest) if isinstance(largest, (int, np.integer)) else data.rows)
-        spec, tables = self._spec(data, pairs, seeds, weights, beliefs)
-        if spec.HasField("k_range") and spec.k_range.min < len(classes):
-            spec.k_range.min = len(classes)  # each class is a cluster
-            if spec.k_range.max == len(classes):
-                spec.k = len(classes)
+        seeds, classes = _supervision.seeds_table(partial_labels, data.rows, most)
+        spec = v1.JobSpec()
+        fewest = max(fewest, len(classes))  # each class is a cluster
+        if fewest == most:
+            spec.k = most
+        else:
+            spec.k_range.min, spec.k_range.max = fewest, most
+        tables = self._set_spec(spec, data, pairs, seeds, weights, beliefs)
         job = _Job(self._server(), data, spec, tables, self.time_limit)
         with job.server.connect() as client:
             progress = Progress(self.verbose)
@@ -263,7 +264,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Assigns new rows to the clusters: each gets a number from 0, or -1 if a frame's row was dropped.
 
         If the server no longer has the job, such as after unpickling in another process, the job runs again first. It gives the
-        same clusters.
+        same clusters, unless a time limit ended it.
         """
         check_is_fitted(self)
         data = self._read(X, reset=False)
@@ -320,12 +321,10 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def _server(self) -> _Server:
         return _Server(self.server, self.token, self.tls, self.ca_file)
 
-    def _spec(
-        self, data: Upload, pairs: Optional[Table], seeds: Optional[Table], weights: Any, beliefs: Any
-    ) -> Tuple[v1.JobSpec, Dict[str, Table]]:
-        """Returns the spec of the job without its data, and the tables of its supervision, by their paths in the spec."""
-        spec = v1.JobSpec()
-        self._set_clusters(spec, data.rows)
+    def _set_spec(
+        self, spec: v1.JobSpec, data: Upload, pairs: Optional[Table], seeds: Optional[Table], weights: Any, beliefs: Any
+    ) -> Dict[str, Table]:
+        """Sets the algorithm and its options, and returns the tables of the supervision, by their paths in the spec."""
         options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name) is not None}
         if self.kernel == "precomputed":
             del options["kernel"]
@@ -354,13 +353,13 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             tables["constrained_spectral.beliefs"] = _supervision.beliefs_table(beliefs, data.rows)
         if isinstance(data, Table):
             self._set_table(spec.table)
-        return spec, tables
+        return tables
 
-    def _set_clusters(self, spec: v1.JobSpec, rows: int) -> None:
+    def _cluster_range(self, rows: int) -> Tuple[int, int]:
+        """Returns the smallest and the largest number of clusters."""
         clusters = self.n_clusters
         if isinstance(clusters, range) and len(clusters) > 1 and clusters.step == 1:
-            spec.k_range.min, spec.k_range.max = clusters[0], clusters[-1]
-            return
+            return clusters[0], clusters[-1]
         if isinstance(clusters, bool) or not isinstance(clusters, (int, np.integer)):
             raise invalid("BAD_K", f"n_clusters is {clusters!r}; it must be a whole number, or a range such as range(2, 9)", "spec.k")
         if clusters < 1:
@@ -368,7 +367,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if clusters > rows:
             only = f"are only {rows} rows" if rows != 1 else "is only 1 row"
             raise invalid("BAD_K", f"k is {clusters} but there {only}; k must be at most the number of rows", "spec.k")
-        spec.k = int(clusters)
+        return int(clusters), int(clusters)
 
     def _set_start(self, spec: v1.JobSpec, data: Upload, tables: Dict[str, Table]) -> None:
         start = np.asarray(self.init)
