@@ -133,6 +133,7 @@ def test_rows_with_missing_values_can_be_dropped(tmp_path):
     assert error.value.reason == "MISSING_VALUE"
 
 
+@pytest.mark.long
 def test_sparse_points_graphs_and_kernels_give_the_labels_of_the_command_line(tmp_path, blobs, pairs):
     points = blobs[0]
     write_pairs(tmp_path / "pairs.csv", *pairs)
@@ -181,6 +182,7 @@ def test_weights_beliefs_and_starts(blobs):
         Cleave(3).fit(points, weights=truth)
 
 
+@pytest.mark.long
 def test_a_range_of_clusters_proposes_one(blobs):
     fitted = Cleave(range(2, 6)).fit(blobs[0])
     assert fitted.n_clusters_ == fitted.result_.k_selection.proposed == fitted.labels_.max() + 1
@@ -190,6 +192,7 @@ def test_a_range_of_clusters_proposes_one(blobs):
     assert Cleave(range(2, 4)).fit(blobs[0], partial_labels=blobs[1]).n_clusters_ == 3
 
 
+@pytest.mark.long
 def test_pipelines_and_grid_searches(blobs, pairs):
     points, truth = blobs
     line = make_pipeline(StandardScaler(), Cleave(3))

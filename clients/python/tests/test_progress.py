@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from cleave import Cleave, v1
 from cleave._progress import describe
@@ -24,6 +25,7 @@ def test_progress_is_shown_on_request(capsys):
     assert "\rcleave: 0 s: " in shown and shown.endswith("\r"), "the line is shown, and removed at the end"
 
 
+@pytest.mark.long
 def test_progress_is_shown_in_a_terminal():
     """A long job in a terminal shows its progress without being asked."""
     script = (
