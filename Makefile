@@ -50,6 +50,17 @@ test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=fold
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo 'make test-browser needs Chromium: apt-get install chromium'; exit 1; }
 	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
 
+.PHONY: test-clients
+test-clients: test-python ## Test the clients in other languages
+
+.PHONY: test-python
+test-python: build ## Test clients/python with Debian's Python (SHORT=1 for a part of it)
+	scripts/test-python.sh $(if $(SHORT),short)
+
+.PHONY: wheels
+wheels: ## Build the wheels of clients/python, with the program for each platform (PLATFORMS=linux/amd64 for one)
+	scripts/python-wheels.py $(PLATFORMS)
+
 .PHONY: bench
 bench: measure ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
 	bin/measure bench $(MEASURE_ARGS) $(if $(ROUNDS),-rounds '$(ROUNDS)') $(if $(QUICK),-quick,-out docs/benchmarks.md)
@@ -151,6 +162,10 @@ generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/,
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
 	done
+
+.PHONY: generate-python
+generate-python: ## Generate the messages of clients/python from proto/, with Debian's protoc
+	scripts/python-proto.sh
 
 .PHONY: generate-tables
 generate-tables:

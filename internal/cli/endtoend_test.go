@@ -229,6 +229,42 @@ func startServe(t *testing.T, flags string) string {
 	return address
 }
 
+// TestAPrivateServerServesWhoHasItsToken starts a server as a program would that embeds it: the server refuses calls without the
+// token that it prints, runs jobs for calls with the token, and ends when standard input closes.
+func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 40 --out g")
+	stdin, parent := io.Pipe()
+	reader, stdout := io.Pipe()
+	ended := make(chan invocation, 1)
+	go func() {
+		var stderr strings.Builder
+		code := Main(t.Context(), strings.Fields("serve --private --listen 127.0.0.1:0"), stdin, stdout, &stderr, func(string) string { return "" })
+		stdout.Close()
+		ended <- invocation{code: code, stderr: stderr.String()}
+	}()
+	var token, address string
+	if _, err := fmt.Fscanf(reader, "token %s\nlistening on %s\n", &token, &address); err != nil {
+		t.Fatal(err)
+	}
+	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "wants to know who calls") {
+		t.Errorf("without a token: exit code %d: %s", r.code, r.stderr)
+	}
+	r := invokeIn(t.Context(), "run --data g/data.csv --k 2 --quiet --out o --server "+address, func(name string) string {
+		return map[string]string{tokenVariable: token}[name]
+	})
+	if r.code != 0 {
+		t.Errorf("with the token: exit code %d: %s", r.code, r.stderr)
+	}
+	parent.Close()
+	if r := <-ended; r.code != 0 {
+		t.Errorf("serve ended with exit code %d: %s", r.code, r.stderr)
+	}
+	if r := invoke(t, "serve --private --insecure"); r.code != 2 || !strings.Contains(r.stderr, "give one of them") {
+		t.Errorf("--private --insecure: exit code %d: %s", r.code, r.stderr)
+	}
+}
+
 func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-circles --n 120 --constraints 30 --seed 2 --out g")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/worker"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -31,6 +34,7 @@ type serveFlags struct {
 	workers         *jobflags.OptionFlag
 	insecure        bool
 	http            coordinator.HTTP
+	private         bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -47,6 +51,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.http.AddFlags(set)
+	set.BoolVar(&f.private, "private", false, "serve only the program that starts this one: print a token, refuse every call without it, and end when standard input closes")
 	f.logs.AddFlags(set, "warn")
 	f.watched.AddFlags(set, a.env)
 	shell.Configurable(cmd, "CLEAVE_SERVE", os.Environ())
@@ -57,6 +62,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	logger, err := f.logs.Logger("cleave", a.stderr)
 	if err != nil {
 		return err
+	}
+	if f.private && f.insecure {
+		return shell.Usage("--private sends a token with every call, and --insecure lets other machines read it on the way; give one of them")
 	}
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
@@ -76,6 +84,23 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		fmt.Fprintf(a.stdout, "admin on %s\n", address)
 	}
 	cfg.Observe = observing.Coordinator()
+	dial := credentials.Dial{Insecure: f.insecure}
+	if f.private {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		defer end()
+		dial.Token = access.NewToken()
+		token := access.NewToken()
+		cfg.Security.Access.Tokens = map[string]identity.Caller{
+			token:      {Name: "parent", Role: identity.Admin},
+			dial.Token: {Name: "worker", Role: identity.Worker},
+		}
+		fmt.Fprintf(a.stdout, "token %s\n", token)
+		go func() { // until the process ends: nothing interrupts a read from standard input
+			_, _ = io.Copy(io.Discard, a.stdin)
+			end()
+		}()
+	}
 	cluster, err := client.StartCluster(ctx, cfg)
 	if fault.Is(err, credentials.NotSecure) {
 		return shell.Usage("other machines can reach %s; use the program coordinator with certificates, or cleave serve --insecure without encryption", f.listen)
@@ -89,7 +114,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Address.String(),
-		Dial:        credentials.Dial{Insecure: f.insecure},
+		Dial:        dial,
 		Version:     shell.Version(),
 		Logger:      logger.Named("worker"),
 		Observe:     observing.Worker(),

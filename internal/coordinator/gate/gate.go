@@ -60,7 +60,7 @@ func Open(cfg Config) (*Gate, error) {
 	if g.tls, err = s.Serve.TLS(cfg.Logger); err != nil {
 		return nil, err
 	}
-	if s.Serve.CA != "" { // workers identify themselves by certificates only
+	if s.Serve.CA != "" || len(s.Access.Tokens) > 0 { // otherwise workers could not identify themselves
 		if g.callers, err = access.New(s.Access, cfg.Logger, cfg.Now); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@
 package access
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"net/url"
@@ -18,8 +19,11 @@ import (
 
 // Config configures how callers are identified in addition to certificates, which the connection has verified.
 type Config struct {
-	TokenFile string // empty means that there are no tokens
+	TokenFile string // empty means that there is none
 	OIDC      OIDC
+	// Tokens maps tokens to their owners, which may be workers, for a coordinator that shares its process or its parent
+	// with all of them. They are in no file.
+	Tokens map[string]identity.Caller
 }
 
 // Any reports whether a way to identify callers other than certificates is configured.
@@ -27,7 +31,8 @@ func (c Config) Any() bool { return c.TokenFile != "" || c.OIDC.Issuer != "" }
 
 // Callers identifies callers. It is safe for concurrent use.
 type Callers struct {
-	tokens *reload.Files[tokens] // nil if tokens are not configured
+	tokens *reload.Files[tokens] // nil if there is no token file
+	own    tokens                // those of Config.Tokens
 	oidc   *webTokens            // nil if OIDC is not configured
 	now    func() time.Time
 }
@@ -37,7 +42,10 @@ func New(cfg Config, log hclog.Logger, now func() time.Time) (_ *Callers, err er
 	if now == nil {
 		now = time.Now
 	}
-	c := &Callers{now: now}
+	c := &Callers{now: now, own: tokens{}}
+	for token, owner := range cfg.Tokens {
+		c.own[sha256.Sum256([]byte(token))] = tokenOwner{Caller: owner}
+	}
 	if cfg.TokenFile != "" {
 		parse := func(contents [][]byte) (tokens, error) { return parseTokens(contents[0]) }
 		if c.tokens, err = reload.New("the token file "+cfg.TokenFile, []string{cfg.TokenFile}, parse, log, now); err != nil {
@@ -80,6 +88,11 @@ func (c *Callers) byToken(authorization string) (caller identity.Caller, err err
 	case !strings.EqualFold(scheme, "bearer") || token == "":
 		return caller, unauthenticated("BAD_AUTHORIZATION", "the authorization of the call is no bearer token")
 	case strings.HasPrefix(token, tokenPrefix):
+		if len(c.own) > 0 {
+			if caller, err = c.own.find(token, c.now()); err == nil || c.tokens == nil {
+				return caller, err
+			}
+		}
 		if c.tokens == nil {
 			return caller, unauthenticated("NO_TOKENS", "this coordinator takes no tokens; it has no --token-file")
 		}

@@ -44,6 +44,16 @@ func TestIdentify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	attached, own := identity.Caller{Name: "w2", Role: identity.Worker}, NewToken()
+	inProcess, err := New(Config{Tokens: map[string]identity.Caller{own: attached}}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := New(Config{TokenFile: path, Tokens: map[string]identity.Caller{own: attached}}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
 	worker := certificate(t, "cleave://worker/w1", "spiffe://elsewhere/x")
 	for _, c := range []struct {
 		what          string
@@ -63,6 +73,11 @@ func TestIdentify(t *testing.T) {
 		{"an empty bearer", callers, nil, "Bearer ", identity.Caller{}, "BAD_AUTHORIZATION"},
 		{"something else", callers, nil, "Bearer abc", identity.Caller{}, "UNKNOWN_TOKEN"},
 		{"a token where there are none", onlyCertificates, nil, "Bearer " + token, identity.Caller{}, "NO_TOKENS"},
+		{"a token of this process", inProcess, nil, "Bearer " + own, attached, ""},
+		{"another token than that of this process", inProcess, nil, "Bearer " + token, identity.Caller{}, "UNKNOWN_TOKEN"},
+		{"nothing instead of a token of this process", inProcess, nil, "", identity.Caller{}, "NO_CREDENTIALS"},
+		{"a token of this process beside a file", both, nil, "Bearer " + own, attached, ""},
+		{"a token of the file beside one of this process", both, nil, "Bearer " + token, alice, ""},
 		{"no role", callers, certificate(t), "", identity.Caller{}, "BAD_CERTIFICATE"},
 		{"two roles", callers, certificate(t, "cleave://worker/w1", "cleave://admin/w1"), "", identity.Caller{}, "BAD_CERTIFICATE"},
 		{"an unknown role", callers, certificate(t, "cleave://king/x"), "", identity.Caller{}, "BAD_CERTIFICATE"},

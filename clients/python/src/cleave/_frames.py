@@ -1,0 +1,95 @@
+"""pandas frames, arrays and mappings as tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, List, Mapping, Union
+
+import numpy as np
+
+from cleave._upload import Table, TableColumn
+from cleave.errors import invalid
+
+_INT64 = np.iinfo(np.int64)
+
+
+def is_frame(data: Any) -> bool:
+    """Reports whether data is a pandas frame, without importing pandas."""
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def table_of(data: Any) -> Table:
+    """Returns the table of a pandas frame, or of a mapping of names to columns.
+
+    Columns become what a CSV file would have: integers, numbers or texts, with empty cells where values are missing.
+    """
+    if is_frame(data):
+        columns = [_column(_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
+    elif isinstance(data, Mapping):
+        import pandas
+
+        columns = [_column(str(name), pandas.Series(values)) for name, values in data.items()]
+    else:
+        raise invalid("NOT_A_TABLE", f"a table is a pandas frame or a dict of columns, not {type(data).__name__}")
+    if len({len(c.values) for c in columns}) > 1:
+        raise invalid("COLUMN_LENGTHS_DIFFER", "the columns of the table have different numbers of rows")
+    if not columns:
+        raise invalid("EMPTY_DATA", "the table has no columns; at least one is needed")
+    return Table(columns)
+
+
+def _name(name: Any) -> str:
+    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+
+def _column(name: str, series: Any) -> TableColumn:
+    import pandas
+    from pandas.api import types
+
+    empty = series.isna().to_numpy(dtype=bool)
+    dtype = series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype) or types.is_bool_dtype(dtype):
+        return _texts(name, series, empty)
+    if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
+        kind = types.infer_dtype(series, skipna=True)
+        if kind not in ("integer", "floating", "mixed-integer-float", "decimal", "empty") or kind == "empty" and not empty.all():
+            return _texts(name, series, empty)
+        series = series.astype(object).where(~empty, other=math.nan).astype("float64" if kind != "integer" or empty.any() else object)
+        dtype = series.dtype
+    if types.is_datetime64_any_dtype(dtype):
+        return _dates(name, series, empty)
+    if types.is_timedelta64_dtype(dtype):
+        series = series.dt.total_seconds()
+    elif types.is_complex_dtype(dtype):
+        raise invalid("NOT_A_NUMBER", f"column {name!r} has complex numbers; give its parts as columns of their own")
+    if types.is_integer_dtype(series.dtype) or types.is_object_dtype(series.dtype):
+        filled = series.where(~empty, other=0) if empty.any() else series
+        if len(filled) == 0 or _INT64.min <= int(filled.min()) and int(filled.max()) <= _INT64.max:
+            return TableColumn(name, "integers", filled.to_numpy(dtype=np.int64), empty)
+        return TableColumn(name, "numbers", filled.to_numpy(dtype=np.float64), empty)
+    values = series.to_numpy(dtype=np.float64, na_value=math.nan)
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        shown = "+Inf" if values[row] > 0 else "-Inf"
+        raise invalid("NOT_FINITE", f"row {row}, column {name!r} is {shown}; every value must be a finite number or missing, not inf")
+    values = np.where(empty, 0.0, values)
+    if empty.any() and (values == np.trunc(values)).all() and (np.abs(values) < 2**53).all():
+        # pandas stores integers with missing values as floats. They were integers where they came from.
+        return TableColumn(name, "integers", values.astype(np.int64), empty)
+    return TableColumn(name, "numbers", values, empty)
+
+
+def _texts(name: str, series: Any, empty: Any) -> TableColumn:
+    return TableColumn(name, "texts", ["" if missing else str(value) for value, missing in zip(series, empty)], empty)
+
+
+def _dates(name: str, series: Any, empty: Any) -> TableColumn:
+    """Returns dates as texts, as a CSV file has them: without a time if all are at midnight."""
+    times = series.dt.tz_localize(None) if series.dt.tz is not None else series
+    form = "%Y-%m-%d" if (times.dropna() == times.dropna().dt.normalize()).all() else "%Y-%m-%d %H:%M:%S"
+    return TableColumn(name, "texts", times.dt.strftime(form).where(~empty, other="").tolist(), empty)
+
+
+def index_column(values: Union[List[int], Any], name: str = "index") -> TableColumn:
+    """Returns a column of row numbers."""
+    return TableColumn(name, "integers", np.asarray(values, dtype=np.int64))

@@ -1,0 +1,185 @@
+"""What the user knows about the answer: pairs and labels of some rows, checked and turned into tables.
+
+The checks are those of the server, with the same sentences, so that nothing is uploaded in vain.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cleave._frames import index_column
+from cleave._upload import Table, TableColumn
+from cleave.errors import InvalidInputError, invalid
+
+_CONSTRAINTS = "spec.supervision.constraints"
+_SEEDS = "spec.supervision.seeds"
+
+
+def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
+    """Returns the table of constraints, or None if there are none.
+
+    Each argument is None or has a line for each pair: two row numbers and, optionally, a positive weight.
+    """
+    must, cannot = _pairs("must_link", must_link), _pairs("cannot_link", cannot_link)
+    if must is None and cannot is None:
+        return None
+    parts = [p for p in (must, cannot) if p is not None]
+    ends = np.concatenate([p[0] for p in parts])
+    kinds = ["must"] * (len(must[0]) if must else 0) + ["cannot"] * (len(cannot[0]) if cannot else 0)
+    if not len(ends):
+        return None
+    weights = np.concatenate([p[1] for p in parts])
+
+    def refuse(at: int, column: str, reason: str, message: str) -> InvalidInputError:
+        """Returns the error of a server about a line of the table, and which pair that is."""
+        pair = f"must_link[{at}]" if must and at < len(must[0]) else f"cannot_link[{at - (len(must[0]) if must else 0)}]"
+        return invalid(reason, f'row {at}, column "{column}": {message} ({pair})', _CONSTRAINTS)
+
+    outside = np.argwhere((ends < 0) | (ends >= rows))
+    if len(outside):
+        at, side = (int(v) for v in outside[0])
+        raise refuse(at, "ij"[side], "INDEX_OUT_OF_RANGE", f"point {ends[at, side]} is outside 0..{rows - 1}")
+    for at in np.flatnonzero(ends[:, 0] == ends[:, 1]):
+        if kinds[at] == "cannot":
+            raise refuse(int(at), "j", "SELF_CANNOT_LINK", f"point {ends[at, 0]} has a cannot-link to itself")
+    bad = np.flatnonzero(~np.isnan(weights) & ~((weights > 0) & np.isfinite(weights)))
+    if len(bad):
+        at = int(bad[0])
+        raise refuse(at, "weight", "BAD_WEIGHT", f"the weight is {weights[at]:g}; weights must be positive and finite")
+    columns = [index_column(ends[:, 0], "i"), index_column(ends[:, 1], "j"), TableColumn("kind", "texts", kinds)]
+    unweighted = np.isnan(weights)
+    if not unweighted.all():
+        columns.append(TableColumn("weight", "numbers", np.where(unweighted, 1.0, weights), unweighted))
+    return Table(columns)
+
+
+def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+    """Returns the row numbers and the weights of pairs; a weight that is not given is NaN."""
+    if pairs is None:
+        return None
+    if hasattr(pairs, "to_numpy"):
+        pairs = pairs.to_numpy()
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and pairs.ndim == 2 and pairs.shape[1] == 2:
+        return pairs.astype(np.int64), np.full(len(pairs), math.nan)  # many pairs come this way
+    listed: List[Any] = list(pairs)
+    ends, weights = np.empty((len(listed), 2), np.int64), np.full(len(listed), math.nan)
+    for at, pair in enumerate(listed):
+        try:
+            size = len(pair)
+            if size not in (2, 3) or isinstance(pair, (str, bytes)):
+                raise TypeError
+            for side in range(2):
+                if int(pair[side]) != pair[side]:
+                    raise TypeError
+                ends[at, side] = int(pair[side])
+            if size == 3:
+                weights[at] = math.nan if pair[2] is None else float(pair[2])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise invalid(
+                "BAD_PAIR", f"{name}[{at}] is {pair!r}; a pair is two row numbers and, if it has one, a weight", _CONSTRAINTS
+            ) from error
+    return ends, weights
+
+
+def is_unknown(label: Any) -> bool:
+    """Reports whether a label stands for an unknown class: None, NaN, pandas.NA, "" or -1."""
+    if label is None or isinstance(label, str):
+        return label is None or label == ""
+    try:
+        return bool(label == -1) or bool(label != label)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True
+
+
+def _class_order(label: Any) -> Tuple[int, int, str]:
+    """Orders classes as the command line does: integers by value, then all others alphabetically."""
+    text = str(label)
+    try:
+        return 0, int(text), text
+    except ValueError:
+        return 1, 0, text
+
+
+def seeds_table(partial_labels: Any, rows: int, clusters: int) -> Tuple[Optional[Table], npt.NDArray[Any]]:
+    """Returns the table of known labels, or None if none is known, and the classes, in the order of their clusters."""
+    if partial_labels is None:
+        return None, np.empty(0, dtype=object)
+    labels = list(partial_labels)
+    if len(labels) != rows:
+        raise invalid(
+            "SIZE_MISMATCH",
+            f"partial_labels has {_plural(len(labels), 'label')} for {_plural(rows, 'row')}; it needs one per row, -1 or None where it is unknown",
+            _SEEDS,
+        )
+    known = [(row, _plain(label)) for row, label in enumerate(labels) if not is_unknown(label)]
+    classes = sorted({label for _, label in known}, key=_class_order)
+    if len(classes) > clusters:
+        raise invalid(
+            "TOO_MANY_CLASSES",
+            f"there are {len(classes)} classes ({str(classes[0])!r} and others), but only {_plural(clusters, 'cluster')}; "
+            f"n_clusters={len(classes)} makes one for each",
+            _SEEDS,
+        )
+    number = {label: at for at, label in enumerate(classes)}
+    if not known:
+        return None, np.empty(0, dtype=object)
+    columns = [index_column([row for row, _ in known]), index_column([number[label] for _, label in known], "label")]
+    return Table(columns), _array(classes)
+
+
+def _plain(label: Any) -> Any:
+    """Returns a label as a Python value, a whole float as an integer: pandas stores integers with gaps as floats."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _array(classes: List[Any]) -> npt.NDArray[Any]:
+    if all(isinstance(c, int) for c in classes) or all(isinstance(c, str) for c in classes):
+        return np.array(classes)
+    array = np.empty(len(classes), dtype=object)
+    array[:] = classes
+    return array
+
+
+def weights_table(weights: Any, rows: int) -> Table:
+    """Returns the table of the weights of all rows."""
+    values = _floats("weights", weights)
+    if values.shape != (rows,):
+        raise invalid("SIZE_MISMATCH", f"weights has the shape {values.shape} for {_plural(rows, 'row')}; it needs one weight per row")
+    return Table([index_column(np.arange(rows)), TableColumn("weight", "numbers", values)])
+
+
+def beliefs_table(beliefs: Any, rows: int) -> Table:
+    """Returns the table of a symmetric matrix of beliefs: positive together, negative apart."""
+    from scipy import sparse
+
+    matrix = sparse.coo_matrix(beliefs)
+    if matrix.shape != (rows, rows):
+        raise invalid("SIZE_MISMATCH", f"beliefs has the shape {matrix.shape} for {_plural(rows, 'row')}; it must be square")
+    upper = sparse.triu(matrix, format="coo")
+    return Table([index_column(upper.row, "i"), index_column(upper.col, "j"), TableColumn("belief", "numbers", upper.data.astype(float))])
+
+
+def labels_table(labels: Any, rows: int) -> Table:
+    """Returns the table of initial labels."""
+    values = np.asarray(labels)
+    if values.shape != (rows,):
+        raise invalid("SIZE_MISMATCH", f"init has {_plural(len(values), 'label')} for {_plural(rows, 'row')}; it needs one label per row")
+    if values.dtype.kind not in "iu":
+        raise invalid("BAD_START", f"init has labels of the type {values.dtype}; they must be the numbers of clusters, from 0")
+    return Table([index_column(np.arange(rows)), index_column(values, "label")])
+
+
+def _floats(name: str, values: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise invalid("NOT_A_NUMBER", f"{name} must be numbers: {error}") from error
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

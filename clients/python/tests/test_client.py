@@ -1,0 +1,450 @@
+"""The clients against real servers, with connections that break."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+import threading
+import time
+from concurrent import futures
+
+import grpc
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from programs import Process, Proxy
+
+import cleave
+from cleave import _connection, _supervision, aio, v1
+from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
+from cleave._upload import Points, SparsePoints, Table
+from cleave.rpc import status_pb2
+
+
+@pytest.fixture
+def client(server):
+    with cleave.Client(server) as client:
+        yield client
+
+
+def test_the_life_of_a_job(client, blobs):
+    points, truth = blobs
+    stored = client.upload_points(points, name="blobs")
+    assert (stored.rows, stored.columns, stored.kind) == (120, 4, v1.DATASET_KIND_POINTS)
+    spec = v1.JobSpec(dataset_id=stored.dataset_id, k=3, kmeans=v1.Kmeans())
+    assert client.plan_job(spec).plan.workers == 1
+    job = client.create_job(spec, request_id="nightly-17", name="a job")
+    assert client.create_job(spec, request_id="nightly-17").job_id == job.job_id
+    with pytest.raises(cleave.InvalidInputError) as error:
+        client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=4), request_id="nightly-17")
+    assert error.value.code == "ALREADY_EXISTS"
+    events = [item.event for item in client.watch(job.job_id) if item.HasField("event")]
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1)) and events[-1].HasField("ended")
+    later = [item.event for item in client.watch(job.job_id, after=events[2].sequence) if item.HasField("event")]
+    assert later == events[3:]
+    assert list(client.watch(job.job_id, after=events[-1].sequence)) == []
+    assert client.wait(job.job_id).state == v1.JOB_STATE_SUCCEEDED
+
+    result, labels = client.get_result(job.job_id), client.get_labels(job.job_id)
+    assert list(result.cluster_sizes) == np.bincount(labels.labels).tolist()
+    scored = client.evaluate(job.job_id, truth)
+    assert scored.ari > 0.8 and client.evaluate(job.job_id, np.array(["x", "y", "z"])[truth]) == scored
+    with pytest.raises(cleave.InvalidInputError, match="one label per point"):
+        client.evaluate(job.job_id, truth[:5])
+    model = client.get_model(job.job_id)
+    nearest = ((points[:, None] - model.centroids[None]) ** 2).sum(-1).argmin(1)
+    np.testing.assert_array_equal(nearest, labels.labels)
+    scores = client.get_row_scores(job.job_id)
+    assert scores.distance.shape == scores.margin.shape == scores.confidence.shape == (120,)
+    prediction = client.predict(job.job_id, dataset_id=stored.dataset_id)
+    np.testing.assert_array_equal(prediction.labels, labels.labels)
+    assert prediction.distance.shape == (120,)
+    assert client.get_job(job.job_id).spec.k == 3
+    assert [j.job_id for j in client.list_jobs(dataset_id=stored.dataset_id, name_contains="a job")] == [job.job_id]
+    client.delete_job(job.job_id)
+    with pytest.raises(cleave.NotFoundError) as error:
+        client.get_result(job.job_id)
+    assert error.value.reason == "JOB_NOT_FOUND" and isinstance(error.value, LookupError)
+    client.delete_dataset(stored.dataset_id)
+    assert client.get_limits().limits.rows >= 0 and [w.state for w in client.list_workers()] == [v1.WORKER_STATE_READY]
+
+
+def test_embeddings_and_neighbor_graphs(client, blobs):
+    stored = client.upload_points(blobs[0])
+    spec = v1.JobSpec(dataset_id=stored.dataset_id, k=3, spectral=v1.Spectral(), neighbor_graph=v1.NeighborGraph(neighbors=9))
+    job = client.wait(client.create_job(spec).job_id)
+    embedding = client.get_embedding(job.job_id).coordinates
+    assert embedding.shape[0] == 120
+    graph = client.get_neighbor_graph(job.job_id)
+    assert graph.shape == (120, 120) and (graph != graph.T).nnz == 0
+    assert graph.nnz == 2 * client.get_result(job.job_id).neighbor_graph.edges
+    again = client.upload_graph(graph)
+    same = v1.JobSpec(dataset_id=again.dataset_id, k=3, spectral=v1.Spectral())
+    np.testing.assert_array_equal(
+        client.get_labels(client.wait(client.create_job(same).job_id).job_id).labels, client.get_labels(job.job_id).labels
+    )
+
+
+def test_ids_of_data_sets_are_those_of_the_server(client):
+    generator = np.random.default_rng(3)
+    dense = generator.normal(size=(301, 517))  # 1.2 MB: parts end within rows
+    dense[0, 0] = -0.0
+    for array in (dense, np.asfortranarray(dense), dense[::-1, ::2], dense.astype(np.float32), dense.astype(">f8"), np.arange(12).reshape(3, 4)):
+        assert client.upload_points(array).dataset_id == Points(array).id()
+    thin = sp.random(400, 300, 0.1, random_state=1, format="csr")
+    thin.data[::7] = 0
+    assert client.upload_points(thin).dataset_id == SparsePoints(thin).id()
+    many = sp.random(300_000, 20, 0.02, random_state=1, format="coo")  # several parts of lengths and of entries
+    assert client.upload_points(many).rows == 300_000
+
+
+def test_tables_come_back_as_they_were(client):
+    pandas = pytest.importorskip("pandas")
+    columns = {
+        "whole": pandas.array([1, None, -(2**60)], dtype="Int64"),
+        "gaps": [1.0, None, 3.0],
+        "number": [0.5, None, -1e300],
+        "text": ["a", None, "ü\n,\""],
+        "flag": [True, False, True],
+        "day": pandas.to_datetime(["2024-02-29", None, "1999-12-31"]),
+    }
+    stored = client.upload_table(pandas.DataFrame(columns))
+    rows = client.get_table_rows(stored.table_id)
+    found = {}
+    for column in rows.columns:
+        values = list(getattr(column, column.WhichOneof("cells")).values)
+        found[column.name] = [None if row in column.empty_rows else value for row, value in enumerate(values)]
+    assert found == {
+        "whole": [1, None, -(2**60)],
+        "gaps": [1, None, 3],
+        "number": [0.5, None, -1e300],
+        "text": ["a", None, 'ü\n,"'],
+        "flag": ["True", "False", "True"],
+        "day": ["2024-02-29", None, "1999-12-31"],
+    }
+    assert client.get_table(stored.table_id).rows == 3
+    many = client.upload_table({"number": np.arange(400_000) / 2, "text": ["x" * (i % 7) for i in range(400_000)]})
+    assert client.get_table_rows(many.table_id).columns[0].numbers.values[399_999] == 399_999 / 2
+    assert len(client.get_table_rows(many.table_id, max_rows=10).columns[1].texts.values) == 10
+    client.delete_table(many.table_id)
+
+
+def test_errors_have_the_sentence_the_reason_and_the_field(client, blobs):
+    stored = client.upload_points(blobs[0])
+    with pytest.raises(cleave.InvalidInputError) as error:
+        client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=900))
+    assert str(error.value) == "k is 900 but there are only 120 rows; k must be at most the number of rows"
+    assert (error.value.reason, error.value.field, error.value.code) == ("BAD_K", "spec.k", "INVALID_ARGUMENT")
+
+
+@pytest.mark.parametrize("must, cannot", [([(0, 1), (120, 3)], []), ([], [(2, -7)]), ([], [(5, 5)]), ([(1, 2, -3.0)], [])])
+def test_checks_before_the_upload_say_what_the_server_says(client, blobs, must, cannot):
+    with pytest.raises(cleave.InvalidInputError) as here:
+        _supervision.pairs_table(must or None, cannot or None, 120)
+    lines = [(*pair, "must") for pair in must] + [(*pair, "cannot") for pair in cannot]
+    columns = [
+        v1.Column(name="i", integers=v1.IntegerCells(values=[line[0] for line in lines])),
+        v1.Column(name="j", integers=v1.IntegerCells(values=[line[1] for line in lines])),
+        v1.Column(name="kind", texts=v1.TextCells(values=[line[-1] for line in lines])),
+    ]
+    if len(lines[0]) == 4:
+        columns.append(v1.Column(name="weight", numbers=v1.NumberCells(values=[line[2] for line in lines])))
+    spec = v1.JobSpec(dataset_id=client.upload_points(blobs[0]).dataset_id, k=3)
+    spec.supervision.constraints.inline.columns.extend(columns)
+    with pytest.raises(cleave.InvalidInputError) as there:
+        client.create_job(spec)
+    assert (here.value.reason, here.value.field) == (there.value.reason, there.value.field)
+    pair = f" (must_link[{len(must) - 1}])" if must else " (cannot_link[0])"
+    assert str(here.value) == str(there.value) + pair
+
+
+def test_a_value_that_is_not_finite_is_rejected_with_the_sentence_of_the_server(client):
+    bad = np.array([[1.0, 2.0], [np.inf, 3.0]])
+    with pytest.raises(cleave.InvalidInputError) as here:
+        client.upload_points(bad)
+    unchecked = Points(bad)
+    unchecked.id = lambda: ""
+    with pytest.raises(cleave.InvalidInputError) as there:
+        client.upload(unchecked)
+    assert str(here.value).startswith(str(there.value)) and here.value.reason == there.value.reason == "NOT_FINITE"
+
+
+def test_a_failed_job_raises_its_error(client):
+    stored = client.upload_points(np.arange(11.0)[:, None])
+    spec = v1.JobSpec(dataset_id=stored.dataset_id, k=3, cop_kmeans=v1.CopKmeans())
+    # The Groetzsch graph has no triangle and no coloring with three colors, so that only a search tells that nothing fits.
+    ring = [(at, (at + 1) % 5) for at in range(5)]
+    apart = ring + [(5 + i, j) for i, _ in ring for j in ((i + 1) % 5, (i + 4) % 5)] + [(10, 5 + i) for i in range(5)]
+    table = _supervision.pairs_table(None, apart, 11)
+    spec.supervision.constraints.inline.CopyFrom(table.message(0, table.rows))
+    job = client.create_job(spec)
+    with pytest.raises(cleave.InvalidInputError) as error:
+        client.wait(job.job_id)
+    assert (error.value.job_id, error.value.reason) == (job.job_id, "INFEASIBLE_CONSTRAINTS")
+
+
+def long_job(client, points):
+    stored = client.upload_points(points)
+    spec = v1.JobSpec(dataset_id=stored.dataset_id, k=30, restarts=10000, mpc_kmeans=v1.MpcKmeans(metric=v1.METRIC_FULL))
+    return client.create_job(spec).job_id
+
+
+@pytest.mark.long
+def test_cancel_and_time_limit(client):
+    points = np.random.default_rng(0).normal(size=(3000, 20))
+    job_id = long_job(client, points)
+    client.cancel_job(job_id)
+    with pytest.raises(cleave.CanceledError) as error:
+        client.wait(job_id)
+    assert error.value.job_id == job_id
+    with pytest.raises(cleave.PreconditionError):
+        client.delete_job(long := long_job(client, points))
+    client.cancel_job(long)
+    limited = client.create_job(client.get_job(long).spec, time_limit=2).job_id
+    try:
+        client.wait(limited)
+        assert len(client.get_labels(limited).labels) == 3000
+    except cleave.TimeLimitError as ended:  # a busy machine had no labels by then
+        assert ended.job_id == limited and isinstance(ended, TimeoutError)
+    assert client.get_job(limited).job.stop_reason == v1.STOP_REASON_TIME_LIMIT
+
+
+def test_an_upload_that_breaks_off_continues(server):
+    points = np.random.default_rng(5).normal(size=(120_000, 10))  # 9.6 MB, ten parts
+    proxy = Proxy(server, cut_after_bytes=5_000_000)
+    sent = []
+    try:
+        with cleave.Client(proxy.address) as client:
+            data = Points(points)
+            parts = data.parts
+            data.parts = lambda first: sent.append(first) or parts(first)
+            assert client.upload(data).dataset_id == data.id()
+            assert proxy.cuts == 1 and len(sent) == 2 and sent[0] == 0 < sent[1]
+            client.delete_dataset(data.id())
+    finally:
+        proxy.close()
+
+
+def test_a_watch_that_breaks_off_continues(server, blobs):
+    with cleave.Client(server) as direct:
+        stored = direct.upload_points(np.random.default_rng(1).normal(size=(2000, 8)))
+        spec = v1.JobSpec(dataset_id=stored.dataset_id, k=20, restarts=20, mpc_kmeans=v1.MpcKmeans())
+        job_id = direct.create_job(spec).job_id
+        proxy = Proxy(server)
+        events = []
+        try:
+            with cleave.Client(proxy.address) as client:
+                for item in client.watch(job_id):
+                    if item.HasField("event"):
+                        events.append(item.event)
+                        if len(events) in (3, 40):
+                            proxy.cut()
+                assert proxy.cuts == 2
+        finally:
+            proxy.close()
+        assert events == [item.event for item in direct.watch(job_id) if item.HasField("event")]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@pytest.mark.long
+def test_a_server_that_restarts_is_waited_for(tmp_path, blobs):
+    port = free_port()
+    arguments = ("serve", "--listen", f"127.0.0.1:{port}", "--data-dir", tmp_path / "data")
+    process = Process("cleave", *arguments)
+    process.listening()
+    with cleave.Client(f"127.0.0.1:{port}") as client:
+        stored = client.upload_points(blobs[0])
+        process.stop()
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(client.get_dataset(stored.dataset_id)))
+        asking.start()
+        process = Process("cleave", *arguments)
+        try:
+            process.listening()
+            asking.join()
+            assert answers[0].dataset_id == stored.dataset_id
+        finally:
+            process.stop()
+
+
+class OtherServer:
+    """A gRPC server that is not Cleave of this version. It lists its services, if it has any."""
+
+    def __init__(self, *services):
+        health = status_pb2.HealthList()
+        for name in services:
+            health.statuses[name].status = 1
+        content = health.SerializeToString()
+        handlers = {"List": grpc.unary_unary_rpc_method_handler(lambda request, context: content)} if services else {}
+        self._server = grpc.server(futures.ThreadPoolExecutor(2))
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("grpc.health.v1.Health", handlers),))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def stop(self):
+        self._server.stop(None).wait()
+
+
+def explain(address, **options):
+    """Returns the error of both clients, which must be the same."""
+    with cleave.Client(address, **options) as client, pytest.raises(cleave.CleaveError) as error:
+        list(client.list_jobs())
+
+    async def call():
+        async with aio.Client(address, **options) as client:
+            await client.get_job("x")
+
+    with pytest.raises(type(error.value)) as other:
+        asyncio.run(call())
+    assert other.value.reason == error.value.reason
+    return error.value
+
+
+def test_servers_of_another_version_are_told_apart_from_those_that_are_down(server):
+    down = explain(f"127.0.0.1:{free_port()}")
+    assert isinstance(down, cleave.UnavailableError) and "does not answer" in str(down)
+
+    newer = OtherServer("cleave.v2.JobService", "cleave.v2.TableService", "grpc.health.v1.Health")
+    error = explain(newer.address)
+    assert isinstance(error, cleave.VersionError) and "has the API cleave.v2, and this client has cleave.v1" in str(error)
+    newer.stop()
+
+    for services in ((), ("shop.v1.Orders",)):
+        other = OtherServer(*services)
+        error = explain(other.address)
+        assert isinstance(error, cleave.NotCleaveError) and "a gRPC server answers" in str(error)
+        other.stop()
+
+
+def test_a_port_that_does_not_speak_grpc_is_recognized(server, tmp_path):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        error = explain(f"127.0.0.1:{listener.getsockname()[1]}")
+        assert isinstance(error, cleave.NotCleaveError) and "does not speak gRPC without TLS" in str(error)
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+    error = explain(server, ca_file="system")
+    assert isinstance(error, cleave.NotCleaveError) and "does not speak gRPC with TLS" in str(error)
+
+
+def test_connections_that_others_could_read_are_refused():
+    for address, options, reason in (
+        ("example.org", {}, "NO_ENCRYPTION"),
+        ("example.org", {"insecure": True, "token": "t"}, "TOKEN_WITHOUT_ENCRYPTION"),
+        ("localhost", {"tls": "/nowhere"}, "BAD_CERTIFICATE_FILES"),
+        ("localhost", {"cert_file": "x"}, "BAD_CERTIFICATE_FILES"),
+        ("localhost", {"ca_file": "system", "insecure": True}, "INSECURE_WITH_CERTIFICATES"),
+        ("localhost", {"token": "two\nlines"}, "BAD_TOKEN"),
+        ("", {}, "NO_COORDINATOR"),
+    ):
+        with pytest.raises(cleave.InvalidInputError) as error:
+            cleave.Client(address, **options)
+        assert error.value.reason == reason
+
+
+def test_addresses():
+    assert parse_addresses("a, b:1,[::1]:7") == ["a:7400", "b:1", "[::1]:7"]
+    assert [is_loopback(a) for a in ("localhost:1", "127.0.0.9:1", "[::1]:7400", "unix:/x", "10.0.0.1:1", "host:1")] == [True] * 4 + [False] * 2
+    assert Credentials.of(None, None, None, None, None, None, False).metadata() is None
+
+
+class Failed:
+    def __init__(self, code="UNAVAILABLE", reason="", leader="", retry_after=None):
+        self.code, self.reason, self.retry_after = code, reason, retry_after
+        self.metadata = {"leader": leader} if leader else {}
+
+
+def test_attempts_find_the_leader_and_end():
+    now = [0.0]
+    route = Route(["a:1", "b:1", "c:1"])
+    attempts = Attempts(route, lambda: now[0])
+    assert attempts.pause(Failed(reason="NOT_LEADER", leader="d:1"), "a:1") == 0 and route.current == "d:1"
+    assert attempts.pause(Failed(), "d:1") == 0 and route.current == "a:1"
+    assert attempts.pause(Failed(code="INVALID_ARGUMENT"), "a:1") is None
+    now[0] = 31.0
+    assert attempts.pause(Failed(), "a:1") is None, "there was no leader for 30 s"
+
+    fresh = Route(["a:1"])
+    pauses = []
+    attempts = Attempts(fresh, lambda: 0.0)
+    while (pause := attempts.pause(Failed(), "a:1")) is not None:
+        pauses.append(pause)
+    assert len(pauses) == 4 and pauses[0] <= 0.1
+    fresh.answered = True
+    attempts.reached()
+    assert all(attempts.pause(Failed(), "a:1") is not None for _ in range(20)), "a server that answered before is restarting"
+    now = [0.0]
+    late = Attempts(fresh, lambda: now[0])
+    now[0] = 1000.0  # an upload that breaks off after a long time has not failed for a long time
+    assert late.pause(Failed(), "a:1") is not None
+    now[0] += 61
+    assert late.pause(Failed(), "a:1") is None
+    refused = Attempts(fresh, lambda: 0.0)
+    assert [refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=100.0), "a:1") is not None for _ in range(7)] == [True] * 6 + [False]
+
+
+def test_every_method_of_the_api_is_there():
+    files = (v1.cluster_pb2, v1.dataset_pb2, v1.job_service_pb2, v1.table_pb2)
+    services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
+    known = {method.path for method in vars(_connection).values() if isinstance(method, _connection.Method)}
+    assert known == {f"/{service.full_name}/{method.name}" for service in services for method in service.methods}
+
+
+def test_both_clients_have_the_same_methods():
+    def signatures(kind):
+        public = {name: value for name, value in vars(kind).items() if not name.startswith("_") and callable(value)}
+        return {name: [str(p) for p in inspect.signature(value).parameters.values()] for name, value in public.items()}
+
+    assert signatures(cleave.Client) == signatures(aio.Client)
+
+
+async def test_the_asynchronous_client(server, blobs):
+    points, truth = blobs
+    proxy = Proxy(server, cut_after_bytes=3_000_000)
+    try:
+        async with aio.Client(proxy.address) as client:
+            large = await client.upload_points(np.random.default_rng(6).normal(size=(60_000, 10)))
+            assert proxy.cuts == 1
+            await client.delete_dataset(large.dataset_id)
+            stored = await client.upload_points(points)
+            spec = v1.JobSpec(dataset_id=stored.dataset_id, k=3, mpc_kmeans=v1.MpcKmeans(), restarts=20)
+            job = await client.create_job(spec)
+            events = []
+            async for item in client.watch(job.job_id):
+                if item.HasField("event"):
+                    events.append(item.event.sequence)
+                    if len(events) == 4:
+                        await asyncio.to_thread(proxy.cut)
+            assert events == list(range(1, len(events) + 1))
+            assert (await client.wait(job.job_id)).state == v1.JOB_STATE_SUCCEEDED
+            labels = (await client.get_labels(job.job_id)).labels
+            assert (await client.evaluate(job.job_id, truth)).ari > 0.5
+            table = await client.upload_table({"a": [1, 2], "b": ["x", "y"]})
+            assert (await client.get_table_rows(table.table_id)).columns[1].texts.values == ["x", "y"]
+            assert [j.job_id async for j in client.list_jobs(dataset_id=stored.dataset_id, limit=1)] == [job.job_id]
+            together = await asyncio.gather(*(client.get_labels(job.job_id) for _ in range(8)))
+            assert all((other.labels == labels).all() for other in together)
+            with pytest.raises(cleave.InvalidInputError, match="k is 900"):
+                await client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=900))
+    finally:
+        proxy.close()

@@ -1,0 +1,276 @@
+"""The estimator with the embedded server, compared with the command line."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from programs import REPOSITORY, cleave
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cleave import Cleave, CleaveWarning, InvalidInputError, v1
+from cleave._options import ALGORITHMS, OPTIONS
+
+CUSTOMERS = REPOSITORY / "docs" / "examples" / "customers.csv"
+
+
+@parametrize_with_checks([Cleave()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def command_line(folder, *arguments):
+    """Runs a job by the command line, and returns its labels, confidences and result."""
+    cleave("run", "--quiet", "--out", folder / "out", "--workers", 1, *arguments, cwd=folder)
+    table = pd.read_csv(folder / "out" / "labels.csv", float_precision="round_trip")
+    return table["label"].to_numpy(), table["confidence"].to_numpy() if "confidence" in table else None
+
+
+def write_pairs(path, must, cannot):
+    lines = [f"{i},{j},must\n" for i, j in must] + [f"{i},{j},cannot\n" for i, j in cannot]
+    path.write_text("i,j,kind\n" + "".join(lines))
+
+
+def same(estimator, expected):
+    labels, confidence = expected
+    np.testing.assert_array_equal(estimator.labels_, labels)
+    if confidence is not None:
+        np.testing.assert_array_equal(estimator.confidence_, confidence)
+
+
+def test_points_and_pairs_give_the_labels_of_the_command_line(tmp_path, blobs, pairs):
+    np.save(tmp_path / "x.npy", blobs[0])
+    write_pairs(tmp_path / "pairs.csv", *pairs)
+    expected = command_line(tmp_path, "--data", "x.npy", "--k", 3, "--constraints", "pairs.csv", "--seed", 5)
+    fitted = Cleave(3, random_state=5).fit(blobs[0], must_link=pairs[0], cannot_link=np.array(pairs[1]))
+    same(fitted, expected)
+    same(Cleave(3, random_state=5).fit(np.asfortranarray(blobs[0]).tolist(), must_link=pairs[0], cannot_link=pairs[1]), expected)
+
+
+@pytest.mark.parametrize(
+    "flags, parameters",
+    [
+        ("--algorithm mpc-kmeans --metric full --penalty potts --restarts 3", dict(algorithm="mpc-kmeans", metric="full", penalty="potts", n_init=3)),
+        ("--kernel polynomial --degree 3 --gamma 0.5 --coef0 1 --max-iterations 7", dict(kernel="polynomial", degree=3, gamma=0.5, coef0=1, max_iter=7)),
+        ("--algorithm spectral --restarts 2 --tolerance 1e-6 --rho 2", dict(algorithm="spectral", n_init=2, tol=1e-6, rho=2)),
+        ("--algorithm constrained-spectral --beta 0.1 --scale zscore", dict(algorithm="constrained-spectral", beta=0.1, scale="zscore")),
+        ("--algorithm kernel-kmeans --sigma auto --knn 8 --knn-weights gaussian", dict(algorithm="kernel-kmeans", sigma="auto", knn=8, knn_weights="gaussian")),
+        ("--algorithm cop-kmeans --geometry euclidean --init kmeans++", dict(algorithm="cop-kmeans", geometry="euclidean", init="kmeans++")),
+    ],
+)
+def test_options_mean_what_they_mean_on_the_command_line(tmp_path, blobs, pairs, flags, parameters):
+    np.save(tmp_path / "x.npy", blobs[0])
+    write_pairs(tmp_path / "pairs.csv", *pairs)
+    expected = command_line(tmp_path, "--data", "x.npy", "--k", 3, "--constraints", "pairs.csv", *flags.split())
+    same(Cleave(3, **parameters).fit(blobs[0], must_link=pairs[0], cannot_link=pairs[1]), expected)
+
+
+def test_every_option_of_the_catalog_is_a_parameter():
+    listed = {}
+    for line in (REPOSITORY / "docs" / "OPTIONS.md").read_text().splitlines():
+        if found := re.match(r"\| `--([a-z0-9-]+)`.*\|([^|]*)\|[^|]*\|$", line):
+            listed[found[1]] = tuple(re.findall(r"`([^`]+)`", found[2]))
+    # Given in other ways: as n_clusters, algorithm, and arguments of fit. A second graph or metric is a matrix of beliefs.
+    elsewhere = {"k", "algorithm", "constraints", "seeds", "weights", "beliefs", "source-graph", "source-data"}
+    assert set(listed) - elsewhere == {flag for flag, _, _ in OPTIONS.values()}
+    for parameter, (flag, field, spectral) in OPTIONS.items():
+        assert listed[flag] == ((field, spectral) if spectral else (field,)), parameter
+        assert parameter in inspect.signature(Cleave).parameters
+    assert set(ALGORITHMS) == {f.name.replace("_", "-") for f in v1.JobSpec.DESCRIPTOR.oneofs_by_name["algorithm"].fields}
+
+
+def test_frames_give_the_labels_of_the_command_line(tmp_path):
+    labels, confidence = command_line(tmp_path, "--data", CUSTOMERS, "--k", 3, "--label-column", "segment")
+    frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",")
+    segment = frame.pop("segment")
+    with pytest.warns(CleaveWarning) as warned:
+        fitted = Cleave(3).fit(frame, partial_labels=segment)
+    messages = [str(w.message) for w in warned]
+    assert 'column "customer" is the row id: its values are all different' in messages
+    assert any("empty cells are filled from similar rows; missing selects another method" in m for m in messages)
+    same(fitted, (labels, confidence))
+    assert fitted.classes_.tolist() == ["business", "regular", "student"]
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    as_categories = frame.assign(channel=frame["channel"].astype("category"), age=frame["age"].astype("Int64"))
+    same(Cleave(3).fit(as_categories, partial_labels=segment.where(segment.notna(), None).tolist()), (labels, confidence))
+    known = segment.notna().to_numpy()
+    agreement = np.mean(fitted.classes_[fitted.labels_[known]] == segment[known])
+    assert agreement > 0.95
+
+
+def test_new_rows_of_a_frame_are_assigned_as_on_the_command_line(tmp_path):
+    command_line(tmp_path, "--data", CUSTOMERS, "--k", 3)
+    frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",")
+    lines = CUSTOMERS.read_text().splitlines(keepends=True)
+    (tmp_path / "new.csv").write_text("".join(lines[:1] + lines[10:40]))
+    expected = pd.read_csv(pd.io.common.StringIO(cleave("predict", "--model", "out", "--data", "new.csv", cwd=tmp_path)))
+    fitted = Cleave(3).fit(frame)
+    np.testing.assert_array_equal(fitted.predict(frame.iloc[9:39]), expected["label"])
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(frame.drop(columns="age"))
+
+
+def test_rows_with_missing_values_can_be_dropped(tmp_path):
+    frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",").drop(columns="segment")
+    fitted = Cleave(3, missing="drop").fit(frame)
+    dropped = frame.drop(columns="customer").isna().any(axis=1).to_numpy()
+    np.testing.assert_array_equal(fitted.labels_ == -1, dropped)
+    np.testing.assert_array_equal(np.isnan(fitted.confidence_), dropped)
+    np.testing.assert_array_equal(fitted.predict(frame) == -1, dropped)
+    with pytest.raises(InvalidInputError) as error:
+        Cleave(3, missing="error").fit(frame)
+    assert error.value.reason == "MISSING_VALUE"
+
+
+@pytest.mark.long
+def test_sparse_points_graphs_and_kernels_give_the_labels_of_the_command_line(tmp_path, blobs, pairs):
+    points = blobs[0]
+    write_pairs(tmp_path / "pairs.csv", *pairs)
+    supervision = dict(must_link=pairs[0], cannot_link=pairs[1])
+    thin = sp.csr_matrix(np.where(points > 1, points, 0))
+    sp.save_npz(tmp_path / "thin.npz", thin)
+    expected = command_line(tmp_path, "--data", "thin.npz", "--k", 3, "--constraints", "pairs.csv")
+    same(Cleave(3).fit(thin.tocoo(), **supervision), expected)
+
+    distances = ((points[:, None] - points[None]) ** 2).sum(-1)
+    adjacency = sp.csr_matrix(np.where(distances < 9, np.round(10 - distances, 3), 0))
+    sp.save_npz(tmp_path / "graph.npz", adjacency)
+    expected = command_line(tmp_path, "--graph", "graph.npz", "--k", 3, "--constraints", "pairs.csv")
+    same(Cleave(3, affinity="adjacency").fit(adjacency, **supervision), expected)
+    same(Cleave(3, affinity="adjacency").fit(adjacency.toarray(), **supervision), expected)
+
+    kernel = np.exp(-distances / 8)
+    np.save(tmp_path / "kernel.npy", kernel)
+    expected = command_line(tmp_path, "--kernel-matrix", "kernel.npy", "--k", 3, "--constraints", "pairs.csv")
+    same(Cleave(3, kernel="precomputed").fit(kernel, **supervision), expected)
+
+
+@pytest.mark.parametrize("unknown", [-1, None, float("nan"), ""])
+def test_partial_labels_may_be_of_any_type(blobs, unknown):
+    points, truth = blobs
+    names = np.array(["zoo", "10", "9"], dtype=object)
+    partial = [names[t] if row % 3 == 0 else unknown for row, t in enumerate(truth)]
+    fitted = Cleave(3).fit(points, partial_labels=partial)
+    assert fitted.classes_.tolist() == ["9", "10", "zoo"]  # integers by value, then the others
+    assert np.mean(fitted.classes_[fitted.labels_] == names[truth]) > 0.9
+    numbers = Cleave(3).fit(points, partial_labels=pd.Series(partial).map({"9": 9, "10": 10, "zoo": 11}))
+    assert numbers.classes_.tolist() == [9, 10, 11]
+    np.testing.assert_array_equal(numbers.labels_, fitted.labels_)
+
+
+def test_weights_beliefs_and_starts(blobs):
+    points, truth = blobs
+    heavy = Cleave(3, algorithm="kernel-kmeans", kernel="linear", objective="kernel-kmeans").fit(points, weights=np.where(truth == 0, 5.0, 1.0))
+    assert heavy.objective_ > 0
+    beliefs = np.where(truth[:, None] == truth[None], 1.0, -1.0)
+    assert len(set(Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=beliefs).labels_)) == 3
+    np.testing.assert_array_equal(Cleave(3, algorithm="kmeans", init=truth, max_iter=0).fit(points).labels_, truth)
+    centers = np.array([points[truth == c].mean(0) for c in range(3)])
+    assert Cleave(3, algorithm="kmeans", init=centers).fit(points).n_iter_ >= 1
+    with pytest.raises(InvalidInputError, match="weights does not apply to auto"):
+        Cleave(3).fit(points, weights=truth)
+
+
+@pytest.mark.long
+def test_a_range_of_clusters_proposes_one(blobs):
+    fitted = Cleave(range(2, 6)).fit(blobs[0])
+    assert fitted.n_clusters_ == fitted.result_.k_selection.proposed == fitted.labels_.max() + 1
+    assert [score.k for score in fitted.result_.k_selection.scores] == [2, 3, 4, 5]
+    seeded = Cleave(range(2, 6)).fit(blobs[0], partial_labels=np.where(np.arange(120) % 3 == 0, blobs[1], -1))
+    assert [score.k for score in seeded.result_.k_selection.scores] == [3, 4, 5]  # each class is a cluster
+    assert Cleave(range(2, 4)).fit(blobs[0], partial_labels=blobs[1]).n_clusters_ == 3
+
+
+@pytest.mark.long
+def test_pipelines_and_grid_searches(blobs, pairs):
+    points, truth = blobs
+    line = make_pipeline(StandardScaler(), Cleave(3))
+    labels = line.fit_predict(points, cleave__must_link=pairs[0], cleave__cannot_link=pairs[1])
+    np.testing.assert_array_equal(line.predict(points)[:5], labels[:5])
+    search = GridSearchCV(Cleave(), {"n_clusters": [2, 3], "scale": [None, "zscore"]}, scoring="adjusted_rand_score", cv=2)
+    search.fit(points, truth)
+    assert search.best_params_["n_clusters"] == 3
+    seeded = GridSearchCV(Cleave(), {"n_clusters": [3, 4]}, scoring="adjusted_rand_score", cv=2)
+    seeded.fit(points, truth, partial_labels=np.where(np.arange(120) % 4 == 0, truth, -1))  # cut with the folds
+    assert seeded.best_score_ > 0.8
+
+
+def test_a_fitted_estimator_can_be_copied_and_pickled(blobs):
+    fitted = Cleave(3).fit(blobs[0])
+    expected = fitted.predict(blobs[0])
+    for other in (copy.copy(fitted), copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(other.predict(blobs[0]), expected)
+        np.testing.assert_array_equal(other.labels_, fitted.labels_)
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(blobs[0])
+
+
+def test_the_report_and_the_picture(tmp_path, blobs, pairs):
+    fitted = Cleave(3).fit(blobs[0], must_link=pairs[0], cannot_link=pairs[1])
+    report = fitted.report(tmp_path / "report.html")
+    assert report.summary.startswith("method ") and "clusters     3 of 120 points" in str(report)
+    assert (tmp_path / "report.html").read_text() == report.html and "<html" in report.html
+    assert report.picture.startswith("<svg") or "<svg" in report.picture
+    assert "data:image/svg+xml;base64," in fitted._repr_mimebundle_()["text/html"]
+    assert report._repr_html_().startswith("<iframe srcdoc=")
+    assert "Cleave(n_clusters=4)" in Cleave(4)._repr_mimebundle_()["text/html"]
+    frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",")
+    assert "satisfaction" in Cleave(3).fit(frame).report().html
+
+
+def test_a_token_is_not_printed():
+    text = repr(Cleave(token="cleave_secret", server="localhost:1"))
+    assert "secret" not in text and "***" in text
+
+
+@pytest.mark.parametrize(
+    "fit, reason, message",
+    [
+        (lambda X: Cleave(3).fit(np.where(X == X[4, 1], np.nan, X)), "NOT_FINITE", "row 4, column 1 is NaN; every value must be a finite number"),
+        (lambda X: Cleave(3).fit(sp.csr_matrix(np.where(X == X[4, 1], -np.inf, X))), "NOT_FINITE", "row 4, column 1 is -Inf; every value must"),
+        (lambda X: Cleave(3).fit(pd.DataFrame(np.where(X == X[4, 1], np.inf, X))), "NOT_FINITE", "row 4, column '1' is +Inf"),
+        (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows"),
+        (lambda X: Cleave(0).fit(X), "BAD_K", "k is 0; at least one cluster is needed"),
+        (lambda X: Cleave("3").fit(X), "BAD_K", "n_clusters is '3'"),
+        (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "point 120 is outside 0..119"),
+        (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "point -1 is outside 0..119"),
+        (lambda X: Cleave(3).fit(X, cannot_link=[(4, 4)]), "SELF_CANNOT_LINK", "point 4 has a cannot-link to itself"),
+        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, -2)]), "BAD_WEIGHT", "the weight is -2; weights must be positive and finite"),
+        (lambda X: Cleave(3).fit(X, must_link=[("a", 5)]), "BAD_PAIR", r"must_link[0] is ('a', 5)"),
+        (lambda X: Cleave(3).fit(X, must_link=[(1, 2, 3, 4)]), "BAD_PAIR", "a pair is two row numbers"),
+        (lambda X: Cleave(3).fit(X, must_link=[(1.5, 2)]), "BAD_PAIR", "must_link[0] is (1.5, 2)"),
+        (lambda X: Cleave(3).fit(X, partial_labels=[0, 1]), "SIZE_MISMATCH", "partial_labels has 2 labels for 120 rows"),
+        (lambda X: Cleave(3).fit(X, partial_labels=list(range(120))), "TOO_MANY_CLASSES", "there are 120 classes ('0' and others), but only 3 clusters"),
+        (lambda X: Cleave(3, algorithm="magic").fit(X), "UNKNOWN_ALGORITHM", "there is no algorithm 'magic'"),
+        (lambda X: Cleave(3, algorithm="kmeans", kernel="linear").fit(X), "OPTION_DOES_NOT_APPLY", "kernel does not apply to kmeans"),
+        (lambda X: Cleave(3, scale="big").fit(X), "BAD_VALUE", "scale is 'big'; use one of auto, zscore, none, minmax, robust"),
+        (lambda X: Cleave(3, n_init="many").fit(X), "BAD_VALUE", "n_init is 'many'"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=["a"] * 120).fit(X), "BAD_START", "they must be the numbers of clusters"),
+        (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=["a"] * 120), "NOT_A_NUMBER", "weights must be numbers"),
+        (lambda X: Cleave(3, affinity="adjacency").fit(X), "NOT_SQUARE", "the adjacency matrix has 120 rows and 4 columns"),
+        (lambda X: Cleave(3, affinity="adjacency").fit(np.triu(X @ X.T)), "NOT_SYMMETRIC", "it must be symmetric, such as A + A.T"),
+        (lambda X: Cleave(3, kernel="precomputed").fit(X), "NOT_SQUARE", "the kernel matrix has 120 rows and 4 columns"),
+    ],
+)
+def test_bad_input_fails_before_the_upload(monkeypatch, blobs, fit, reason, message):
+    from cleave.client import Client
+
+    def refuse(*_):
+        raise AssertionError("something was uploaded")
+
+    monkeypatch.setattr(Client, "_send", refuse)
+    with pytest.raises(InvalidInputError, match=re.escape(message)) as error:
+        fit(blobs[0])
+    assert error.value.reason == reason
+    assert isinstance(error.value, ValueError)
