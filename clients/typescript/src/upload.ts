@@ -51,8 +51,9 @@ export interface Content<T> {
   send(connection: Connection, options: UploadOptions): Promise<T>;
 }
 
-// Parts have about a mebibyte of JSON, well below the limit of a message.
-const valuesPerPart = 1 << 16;
+// A part has about a mebibyte of JSON, well below the limit of a message.
+const partBytes = 1 << 20;
+const edgesPerPart = 1 << 15;
 
 /** Returns points, of which values has one row after another. */
 export function points(values: ArrayLike<number>, columns: number): Content<Dataset> {
@@ -61,22 +62,28 @@ export function points(values: ArrayLike<number>, columns: number): Content<Data
   const rows = Math.floor(values.length / columns);
   const rest = values.length - rows * columns;
   if (rest > 0) throw invalid("TOO_FEW_VALUES", `the upload ended after ${rest} values of row ${rows}, which has ${columns} columns`, "values");
-  let negativeZero = false;
   for (let at = 0; at < values.length; at++) {
-    const value = values[at]!;
+    const value = values[at];
     if (!isFiniteNumber(value)) {
       throw invalid("NOT_FINITE", `row ${Math.floor(at / columns)}, column ${at % columns} is ${shown(value)}; every value must be a finite number`);
     }
-    negativeZero ||= Object.is(value, -0);
   }
-  function* parts(first: number): Generator<string> {
-    for (let begin = first * valuesPerPart; begin < values.length; begin += valuesPerPart) {
-      const part = Array.prototype.slice.call(values, begin, begin + valuesPerPart) as number[];
-      const text = negativeZero ? part.map((v) => (Object.is(v, -0) ? "-0" : String(v))) : part; // JSON.stringify would drop the sign
-      yield `{"values":{"values":[${text.join(",")}]}}\n`;
-    }
-  }
-  return dataset(rows, { points: { rows, columns } }, parts);
+  return {
+    rows,
+    async send(connection, { signal, displayName }) {
+      const body = new Blob([npyHeader(rows, columns), Float64Array.from(values)]);
+      const query = new URLSearchParams({ format: "npy", ...(displayName && { display_name: displayName }) });
+      const response = await connection.retry(() => connection.post(`/v1/datasets?${query}`, "application/octet-stream", body, signal), { signal });
+      return datasetOf(response);
+    },
+  };
+}
+
+/** Returns the header of a NumPy file of float64 in row-major order. All machines that run JavaScript are little-endian. */
+function npyHeader(rows: number, columns: number): Uint8Array<ArrayBuffer> {
+  const text = `{'descr': '<f8', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
+  const padded = text.padEnd(Math.ceil((10 + text.length + 1) / 64) * 64 - 11) + "\n";
+  return new Uint8Array([0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, padded.length & 255, padded.length >> 8, ...new TextEncoder().encode(padded)]);
 }
 
 /** Returns points, from an array for each row. */
@@ -85,14 +92,7 @@ export function pointsOfRows(rows: readonly ArrayLike<number>[]): Content<Datase
   const ragged = rows.findIndex((row) => row.length !== columns);
   if (ragged >= 0) throw invalid("BAD_SHAPE", `row ${ragged} has ${rows[ragged]!.length} values, and row 0 has ${columns}; every row must have as many`, "values");
   if (rows.length > 0 && columns === 0) throw invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed", "header.points");
-  const text = rows.findIndex((row) => Array.prototype.some.call(row, (v: unknown) => typeof v !== "number"));
-  if (text >= 0) {
-    const column = Array.prototype.findIndex.call(rows[text], (v: unknown) => typeof v !== "number");
-    throw invalid("NOT_FINITE", `row ${text}, column ${column} is ${shown(rows[text]![column])}; every value must be a finite number`);
-  }
-  const values = new Float64Array(rows.length * columns);
-  rows.forEach((row, at) => values.set(row, at * columns));
-  return points(values, Math.max(1, columns));
+  return points(rows.flatMap((row) => Array.from(row)), Math.max(1, columns));
 }
 
 /** Returns a graph. vertices is 0 if it is the largest number among the edges plus one. */
@@ -108,20 +108,23 @@ export function graph(edges: readonly Edge[], vertices: number): Content<Dataset
   });
   if (edges.length === 0) throw invalid("EMPTY_DATA", "the graph has no edges; at least one is needed", "edges");
   function* parts(first: number): Generator<string> {
-    for (let begin = first * valuesPerPart; begin < edges.length; begin += valuesPerPart) {
-      const part = edges.slice(begin, begin + valuesPerPart);
+    for (let begin = first * edgesPerPart; begin < edges.length; begin += edgesPerPart) {
+      const part = edges.slice(begin, begin + edgesPerPart);
       yield JSON.stringify({ edges: { sources: part.map((e) => e[0]), targets: part.map((e) => e[1]), weights: part.map((e) => e[2] ?? 1) } }) + "\n";
     }
   }
-  return dataset(vertices || most, { graph: { vertices } }, parts);
+  return {
+    rows: vertices || most,
+    send: async (connection, options) => datasetOf(await sendParts(connection, "/v1/datasets", { graph: { vertices } }, parts, options)),
+  };
 }
 
-function dataset(rows: number, form: object, parts: (first: number) => Iterable<string>): Content<Dataset> {
-  return {
-    rows,
-    send: async (connection, options) =>
-      fromJson(CreateDatasetResponseSchema, await sendParts(connection, "/v1/datasets", form, parts, options), { ignoreUnknownFields: true }).dataset!,
-  };
+function datasetOf(response: unknown): Dataset {
+  return fromJson(CreateDatasetResponseSchema, response as JsonValue, { ignoreUnknownFields: true }).dataset!;
+}
+
+function tableOf(response: unknown): Table {
+  return fromJson(CreateTableResponseSchema, response as JsonValue, { ignoreUnknownFields: true }).table!;
 }
 
 /** Returns a table. */
@@ -136,17 +139,17 @@ export function table(source: TableSource, options: TableOptions): Content<Table
     }
   }
   const typed = columns.map(([name, cells]) => ({ name, cells, type: typeOf(name, cells) }));
-  const rowsPerPart = Math.max(1, Math.floor(valuesPerPart / columns.length));
   function* parts(first: number): Generator<string> {
-    for (let begin = first * rowsPerPart; begin < rows; begin += rowsPerPart) {
-      const end = Math.min(rows, begin + rowsPerPart);
-      yield JSON.stringify({ rows: { columns: typed.map((column) => messageOf(column, begin, end)) } }) + "\n";
+    for (let begin = 0, part = 0; begin < rows; part++) {
+      let end = begin;
+      for (let size = 0; end < rows && size < partBytes; end++) for (const { cells } of typed) size += sizeOf(cells[end]);
+      if (part >= first) yield JSON.stringify({ rows: { columns: typed.map((column) => messageOf(column, begin, end)) } }) + "\n";
+      begin = end;
     }
   }
   return {
     rows,
-    send: async (connection, given) =>
-      fromJson(CreateTableResponseSchema, await sendParts(connection, "/v1/tables", {}, parts, given), { ignoreUnknownFields: true }).table!,
+    send: async (connection, given) => tableOf(await sendParts(connection, "/v1/tables", {}, parts, given)),
   };
 }
 
@@ -163,13 +166,13 @@ function file(source: string | Blob | ReadableStream<Uint8Array>, options: Table
       const body = isStream && !streamsRequests ? await new Response(source).blob() : source;
       const once = () => connection.post(`/v1/tables?${query}`, "application/octet-stream", body, signal);
       const response = await (isStream && streamsRequests ? once() : connection.retry(once, { signal })); // a stream can be read once
-      return fromJson(CreateTableResponseSchema, response as JsonValue, { ignoreUnknownFields: true }).table!;
+      return tableOf(response);
     },
   };
 }
 
 /** Sends the messages of an upload. If it breaks, it continues after the parts that have arrived. */
-async function sendParts(connection: Connection, path: string, form: object, parts: (first: number) => Iterable<string>, options: UploadOptions): Promise<JsonValue> {
+async function sendParts(connection: Connection, path: string, form: object, parts: (first: number) => Iterable<string>, options: UploadOptions): Promise<unknown> {
   const { signal, displayName = "" } = options;
   const uploadId = crypto.randomUUID();
   const service = connection.client(DatasetService);
@@ -182,12 +185,12 @@ async function sendParts(connection: Connection, path: string, form: object, par
     }
   };
   let first = 0;
-  const once = async (): Promise<JsonValue> => {
+  const once = () => {
     function* messages(): Generator<string> {
       yield JSON.stringify({ header: { displayName, uploadId, firstPart: first, ...form } }) + "\n";
       yield* parts(first);
     }
-    return (await connection.post(path, "application/x-ndjson", bodyOf(messages()), signal)) as JsonValue;
+    return connection.post(path, "application/x-ndjson", bodyOf(messages()), signal);
   };
   const patience = connection.patience();
   for (;;) {
@@ -253,6 +256,11 @@ function messageOf(column: { name: string; cells: ArrayLike<Cell>; type: ColumnT
     return cell instanceof Date ? cell.toISOString() : String(cell);
   });
   return { name: column.name, [column.type]: { values }, emptyRows };
+}
+
+/** Returns about how many bytes of JSON a cell takes. */
+function sizeOf(cell: Cell): number {
+  return typeof cell === "string" ? cell.length + 3 : 16;
 }
 
 function isEmpty(cell: Cell): cell is null | undefined | "" {

@@ -36,7 +36,7 @@ export function cleanups(t) {
  */
 export async function folder(t) {
   const dir = await mkdtemp(path.join(os.tmpdir(), "cleave-typescript-"));
-  t.after(() => rm(dir, { recursive: true, force: true }));
+  t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }));
   return dir;
 }
 
@@ -53,10 +53,10 @@ export async function cleave(...args) {
  * @param {Context} t
  * @param {string} command
  * @param {string[]} args
- * @param {{ line?: RegExp, stream?: "stdout" | "stderr", dir?: string }} [wait]
+ * @param {{ line?: RegExp, stream?: "stdout" | "stderr", env?: Record<string, string> }} [wait]
  */
 export async function start(t, command, args, wait = {}) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...wait.env } });
   let log = "";
   child.stderr.on("data", (part) => (log += part));
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -162,4 +162,19 @@ export async function cuttingProxy(t, address) {
 export async function labelsOf(dir) {
   const [, ...lines] = (await readFile(path.join(dir, "labels.csv"), "utf8")).trimEnd().split("\n");
   return Int32Array.from(lines, (line) => Number(line.split(",")[1]));
+}
+
+/**
+ * Reads constraints as the command line writes them.
+ * @param {string} file
+ */
+export async function readPairs(file) {
+  const [, ...lines] = (await readFile(file, "utf8")).trimEnd().split("\n");
+  /** @type {{ mustLink: [number, number][], cannotLink: [number, number][] }} */
+  const pairs = { mustLink: [], cannotLink: [] };
+  for (const line of lines) {
+    const [i, j, kind] = line.split(",");
+    pairs[kind === "must" ? "mustLink" : "cannotLink"].push([Number(i), Number(j)]);
+  }
+  return pairs;
 }
