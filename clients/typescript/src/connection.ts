@@ -41,6 +41,7 @@ export class Connection {
   readonly #fetch: typeof fetch;
   readonly #headers: Record<string, string>;
   readonly #retryForMs: number;
+  readonly #explained = new WeakSet<object>(); // errors that callers have got already, or pass on
   #reached = false;
 
   constructor(options: ConnectionOptions) {
@@ -130,8 +131,16 @@ export class Connection {
     return new Patience(() => (this.#reached ? this.#retryForMs : Math.min(firstContactMs, this.#retryForMs)));
   }
 
+  /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
   async #explain(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     if (signal?.aborted) return signal.reason;
+    if (this.#explained.has(Object(error))) return error;
+    const explained = await this.#explanation(error, signal);
+    this.#explained.add(Object(explained));
+    return explained;
+  }
+
+  async #explanation(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     const failed = error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
     if (failed && !isUnanswered(failed)) {
       this.#reached = true;
