@@ -51,7 +51,17 @@ test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=fold
 	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
 
 .PHONY: test-clients
-test-clients: test-python ## Test the clients in other languages
+test-clients: test-python test-typescript ## Test the clients in other languages
+
+.PHONY: test-typescript
+test-typescript: build clients/typescript/node_modules check-typescript ## Test the TypeScript client in Node and, if it is installed, in Chromium (TESTS='errors cluster' for some)
+	cd clients/typescript && npm run --silent build && npm run --silent check && \
+		CLEAVE_BIN='$(CURDIR)/bin' node --test $(patsubst %,test/%.test.js,$(or $(TESTS),cluster errors package browser))
+
+clients/typescript/node_modules: clients/typescript/package-lock.json
+	@command -v npm >/dev/null || { echo 'the TypeScript client needs Node 20 or later, and npm: apt-get install nodejs npm'; exit 1; }
+	cd clients/typescript && npm ci --no-audit --no-fund
+	@touch $@
 
 .PHONY: test-python
 test-python: build ## Test clients/python with Debian's Python (SHORT=1 for a part of it)
@@ -167,6 +177,16 @@ generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/,
 generate-python: ## Generate the messages of clients/python from proto/, with Debian's protoc
 	scripts/python-proto.sh
 
+.PHONY: generate-typescript
+generate-typescript: clients/typescript/node_modules ## Generate the messages of the TypeScript client from proto/
+	$(BUF) generate --template clients/typescript/buf.gen.yaml
+
+.PHONY: check-typescript
+check-typescript: clients/typescript/node_modules
+	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
+	$(BUF) generate --template clients/typescript/buf.gen.yaml --output "$$fresh"; \
+	diff -r --brief clients/typescript/src/gen "$$fresh/clients/typescript/src/gen" || { echo "clients/typescript/src/gen is stale: run make generate-typescript"; exit 1; }
+
 .PHONY: generate-tables
 generate-tables:
 	go run ./tools/tables $(CATALOG_DOCS)
@@ -201,4 +221,4 @@ demo: build ## Show a coordinator and three workers at work, one of them killed
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf bin demo-out
+	rm -rf bin demo-out clients/typescript/node_modules clients/typescript/dist

@@ -1,0 +1,418 @@
+import { create } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import { Connection } from "./connection.js";
+import type { CallOptions, ConnectionOptions } from "./connection.js";
+import { CleaveError, invalid, jobError } from "./errors.js";
+import { ClusterService } from "./gen/cleave/v1/cluster_pb.js";
+import { DatasetService } from "./gen/cleave/v1/dataset_pb.js";
+import type { Dataset } from "./gen/cleave/v1/dataset_pb.js";
+import type { Event, Notice, Progress } from "./gen/cleave/v1/event_pb.js";
+import { JobState } from "./gen/cleave/v1/job_pb.js";
+import type { Job as JobMessage } from "./gen/cleave/v1/job_pb.js";
+import { JobService } from "./gen/cleave/v1/job_service_pb.js";
+import type { TablePointsSchema } from "./gen/cleave/v1/recipe_pb.js";
+import type { Result } from "./gen/cleave/v1/result_pb.js";
+import { JobSpecSchema, SupervisionSchema } from "./gen/cleave/v1/spec_pb.js";
+import type { SchedulingSchema } from "./gen/cleave/v1/spec_pb.js";
+import { TableInputSchema, TableService } from "./gen/cleave/v1/table_pb.js";
+import type { Table, TableInput } from "./gen/cleave/v1/table_pb.js";
+import { columnMessage, constraintsTable, seedsTable } from "./supervision.js";
+import type { Pair, Seed, Shape, SupervisionColumn } from "./supervision.js";
+import { graph, points, pointsOfRows, table } from "./upload.js";
+import type { Content, Edge, TableOptions, TableSource, UploadOptions } from "./upload.js";
+
+/** The fields of a message, all of them optional. */
+export type Fields<S extends DescMessage> = Exclude<MessageInitShape<S>, MessageShape<S>>;
+
+/** The name of an algorithm, as the command line has it. */
+export type Algorithm =
+  | "auto" | "kernel-kmeans" | "kmeans" | "seeded-kmeans" | "constrained-kmeans" | "cop-kmeans" | "pc-kmeans" | "m-kmeans" | "mpc-kmeans"
+  | "hmrf-kmeans" | "spectral" | "spectral-learning" | "constrained-spectral";
+
+/** What a job computes, and how it runs. */
+export interface JobOptions extends CallOptions {
+  /** The number of clusters, or a range of numbers, such as [2, 8], one of which is proposed. */
+  k: number | readonly [min: number, max: number];
+  /** Rows that belong together. */
+  mustLink?: readonly Pair[];
+  /** Rows that belong apart. */
+  cannotLink?: readonly Pair[];
+  /** Rows whose cluster is known. */
+  seeds?: readonly Seed[];
+  /** The algorithm; "auto" if unset, which chooses a method. */
+  algorithm?: Algorithm;
+  /** The seed of the random number generator; 0 if unset. */
+  seed?: number | bigint;
+  /** How the columns of a table are used, such as { idColumn: "customer", labelColumn: "segment" }. */
+  table?: Omit<Fields<typeof TablePointsSchema>, "tableId">;
+  /** Other fields of the JobSpec. The options above take precedence. */
+  spec?: Fields<typeof JobSpecSchema>;
+  /** Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset. */
+  requestId?: string;
+  /** A name for people; need not be unique. */
+  displayName?: string;
+  /** When and how the job runs. */
+  scheduling?: Fields<typeof SchedulingSchema>;
+}
+
+/** The data of a job: what an upload returned, or the ID of something uploaded before. */
+export type Data = Dataset | Table | { datasetId: string } | { tableId: string };
+
+/** Options of a watch. */
+export interface WatchOptions extends CallOptions {
+  /** The last event that is known already; 0 for none. */
+  afterSequence?: number;
+  /** Is called with what the job is doing between events. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** The clusters of rows, in row order. */
+export interface Labels {
+  /** The cluster of each row, from 0 to k - 1. */
+  labels: Int32Array;
+  /** The row of the table that each label belongs to; undefined if they are all rows in order. */
+  rows: Uint32Array | undefined;
+  /** The ID of the row of each label; undefined if the table has no IDs. */
+  ids: string[] | undefined;
+}
+
+/** The clusters that new rows are assigned to. */
+export interface Prediction extends Labels {
+  /** The distance of each row to its cluster; undefined if the job has no centroids. */
+  distances: Float64Array | undefined;
+  /** How much farther each row is from the nearest other cluster; undefined if the job has no centroids. */
+  margins: Float64Array | undefined;
+  /** Warnings about the table. */
+  notices: Notice[];
+}
+
+// The server sends something every two seconds. After this time without anything the connection is taken for dead.
+const silenceMs = 30_000;
+
+// More pairs or seeds than this are uploaded as a table; fewer are part of the request.
+const maxInlineRows = 20_000;
+
+/** Cleave is a client of one server. It holds no resources except idle connections. */
+export class Cleave {
+  readonly #connection: Connection;
+
+  /** The whole API, as it is generated. Its calls fail with a CleaveError, and all but streams are retried. */
+  readonly api: {
+    readonly jobs: Client<typeof JobService>;
+    readonly datasets: Client<typeof DatasetService>;
+    readonly tables: Client<typeof TableService>;
+    readonly cluster: Client<typeof ClusterService>;
+  };
+
+  constructor(options: ConnectionOptions) {
+    const connection = (this.#connection = new Connection(options));
+    this.api = {
+      jobs: connection.client(JobService),
+      datasets: connection.client(DatasetService),
+      tables: connection.client(TableService),
+      cluster: connection.client(ClusterService),
+    };
+  }
+
+  /** Uploads a table: a file, rows or columns. The same content uploaded again is the same table. */
+  uploadTable(source: TableSource, options: TableOptions = {}): Promise<Table> {
+    return this.#upload(() => table(source, options), options);
+  }
+
+  /** Uploads points: an array for each row, or all values row by row and the number of columns. */
+  uploadPoints(rows: readonly ArrayLike<number>[], options?: UploadOptions): Promise<Dataset>;
+  uploadPoints(values: ArrayLike<number>, columns: number, options?: UploadOptions): Promise<Dataset>;
+  uploadPoints(values: ArrayLike<number> | readonly ArrayLike<number>[], columns?: number | UploadOptions, options?: UploadOptions): Promise<Dataset> {
+    if (typeof columns === "number") return this.#upload(() => points(values as ArrayLike<number>, columns), options);
+    return this.#upload(() => pointsOfRows(values as readonly ArrayLike<number>[]), columns);
+  }
+
+  /** Uploads a graph. Isolated vertices with the highest numbers need the number of vertices. */
+  uploadGraph(edges: readonly Edge[], options: UploadOptions & { vertices?: number } = {}): Promise<Dataset> {
+    return this.#upload(() => graph(edges, options.vertices ?? 0), options);
+  }
+
+  async #upload<T>(content: () => Content<T>, options: UploadOptions = {}): Promise<T> {
+    return content().send(this.#connection, options);
+  }
+
+  /** Creates a job and returns it without waiting for its end. It is safe to repeat with the same requestId. */
+  async createJob(options: JobOptions & { data: Data }): Promise<Job> {
+    const { data, signal } = options;
+    const supervision = checkSupervision(options, shapeOf(options, "rows" in data ? data.rows : undefined, "tableId" in data));
+    const fields: Fields<typeof JobSpecSchema> = { ...options.spec };
+    fields.data = "tableId" in data ? { case: "table", value: { ...options.table, tableId: data.tableId } } : { case: "datasetId", value: data.datasetId };
+    fields.clusters = typeof options.k === "number" ? { case: "k", value: options.k } : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
+    if (options.seed !== undefined) fields.seed = BigInt(options.seed);
+    if (options.algorithm !== undefined) fields.algorithm = algorithmOf(options.algorithm, fields.algorithm);
+    const spec = create(JobSpecSchema, fields);
+    for (const name of ["constraints", "seeds"] as const) {
+      const rows = supervision[name];
+      if (!rows) continue;
+      spec.supervision ??= create(SupervisionSchema);
+      spec.supervision[name] = await this.#input(rows, signal);
+    }
+    const request = {
+      spec,
+      requestId: options.requestId ?? crypto.randomUUID(),
+      displayName: options.displayName ?? "",
+      ...(options.scheduling && { scheduling: options.scheduling }),
+    };
+    const { job } = await this.api.jobs.createJob(request, callOf(signal));
+    return new Job(this, job!);
+  }
+
+  /**
+   * Clusters data and waits for the answer. data are points, as an array for each row, or the content of a table. Everything is
+   * checked before anything is uploaded, except that only the server knows how many rows a file has.
+   */
+  async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
+    const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);
+    checkSupervision(options, shapeOf(options, content.rows, !isPoints(data)));
+    const job = await this.createJob({ ...options, data: await content.send(this.#connection, options) });
+    await job.wait(options);
+    return job;
+  }
+
+  /** Returns a job by its ID. */
+  async job(jobId: string, options: CallOptions = {}): Promise<Job> {
+    const { job } = await this.api.jobs.getJob({ jobId }, callOf(options.signal));
+    return new Job(this, job!);
+  }
+
+  /**
+   * Yields the events of a job, each once, until the job has ended. If the connection breaks, or the server restarts, it
+   * continues after the last event.
+   */
+  async *watch(jobId: string, options: WatchOptions = {}): AsyncGenerator<Event, void, undefined> {
+    const { signal, onProgress } = options;
+    let last = options.afterSequence ?? 0;
+    const patience = this.#connection.patience();
+    for (;;) {
+      const attempt = new AbortController();
+      const abort = () => attempt.abort(signal!.reason);
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", abort, { once: true });
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => attempt.abort(silence()), silenceMs);
+      };
+      try {
+        heard();
+        for await (const { item } of this.api.jobs.watchJob({ jobId, afterSequence: last }, { signal: attempt.signal })) {
+          patience.reset();
+          clearTimeout(timer); // the caller may take its time with an event
+          if (item.case === "progress") onProgress?.(item.value);
+          if (item.case === "event" && item.value.sequence > last) {
+            last = item.value.sequence;
+            yield item.value;
+            if (item.value.what.case === "ended") return;
+          }
+          heard();
+        }
+        return; // after the last event, which the caller knows already
+      } catch (error) {
+        await patience.pause(error, signal);
+      } finally {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        attempt.abort(); // frees the connection if the caller has stopped
+      }
+    }
+  }
+
+  /** Returns the labels of a job that has ended. For a job with a range of k, k selects the answer. */
+  async labels(jobId: string, options: CallOptions & { k?: number } = {}): Promise<Labels> {
+    const parts = new LabelParts();
+    await this.#resume(options.signal, async (call) => {
+      const request = { jobId, firstIndex: parts.count, k: options.k ?? 0, withRows: true };
+      for await (const part of this.api.jobs.getLabels(request, call)) parts.add(part);
+    });
+    return parts.joined();
+  }
+
+  /** Assigns new rows, uploaded as a data set or a table, to the clusters of a job. */
+  async predict(jobId: string, data: Data, options: CallOptions = {}): Promise<Prediction> {
+    const request = "tableId" in data ? { jobId, tableId: data.tableId } : { jobId, datasetId: data.datasetId };
+    let parts = new LabelParts();
+    let distances: number[] = [];
+    let margins: number[] = [];
+    let notices: Notice[] = [];
+    await this.#resume(options.signal, async (call) => {
+      [parts, distances, margins, notices] = [new LabelParts(), [], [], []]; // there is no way to continue
+      for await (const part of this.api.jobs.predictJob(request, call)) {
+        parts.add(part);
+        for (const value of part.distances) distances.push(value);
+        for (const value of part.margins) margins.push(value);
+        notices.push(...part.notices);
+      }
+    });
+    return {
+      ...parts.joined(),
+      distances: distances.length > 0 ? Float64Array.from(distances) : undefined,
+      margins: margins.length > 0 ? Float64Array.from(margins) : undefined,
+      notices,
+    };
+  }
+
+  async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }) => Promise<void>): Promise<void> {
+    const patience = this.#connection.patience();
+    for (;;) {
+      try {
+        return await receive(callOf(signal));
+      } catch (error) {
+        await patience.pause(error, signal);
+      }
+    }
+  }
+
+  /** Returns a table as a part of a request: as it is or, if it is large, uploaded. */
+  async #input(columns: SupervisionColumn[], signal: AbortSignal | undefined): Promise<TableInput> {
+    if (columns[0]!.cells.length > maxInlineRows) {
+      const { tableId } = await this.uploadTable(Object.fromEntries(columns.map((c) => [c.name, c.cells])), { signal });
+      return create(TableInputSchema, { source: { case: "tableId", value: tableId } });
+    }
+    return create(TableInputSchema, { source: { case: "inline", value: { columns: columns.map(columnMessage) } } });
+  }
+}
+
+/** Job is a job on the server. */
+export class Job {
+  readonly id: string;
+  #state: JobMessage;
+
+  constructor(private readonly cleave: Cleave, state: JobMessage) {
+    this.id = state.jobId;
+    this.#state = state;
+  }
+
+  /** The job as the server last described it; refresh asks again. */
+  get state(): JobMessage {
+    return this.#state;
+  }
+
+  /** Asks the server for the state of the job. */
+  async refresh(options: CallOptions = {}): Promise<JobMessage> {
+    const { job } = await this.cleave.api.jobs.getJob({ jobId: this.id }, callOf(options.signal));
+    return (this.#state = job!);
+  }
+
+  /** Yields the events of the job; see Cleave.watch. */
+  watch(options: WatchOptions = {}): AsyncGenerator<Event, void, undefined> {
+    return this.cleave.watch(this.id, options);
+  }
+
+  /** Waits until the job has ended. It fails with the error of the job if the job failed. A canceled job has ended too. */
+  async wait(options: WatchOptions = {}): Promise<JobMessage> {
+    if (!hasEnded(this.#state)) {
+      for await (const _ of this.watch({ ...options, afterSequence: this.#state.lastSequence })) {
+        // Only the end matters.
+      }
+      await this.refresh(options);
+    }
+    if (this.#state.state === JobState.FAILED) throw jobError(this.id, this.#state.error);
+    return this.#state;
+  }
+
+  /** Waits until the job has ended, and returns its labels. */
+  async labels(options: CallOptions & { k?: number } = {}): Promise<Labels> {
+    await this.wait(callOf(options.signal));
+    return this.cleave.labels(this.id, options);
+  }
+
+  /** Waits until the job has ended, and returns its result: the chosen method, the sizes of the clusters, and so on. */
+  async result(options: CallOptions = {}): Promise<Result> {
+    await this.wait(options);
+    const { result } = await this.cleave.api.jobs.getResult({ jobId: this.id }, callOf(options.signal));
+    return result!;
+  }
+
+  /** Waits until the job has ended, and assigns new rows to its clusters. */
+  async predict(data: Data, options: CallOptions = {}): Promise<Prediction> {
+    await this.wait(options);
+    return this.cleave.predict(this.id, data, options);
+  }
+
+  /** Asks the job to stop, without waiting until it has. The labels so far, if there are any, are its result. */
+  async cancel(options: CallOptions = {}): Promise<JobMessage> {
+    const { job } = await this.cleave.api.jobs.cancelJob({ jobId: this.id }, callOf(options.signal));
+    return (this.#state = job!);
+  }
+
+  /** Deletes the job, which must have ended, with its events and results. */
+  async delete(options: CallOptions = {}): Promise<void> {
+    await this.cleave.api.jobs.deleteJob({ jobId: this.id }, callOf(options.signal));
+  }
+}
+
+/** LabelParts joins the parts of a stream of labels. */
+class LabelParts {
+  count = 0;
+  readonly #labels: number[][] = [];
+  readonly #rows: number[][] = [];
+  readonly #ids: string[][] = [];
+
+  add(part: { labels: number[]; rows: number[]; ids: string[] }): void {
+    this.count += part.labels.length;
+    this.#labels.push(part.labels);
+    this.#rows.push(part.rows);
+    this.#ids.push(part.ids);
+  }
+
+  joined(): Labels {
+    const ids = this.#ids.flat();
+    const rows = this.#rows.flat();
+    return { labels: Int32Array.from(this.#labels.flat()), rows: rows.length > 0 ? Uint32Array.from(rows) : undefined, ids: ids.length > 0 ? ids : undefined };
+  }
+}
+
+function hasEnded(job: JobMessage): boolean {
+  return job.state !== JobState.PENDING && job.state !== JobState.RUNNING;
+}
+
+function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is readonly ArrayLike<number>[] {
+  return Array.isArray(data) && (Array.isArray(data[0]) || ArrayBuffer.isView(data[0]));
+}
+
+function shapeOf(options: JobOptions, rows: number | undefined, isTable: boolean): Shape {
+  const { k } = options;
+  const smallest = typeof k === "number" ? k : k?.[0];
+  if (!Number.isInteger(smallest) || smallest! < 1) {
+    throw invalid("BAD_K", `k is ${typeof k === "number" ? k : JSON.stringify(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
+  }
+  if (typeof k === "number" && rows !== undefined && !isTable && k > rows) {
+    throw invalid("BAD_K", `k is ${k} but there are only ${rows} rows; k must be at most the number of rows`, "spec.k");
+  }
+  return { rows, hasIds: isTable, k: typeof k === "number" ? k : undefined };
+}
+
+function checkSupervision(options: JobOptions, shape: Shape) {
+  return {
+    constraints: constraintsTable(options.mustLink ?? [], options.cannotLink ?? [], shape),
+    seeds: seedsTable(options.seeds ?? [], shape),
+  };
+}
+
+type AlgorithmField = NonNullable<Fields<typeof JobSpecSchema>["algorithm"]>;
+
+/** Returns the algorithm of a name, with the options that a spec has for it. */
+function algorithmOf(name: Algorithm, given: AlgorithmField | undefined): AlgorithmField {
+  const field = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  if (given?.case === field) return given;
+  const known = JobSpecSchema.oneofs.find((oneof) => oneof.localName === "algorithm")!.fields;
+  if (!known.some((f) => f.localName === field)) {
+    const names = known.map((f) => f.name.replaceAll("_", "-")).join(", ");
+    throw invalid("UNKNOWN_ALGORITHM", `there is no algorithm ${JSON.stringify(name)}; use one of ${names}`, "spec.algorithm");
+  }
+  return { case: field, value: {} } as AlgorithmField;
+}
+
+function callOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal ? { signal } : {};
+}
+
+function silence(): CleaveError {
+  return new CleaveError("UNAVAILABLE", `the server sent nothing for ${silenceMs / 1000} seconds`, { reason: "CONNECTION_LOST" });
+}

@@ -1,0 +1,252 @@
+import { createClient, ConnectError, makeAnyClient } from "@connectrpc/connect";
+import type { CallOptions as ConnectCallOptions, Client, Interceptor, Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import type { DescService } from "@bufbuild/protobuf";
+import { explain, newFetch } from "#platform";
+import type { TLSOptions } from "./platform/node.js";
+import { CleaveError, fromConnect, fromStatus, invalid, isUnanswered } from "./errors.js";
+
+/** Where the server is, and who calls. */
+export interface ConnectionOptions {
+  /** The URL of the coordinator, such as https://cluster.example:7400. */
+  baseUrl: string;
+  /** The token of the user, as `cleave token create` prints it. */
+  token?: string;
+  /** Certificates; Node only. */
+  tls?: TLSOptions;
+  /**
+   * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset. A server
+   * that was never reached gets two seconds of it.
+   */
+  retryForMs?: number;
+  /** Replaces the fetch of the platform. */
+  fetch?: typeof fetch;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Ends the call, which then fails with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+}
+
+const firstPauseMs = 100;
+const maxPauseMs = 5000;
+const firstContactMs = 2000;
+const probeTimeoutMs = 5000;
+
+/** Connection makes calls to one server, retries them, and explains why they fail. */
+export class Connection {
+  readonly baseUrl: string;
+  readonly #transport: Transport;
+  readonly #fetch: typeof fetch;
+  readonly #headers: Record<string, string>;
+  readonly #retryForMs: number;
+  readonly #explained = new WeakSet<object>(); // errors that callers have got already, or pass on
+  #reached = false;
+
+  constructor(options: ConnectionOptions) {
+    this.baseUrl = checkedURL(options.baseUrl);
+    this.#fetch = options.fetch ?? newFetch(options.tls);
+    this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    this.#retryForMs = options.retryForMs ?? 60_000;
+    const authenticate: Interceptor = (next) => (request) => {
+      for (const [name, value] of Object.entries(this.#headers)) request.header.set(name, value);
+      return next(request);
+    };
+    this.#transport = createConnectTransport({ baseUrl: this.baseUrl, useBinaryFormat: true, fetch: this.#fetch, interceptors: [authenticate] });
+  }
+
+  /** Returns a client of a service, whose methods retry and fail with a CleaveError. Streams are not retried. */
+  client<S extends DescService>(service: S): Client<S> {
+    const plain = createClient(service, this.#transport) as Record<string, (input: never, options?: ConnectCallOptions) => unknown>;
+    return makeAnyClient(service, (method) => {
+      const call = plain[method.localName]!;
+      switch (method.methodKind) {
+        case "unary":
+          return (input: { requestId?: string }, options?: ConnectCallOptions) => {
+            const once = () => call(input as never, options) as Promise<unknown>;
+            const repeatable = method.name !== "CreateJob" || Boolean(input.requestId);
+            return repeatable ? this.retry(once, options) : this.attempt(once, options);
+          };
+        case "server_streaming":
+          return (input: never, options?: ConnectCallOptions) => this.#stream(() => call(input, options) as AsyncIterable<unknown>, options);
+        default: // fetch cannot stream requests
+          return () => {
+            throw new CleaveError("UNIMPLEMENTED", `${method.name} cannot be called over HTTP; use uploadTable, uploadPoints or uploadGraph`);
+          };
+      }
+    }) as Client<S>;
+  }
+
+  async *#stream(call: () => AsyncIterable<unknown>, options: CallOptions | undefined): AsyncIterable<unknown> {
+    try {
+      for await (const message of call()) {
+        this.#reached = true;
+        yield message;
+      }
+    } catch (error) {
+      throw await this.#explain(error, options?.signal);
+    }
+  }
+
+  /** Sends a body to a URL of the REST API and returns the JSON of the response. */
+  async post(path: string, contentType: string, body: BodyInit, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.attempt(async () => {
+      const init: RequestInit & { duplex?: "half" } = { method: "POST", headers: { ...this.#headers, "content-type": contentType }, body };
+      if (body instanceof ReadableStream) init.duplex = "half";
+      if (signal) init.signal = signal;
+      const response = await this.#fetch(this.baseUrl + path, init);
+      const text = await response.text();
+      const json = parsed(text);
+      if (response.ok && json !== undefined) return json;
+      throw fromStatus(json) ?? new CleaveError("UNKNOWN", `POST ${path} answered ${response.status}: ${text.slice(0, 200)}`);
+    }, { signal });
+  }
+
+  /** Calls a function once. It fails with a CleaveError, or with the reason of the signal. */
+  async attempt<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
+    try {
+      const response = await call();
+      this.#reached = true;
+      return response;
+    } catch (error) {
+      throw await this.#explain(error, options.signal);
+    }
+  }
+
+  /** Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long. */
+  async retry<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
+    const patience = this.patience();
+    for (;;) {
+      try {
+        return await this.attempt(call, options);
+      } catch (error) {
+        await patience.pause(error, options.signal);
+      }
+    }
+  }
+
+  /** Returns pauses between the attempts of one call. */
+  patience(): Patience {
+    return new Patience(() => (this.#reached ? this.#retryForMs : Math.min(firstContactMs, this.#retryForMs)));
+  }
+
+  /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
+  async #explain(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    if (signal?.aborted) return signal.reason;
+    if (this.#explained.has(Object(error))) return error;
+    const explained = await this.#explanation(error, signal);
+    this.#explained.add(Object(explained));
+    return explained;
+  }
+
+  async #explanation(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    const failed = error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
+    if (failed && !isUnanswered(failed)) {
+      this.#reached = true;
+      return failed;
+    }
+    return (await this.#diagnose(error, signal)) ?? failed ?? error;
+  }
+
+  /**
+   * Finds out why a call got no answer of Cleave by asking what is at the address. It returns undefined if that is a server of
+   * this version of the API, which then has answered.
+   */
+  async #diagnose(error: unknown, signal: AbortSignal | undefined): Promise<CleaveError | undefined> {
+    const cause = error;
+    const timeout = AbortSignal.timeout(probeTimeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.#fetch(this.baseUrl + "/", { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+      text = await response.text();
+    } catch (probed) {
+      const { failure, detail } = await explain(probed, this.baseUrl);
+      if (failure === "certificate") {
+        return new CleaveError("UNAVAILABLE", `the certificate of the server at ${this.baseUrl} is not trusted: ${detail}; pass its authority as tls.ca`, { reason: "NOT_TRUSTED", cause });
+      }
+      if (failure === "protocol" && !this.#reached) {
+        return new CleaveError("UNIMPLEMENTED", `something listens at ${this.baseUrl}, but it is not Cleave, or it wants ${this.baseUrl.startsWith("https:") ? "http" : "https"}; check the address (${detail})`, { reason: "NOT_CLEAVE", cause });
+      }
+      return new CleaveError("UNAVAILABLE", `the server at ${this.baseUrl} does not answer: ${detail}`, { reason: "NOT_REACHABLE", cause });
+    }
+    const about = parsed(text) as { service?: unknown; api?: unknown; version?: unknown } | undefined;
+    if (about?.service === "cleave") {
+      if (about.api !== "/v1") {
+        return new CleaveError("UNIMPLEMENTED", `the server at ${this.baseUrl} has the API ${about.api}, and this client has /v1; install the version of this package that belongs to the server`, {
+          reason: "OTHER_API_VERSION", metadata: { version: String(about.version) }, cause,
+        });
+      }
+      if (error instanceof CleaveError || (error instanceof ConnectError && error.cause === undefined)) return undefined;
+      return new CleaveError("UNAVAILABLE", `the connection to the server at ${this.baseUrl} broke: ${error instanceof Error ? error.message : error}`, { reason: "CONNECTION_LOST", cause });
+    }
+    const refusal = fromStatus(about);
+    if (refusal) return refusal; // of a page or a host name that is not allowed
+    if (response.status >= 502 && response.status <= 504) {
+      return new CleaveError("UNAVAILABLE", `the server at ${this.baseUrl} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
+    }
+    return new CleaveError("UNIMPLEMENTED", `something else than Cleave answers at ${this.baseUrl}; check the address`, { reason: "NOT_CLEAVE", cause });
+  }
+}
+
+/** Patience spaces the attempts of a call, and limits for how long they fail. */
+export class Patience {
+  #since: number | undefined;
+  #pauseMs = firstPauseMs;
+
+  constructor(private readonly limitMs: () => number) {}
+
+  /** Starts anew, after a success. */
+  reset(): void {
+    this.#since = undefined;
+    this.#pauseMs = firstPauseMs;
+  }
+
+  /** Waits before the next attempt, or throws the error if there should not be one. */
+  async pause(error: unknown, signal: AbortSignal | undefined): Promise<void> {
+    if (!(error instanceof CleaveError) || !error.isTemporary || error.reason === "NOT_TRUSTED") throw error;
+    const now = performance.now();
+    this.#since ??= now;
+    const wait = Math.max(error.retryAfterMs ?? 0, this.#pauseMs * (0.5 + Math.random() / 2)); // clients that were cut off together come back one by one
+    if (now + wait - this.#since > this.limitMs()) throw error;
+    this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
+    await sleep(wait, signal);
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkedURL(given: string): string {
+  let url: URL | undefined;
+  try {
+    url = new URL(given);
+  } catch {
+    // Handled below.
+  }
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw invalid("BAD_VALUE", `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`, "baseUrl");
+  }
+  return url.href.replace(/\/+$/, "");
+}

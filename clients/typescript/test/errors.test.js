@@ -1,0 +1,238 @@
+/** Bad input, and addresses where no server of this API answers. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import http from "node:http";
+import net from "node:net";
+import { test } from "node:test";
+import { Cleave, CleaveError } from "@cleave-project/cleave";
+import { cleanups, serve } from "./processes.js";
+
+/** @typedef {import("@cleave-project/cleave").JobOptions} JobOptions */
+
+/** @param {Promise<unknown>} call */
+async function errorOf(call) {
+  const error = await call.then(() => assert.fail("the call succeeded"), (failure) => failure);
+  assert.ok(error instanceof CleaveError, String(error));
+  return error;
+}
+
+test("bad input", { timeout: 200_000 }, async (t) => {
+  const baseUrl = await serve(cleanups(t));
+  const server = new Cleave({ baseUrl });
+  let requests = 0;
+  const client = new Cleave({ baseUrl, fetch: (input, init) => (requests++, fetch(input, init)) });
+  const data = await server.uploadPoints([[0], [1], [2], [10], [11], [12]]);
+
+  /**
+   * The spec of a job with tables, as a client without checks would send it.
+   * @param {object} supervision
+   * @param {number} [k]
+   */
+  const raw = (supervision, k = 2) =>
+    server.api.jobs.createJob({ spec: { data: { case: "datasetId", value: data.datasetId }, clusters: { case: "k", value: k }, supervision } });
+  /** @param {string} name @param {bigint[]} values */
+  const integers = (name, values) => ({ name, cells: { case: "integers", value: { values } } });
+  /** @param {string} name @param {string[]} values */
+  const texts = (name, values) => ({ name, cells: { case: "texts", value: { values } } });
+  /** @param {string} name @param {number[]} values */
+  const numbers = (name, values) => ({ name, cells: { case: "numbers", value: { values } } });
+  /** @param {object[]} columns */
+  const inline = (columns) => ({ source: { case: "inline", value: { columns } } });
+  /** @param {string} body */
+  const upload = (/** @type {string} */ path, body) => async () => {
+    const response = await fetch(baseUrl + path, { method: "POST", headers: { "content-type": "application/x-ndjson" }, body });
+    const status = /** @type {any} */ (await response.json());
+    const details = Object.fromEntries(status.details.map((/** @type {any} */ d) => [d["@type"].split(".").at(-1), d]));
+    return new CleaveError("INVALID_ARGUMENT", status.message, { reason: details.ErrorInfo.reason, field: details.BadRequest?.fieldViolations[0].field ?? "" });
+  };
+
+  /** @type {[string, () => Promise<unknown>, () => Promise<CleaveError>][]} */
+  const cases = [
+    ["a pair out of range", () => client.createJob({ data, k: 2, mustLink: [[0, 1], [0, 9]] }),
+      () => errorOf(raw({ constraints: inline([integers("i", [0n, 0n]), integers("j", [1n, 9n]), texts("kind", ["must", "must"])]) }))],
+    ["a cannot-link to itself", () => client.createJob({ data, k: 2, cannotLink: [[3, 3]] }),
+      () => errorOf(raw({ constraints: inline([integers("i", [3n]), integers("j", [3n]), texts("kind", ["cannot"])]) }))],
+    ["a negative weight", () => client.createJob({ data, k: 2, mustLink: [[0, 1, -1]] }),
+      () => errorOf(raw({ constraints: inline([integers("i", [0n]), integers("j", [1n]), texts("kind", ["must"]), numbers("weight", [-1])]) }))],
+    ["IDs for points without any", () => client.createJob({ data, k: 2, mustLink: [["a", "b"]] }),
+      () => errorOf(raw({ constraints: inline([texts("i", ["a"]), texts("j", ["b"]), texts("kind", ["must"])]) }))],
+    ["a label that is a text", () => client.createJob({ data, k: 2, seeds: [[0, /** @type {any} */ ("red")]] }),
+      () => errorOf(raw({ seeds: inline([integers("index", [0n]), texts("label", ["red"])]) }))],
+    ["a label that is no cluster", () => client.createJob({ data, k: 2, seeds: [[0, 7]] }),
+      () => errorOf(raw({ seeds: inline([integers("index", [0n]), integers("label", [7n])]) }))],
+    ["a negative label", () => client.createJob({ data, k: 2, seeds: [[0, -1]] }),
+      () => errorOf(raw({ seeds: inline([integers("index", [0n]), integers("label", [-1n])]) }))],
+    ["a seed out of range", () => client.createJob({ data, k: 2, seeds: [[6, 1]] }),
+      () => errorOf(raw({ seeds: inline([integers("index", [6n]), integers("label", [1n])]) }))],
+    ["more clusters than rows", () => client.createJob({ data, k: 9 }), () => errorOf(raw({}, 9))],
+    ["NaN among points", () => client.uploadPoints([[0, 1], [2, NaN]]),
+      upload("/v1/datasets", '{"header":{"points":{"columns":2}}}{"values":{"values":[0,1,2,"NaN"]}}')],
+    ["infinity among points", () => client.uploadPoints(Float64Array.of(1, -Infinity), 1),
+      upload("/v1/datasets", '{"header":{"points":{"columns":1}}}{"values":{"values":[1,"-Infinity"]}}')],
+    ["values that fill no row", () => client.uploadPoints(Float64Array.of(1, 2, 3, 4, 5), 3),
+      upload("/v1/datasets", '{"header":{"points":{"columns":3}}}{"values":{"values":[1,2,3,4,5]}}')],
+    ["no columns", () => client.uploadPoints([[], []]), upload("/v1/datasets", '{"header":{"points":{"columns":0}}}')],
+    ["no rows", () => client.uploadPoints([]), upload("/v1/datasets", '{"header":{"points":{"columns":1}}}')],
+    ["NaN in a table", () => client.uploadTable({ x: [1, NaN] }), upload("/v1/tables", '{"header":{}}{"rows":{"columns":[{"name":"x","numbers":{"values":[1,"NaN"]}}]}}')],
+    ["columns of different lengths", () => client.uploadTable({ x: [1, 2], y: [1] }),
+      upload("/v1/tables", '{"header":{}}{"rows":{"columns":[{"name":"x","integers":{"values":[1,2]}},{"name":"y","integers":{"values":[1]}}]}}')],
+    ["an infinite weight of an edge", () => client.uploadGraph([[0, 1], [1, 2, Infinity]]),
+      upload("/v1/datasets", '{"header":{"graph":{}}}{"edges":{"sources":[0,1],"targets":[1,2],"weights":[1,"Infinity"]}}')],
+  ];
+  for (const [name, refused, answered] of cases) {
+    await t.test(`${name} fails before anything is sent, with the server's sentence`, async () => {
+      requests = 0;
+      const [ours, theirs] = [await errorOf(refused()), await answered()];
+      assert.equal(requests, 0);
+      assert.equal(ours.message, theirs.message);
+      assert.equal(ours.reason, theirs.reason);
+      assert.equal(ours.field, theirs.field);
+      assert.equal(ours.code, theirs.code);
+    });
+  }
+
+  await t.test("cluster checks everything before it uploads", async () => {
+    requests = 0;
+    const points = [[0], [1], [10]];
+    for (const [call, reason] of /** @type {[Promise<unknown>, string][]} */ ([
+      [client.cluster(points, { k: 2, mustLink: [[0, 3]] }), "INDEX_OUT_OF_RANGE"],
+      [client.cluster(points, { k: 4 }), "BAD_K"],
+      [client.cluster(points, { k: 0 }), "BAD_K"],
+      [client.cluster([[0, 1], [2]], { k: 2 }), "BAD_SHAPE"],
+      [client.cluster([{ x: 1 }, { x: 2 }], { k: 2, cannotLink: [[0, 2]] }), "INDEX_OUT_OF_RANGE"],
+      [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1.5]]) }), "BAD_PAIR"],
+      [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([0, 1]) }), "BAD_PAIR"],
+    ])) {
+      assert.equal((await errorOf(call)).reason, reason);
+    }
+    assert.equal(requests, 0);
+  });
+
+  await t.test("what only the server can tell", async () => {
+    const ragged = await errorOf(client.uploadTable("a,b\n1,2,3\n4,5\n"));
+    assert.equal(ragged.reason, "RAGGED_ROWS");
+    assert.match(ragged.message, /line 3/);
+    const table = await client.uploadTable("name,x\na,1\nb,2\nc,10\nd,11\n");
+    const unknown = await errorOf(client.createJob({ data: table, k: 2, mustLink: [["a", "zoe"]] }));
+    assert.equal(unknown.code, "INVALID_ARGUMENT");
+    assert.match(unknown.message, /zoe/);
+    assert.equal(unknown.field, "spec.supervision.constraints");
+    const option = await errorOf(client.createJob({ data, k: 2, algorithm: /** @type {any} */ ("magic") }));
+    assert.equal(option.reason, "UNKNOWN_ALGORITHM");
+  });
+
+  await t.test("rows by ID", async () => {
+    const job = await client.cluster("name,x\na,1\nb,2\nc,10\nd,11\n", { k: 2, cannotLink: [["a", "b"]], mustLink: [["a", "c"]] });
+    const { labels, ids } = await job.labels();
+    assert.deepEqual(ids, ["a", "b", "c", "d"]);
+    assert.equal(labels[0], labels[2]);
+    assert.notEqual(labels[0], labels[1]);
+  });
+
+  await t.test("a large number of pairs", async () => {
+    const rows = 22_000;
+    const table = await client.uploadTable({ x: Array.from({ length: rows }, (_, at) => (at % 2) * 10 + (at % 7) / 10) });
+    const pairs = /** @type {[number, number][]} */ (Array.from({ length: rows - 2 }, (_, at) => [at, at + 2]));
+    const job = await client.createJob({ data: table, k: 2, mustLink: pairs, algorithm: "pc-kmeans", spec: { restarts: 1 } });
+    const { labels } = await job.labels();
+    assert.ok(labels.every((label, row) => label === labels[row % 2]));
+  });
+});
+
+test("addresses", { timeout: 100_000 }, async (t) => {
+  const context = cleanups(t);
+  /** @param {net.Server} server */
+  const listen = async (server) => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    context.after(() => server.close());
+    return `127.0.0.1:${/** @type {net.AddressInfo} */ (server.address()).port}`;
+  };
+  /** @param {string} address */
+  const failures = async (address, scheme = "http") => {
+    const client = new Cleave({ baseUrl: `${scheme}://${address}`, retryForMs: 500 });
+    const calls = [client.job("x"), client.uploadPoints([[1]]), client.watch("x").next(), client.uploadTable("x\n1\n")];
+    return Promise.all(calls.map(errorOf));
+  };
+
+  await t.test("a server that is down", async () => {
+    const server = net.createServer();
+    const address = await listen(server);
+    server.close();
+    await once(server, "close");
+    for (const error of await failures(address)) {
+      assert.equal(error.reason, "NOT_REACHABLE");
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(error.message, /does not answer/);
+    }
+  });
+
+  await t.test("a server of another API version", async () => {
+    const address = await listen(http.createServer((request, response) => {
+      response.writeHead(request.url === "/" ? 200 : 404, { "content-type": "application/json" });
+      response.end(JSON.stringify(request.url === "/" ? { service: "cleave", version: "9.0.0", api: "/v2" } : { code: 5, message: "there is nothing here" }));
+    }));
+    for (const error of await failures(address)) {
+      assert.equal(error.reason, "OTHER_API_VERSION");
+      assert.match(error.message, /\/v2/);
+      assert.equal(error.metadata["version"], "9.0.0");
+    }
+  });
+
+  await t.test("a web server that is not Cleave", async () => {
+    const address = await listen(http.createServer((_, response) => response.end("<h1>It works</h1>")));
+    for (const error of await failures(address)) assert.equal(error.reason, "NOT_CLEAVE");
+  });
+
+  await t.test("a port that does not speak HTTP", async () => {
+    const address = await listen(net.createServer((socket) => {
+      socket.on("error", () => {});
+      socket.end("SSH-2.0-OpenSSH_9.2\r\n");
+    }));
+    for (const error of await failures(address)) assert.equal(error.reason, "NOT_CLEAVE");
+    for (const error of await failures(address, "https")) assert.equal(error.reason, "NOT_CLEAVE");
+  });
+
+  await t.test("a name that the server is not known by", async () => {
+    const baseUrl = await serve(context);
+    // The name does not exist; the test resolves it.
+    const client = new Cleave({ baseUrl, fetch: (input, init) => requestAs("cleave.test", String(input), init) });
+    const error = await errorOf(client.job("x"));
+    assert.equal(error.code, "PERMISSION_DENIED");
+    assert.match(error.message, /not known as "cleave.test"/);
+  });
+
+  await t.test("no URL", () => {
+    assert.throws(() => new Cleave({ baseUrl: "localhost:7400" }), { name: "CleaveError", field: "baseUrl" });
+    assert.throws(() => new Cleave({ baseUrl: "" }), { name: "CleaveError", field: "baseUrl" });
+  });
+
+  await t.test("a server that restarts is waited for", async () => {
+    const baseUrl = await serve(context);
+    let away = 3;
+    const client = new Cleave({
+      baseUrl,
+      fetch: async (input, init) => {
+        if (String(input).includes("JobService") && away-- > 0) throw new TypeError("fetch failed");
+        return fetch(input, init);
+      },
+    });
+    assert.deepEqual((await client.api.jobs.listJobs({})).jobs, []);
+    assert.equal(away, -1);
+  });
+});
+
+/**
+ * Makes a request with another Host header, which fetch does not allow.
+ * @param {string} host
+ * @param {string} url
+ * @param {RequestInit | undefined} init
+ * @returns {Promise<Response>}
+ */
+async function requestAs(host, url, init) {
+  const request = http.request(url, { method: init?.method ?? "GET", headers: { ...Object.fromEntries(new Headers(init?.headers)), host } });
+  request.end(init?.body);
+  const [response] = /** @type {[http.IncomingMessage]} */ (await once(request, "response"));
+  const body = Buffer.concat(await response.toArray());
+  return new Response(body, { status: response.statusCode ?? 0, headers: /** @type {Record<string, string>} */ (response.headers) });
+}
