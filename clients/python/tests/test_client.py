@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import decimal
 import inspect
 import socket
 import threading
-import time
 from concurrent import futures
 
 import grpc
@@ -18,7 +18,7 @@ from programs import Process, Proxy
 import cleave
 from cleave import _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
-from cleave._upload import Points, SparsePoints, Table
+from cleave._upload import Points, SparsePoints
 from cleave.rpc import status_pb2
 
 
@@ -106,6 +106,12 @@ def test_tables_come_back_as_they_were(client):
         "gaps": [1.0, None, 3.0],
         "number": [0.5, None, -1e300],
         "text": ["a", None, "ü\n,\""],
+        "blank": ["", "b", "c"],
+        "objects": pandas.Series([7, None, 2**40], dtype=object),
+        "decimals": [decimal.Decimal("0.25"), None, decimal.Decimal(2)],
+        "large": pandas.array([2**63, None, 1], dtype="UInt64"),
+        "nothing": [None, None, None],
+        "hours": pandas.to_timedelta(["1h", None, "90s"]),
         "flag": [True, False, True],
         "day": pandas.to_datetime(["2024-02-29", None, "1999-12-31"]),
     }
@@ -120,6 +126,12 @@ def test_tables_come_back_as_they_were(client):
         "gaps": [1, None, 3],
         "number": [0.5, None, -1e300],
         "text": ["a", None, 'ü\n,"'],
+        "blank": [None, "b", "c"],
+        "objects": [7, None, 2**40],
+        "decimals": [0.25, None, 2.0],
+        "large": [2.0**63, None, 1.0],
+        "nothing": [None, None, None],
+        "hours": [3600, None, 90],
         "flag": ["True", "False", "True"],
         "day": ["2024-02-29", None, "1999-12-31"],
     }

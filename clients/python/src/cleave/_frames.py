@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Mapping, Union
+from typing import Any, Mapping
 
 import numpy as np
 
 from cleave._upload import Table, TableColumn
 from cleave.errors import invalid
-
-_INT64 = np.iinfo(np.int64)
 
 
 def is_frame(data: Any) -> bool:
@@ -47,27 +45,28 @@ def _column(name: str, series: Any) -> TableColumn:
     from pandas.api import types
 
     empty = series.isna().to_numpy(dtype=bool)
-    dtype = series.dtype
-    if isinstance(dtype, pandas.CategoricalDtype) or types.is_bool_dtype(dtype):
+    if isinstance(series.dtype, pandas.CategoricalDtype) or types.is_bool_dtype(series.dtype):
         return _texts(name, series, empty)
-    if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-        kind = types.infer_dtype(series, skipna=True)
-        if kind not in ("integer", "floating", "mixed-integer-float", "decimal", "empty") or kind == "empty" and not empty.all():
-            return _texts(name, series, empty)
-        series = series.astype(object).where(~empty, other=math.nan).astype("float64" if kind != "integer" or empty.any() else object)
-        dtype = series.dtype
-    if types.is_datetime64_any_dtype(dtype):
+    if types.is_datetime64_any_dtype(series.dtype):
         return _dates(name, series, empty)
-    if types.is_timedelta64_dtype(dtype):
+    if types.is_complex_dtype(series.dtype):
+        raise invalid("NOT_A_NUMBER", f"column {name!r} has complex numbers; give their parts as columns of their own")
+    if types.is_timedelta64_dtype(series.dtype):
         series = series.dt.total_seconds()
-    elif types.is_complex_dtype(dtype):
-        raise invalid("NOT_A_NUMBER", f"column {name!r} has complex numbers; give its parts as columns of their own")
-    if types.is_integer_dtype(series.dtype) or types.is_object_dtype(series.dtype):
+    elif types.is_object_dtype(series.dtype) or types.is_string_dtype(series.dtype):
+        kind = types.infer_dtype(series, skipna=True)
+        if kind not in ("integer", "floating", "mixed-integer-float", "decimal"):
+            return _texts(name, series, empty)
+        series = series.where(~empty, other=math.nan)
+        series = pandas.to_numeric(series) if kind == "integer" else series.astype(np.float64)
+    if types.is_integer_dtype(series.dtype):
         filled = series.where(~empty, other=0) if empty.any() else series
-        if len(filled) == 0 or _INT64.min <= int(filled.min()) and int(filled.max()) <= _INT64.max:
+        if len(filled) == 0 or int(filled.max()) <= np.iinfo(np.int64).max:
             return TableColumn(name, "integers", filled.to_numpy(dtype=np.int64), empty)
-        return TableColumn(name, "numbers", filled.to_numpy(dtype=np.float64), empty)
-    values = series.to_numpy(dtype=np.float64, na_value=math.nan)
+    return _numbers(name, series.to_numpy(dtype=np.float64, na_value=math.nan), empty)
+
+
+def _numbers(name: str, values: Any, empty: Any) -> TableColumn:
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(values))[0])
         shown = "+Inf" if values[row] > 0 else "-Inf"
@@ -80,7 +79,8 @@ def _column(name: str, series: Any) -> TableColumn:
 
 
 def _texts(name: str, series: Any, empty: Any) -> TableColumn:
-    return TableColumn(name, "texts", ["" if missing else str(value) for value, missing in zip(series, empty)], empty)
+    texts = ["" if missing else str(value) for value, missing in zip(series, empty)]
+    return TableColumn(name, "texts", texts, empty | np.array([not text for text in texts], dtype=bool))
 
 
 def _dates(name: str, series: Any, empty: Any) -> TableColumn:
@@ -90,6 +90,6 @@ def _dates(name: str, series: Any, empty: Any) -> TableColumn:
     return TableColumn(name, "texts", times.dt.strftime(form).where(~empty, other="").tolist(), empty)
 
 
-def index_column(values: Union[List[int], Any], name: str = "index") -> TableColumn:
+def index_column(values: Any, name: str = "index") -> TableColumn:
     """Returns a column of row numbers."""
     return TableColumn(name, "integers", np.asarray(values, dtype=np.int64))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 import numpy as np
 import numpy.typing as npt
