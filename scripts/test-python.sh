@@ -40,6 +40,7 @@ fi
 
 export CLEAVE_BINARY=${CLEAVE_BINARY:-$PWD/bin/cleave} PYTHONDONTWRITEBYTECODE=1
 cd clients/python
+export PYTHONPATH=$PWD/src # pytest reads its filters of warnings before its own list of paths
 "$python" -m mypy --cache-dir=/dev/null
 if [ "${1:-}" = short ]; then
     exec "$python" -m pytest -q -m 'not long'
