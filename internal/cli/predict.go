@@ -365,6 +365,8 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, er
 		return nil, fault.Invalid("NO_MODEL", "%s: a graph cannot assign new vertices; cluster old and new ones together", f.model)
 	case space == clustering.SpaceRows: // points would have centroids
 		return nil, kernelMatrixError(f)
+	case f.trainedOn == "" && space == clustering.SpaceMixture:
+		return nil, needPoints(f, "a mixture of Gaussians chosen by auto")
 	case f.trainedOn == "":
 		return nil, needPoints(f, "a run of auto by nearest neighbors")
 	case f.weights != "":

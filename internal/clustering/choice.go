@@ -11,11 +11,12 @@ const (
 	SpaceStandardizedNeighbors                  // eigenvectors of the nearest-neighbor graph of the standardized rows
 	SpaceGraph                                  // eigenvectors of the given graph
 	SpaceLevels                                 // the given graph itself, cut from coarse to fine levels
+	SpaceMixture                                // the rows, clusters being Gaussians with a covariance each; see package mixture
 )
 
 // String returns the name of the space in the catalog, "" for 0.
 func (s Space) String() string {
-	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels"}[s]
+	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels", "mixture"}[s]
 }
 
 // ConstraintUse is how a method uses constraints.

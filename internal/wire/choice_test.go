@@ -11,7 +11,7 @@ import (
 
 // Every space and every use has its value in the API, which has no others.
 func TestWays(t *testing.T) {
-	for s := clustering.SpaceRows; s <= clustering.SpaceLevels; s++ {
+	for s := clustering.SpaceRows; s <= clustering.SpaceMixture; s++ {
 		if got := methodProto(clustering.Method{Space: s, ConstraintUse: clustering.UseHard}); EnumWord(got.GetSpace()) != s.String() || SpaceOf(got) != s {
 			t.Errorf("%v becomes %v", s, got)
 		}
@@ -21,7 +21,7 @@ func TestWays(t *testing.T) {
 			t.Errorf("%v becomes %v", u, got)
 		}
 	}
-	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.ConstraintUse_name)-1; spaces != int(clustering.SpaceLevels) || uses != int(clustering.UseWhitened) {
+	if spaces, uses := len(cleavev1.Space_name)-1, len(cleavev1.ConstraintUse_name)-1; spaces != int(clustering.SpaceMixture) || uses != int(clustering.UseWhitened) {
 		t.Errorf("the API has %d spaces and %d uses", spaces, uses)
 	}
 }

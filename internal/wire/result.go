@@ -230,7 +230,7 @@ func methodProto(w clustering.Method) *cleavev1.Method {
 
 // SpaceOf returns the space of a way, or 0 if this version does not know it.
 func SpaceOf(w *cleavev1.Method) clustering.Space {
-	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceLevels)
+	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceMixture)
 }
 
 func choiceProto(c *clustering.Choice) *cleavev1.Choice {

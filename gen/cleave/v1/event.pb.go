@@ -40,6 +40,8 @@ const (
 	Space_SPACE_GRAPH Space = 5
 	// No coordinates: the normalized cut of the given graph, optimized from coarse to fine levels.
 	Space_SPACE_LEVELS Space = 6
+	// The rows, each cluster being a Gaussian with a covariance of its own, fitted by expectation maximization.
+	Space_SPACE_MIXTURE Space = 7
 )
 
 // Enum value maps for Space.
@@ -52,6 +54,7 @@ var (
 		4: "SPACE_STANDARDIZED_NEIGHBORS",
 		5: "SPACE_GRAPH",
 		6: "SPACE_LEVELS",
+		7: "SPACE_MIXTURE",
 	}
 	Space_value = map[string]int32{
 		"SPACE_UNSPECIFIED":            0,
@@ -61,6 +64,7 @@ var (
 		"SPACE_STANDARDIZED_NEIGHBORS": 4,
 		"SPACE_GRAPH":                  5,
 		"SPACE_LEVELS":                 6,
+		"SPACE_MIXTURE":                7,
 	}
 )
 
@@ -1827,7 +1831,7 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x05level\x18\x0e \x01(\v2\x17.cleave.v1.LevelStartedR\x05level\x12\x18\n" +
 	"\arestart\x18\x0f \x01(\rR\arestart\x12\x1a\n" +
 	"\brestarts\x18\x10 \x01(\rR\brestarts\x12!\n" +
-	"\x01k\x18\x11 \x01(\v2\x13.cleave.v1.KStartedR\x01k*\xa0\x01\n" +
+	"\x01k\x18\x11 \x01(\v2\x13.cleave.v1.KStartedR\x01k*\xb3\x01\n" +
 	"\x05Space\x12\x15\n" +
 	"\x11SPACE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1836,7 +1840,8 @@ const file_cleave_v1_event_proto_rawDesc = "" +
 	"\x0fSPACE_NEIGHBORS\x10\x03\x12 \n" +
 	"\x1cSPACE_STANDARDIZED_NEIGHBORS\x10\x04\x12\x0f\n" +
 	"\vSPACE_GRAPH\x10\x05\x12\x10\n" +
-	"\fSPACE_LEVELS\x10\x06*\x87\x02\n" +
+	"\fSPACE_LEVELS\x10\x06\x12\x11\n" +
+	"\rSPACE_MIXTURE\x10\a*\x87\x02\n" +
 	"\rConstraintUse\x12\x1e\n" +
 	"\x1aCONSTRAINT_USE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CONSTRAINT_USE_NONE\x10\x01\x12\x17\n" +

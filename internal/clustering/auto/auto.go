@@ -73,7 +73,10 @@ func (*Options) Validate(int, clustering.Spec) error { return nil }
 // The defaults of the options.
 const (
 	DefaultNeighbors = 10
-	DefaultFolds     = 3
+	// DefaultSparseNeighbors is the number of neighbors of sparse rows. Their distances tell less: most rows share no
+	// column, and more neighbors connect the rows of a cluster.
+	DefaultSparseNeighbors = 30
+	DefaultFolds           = 3
 )
 
 // voters is the number of nearest neighbors that vote on the label of a new point.

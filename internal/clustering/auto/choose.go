@@ -113,20 +113,23 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	default:
 		choice.Reason = fmt.Sprintf("k-means cuts the nearest-neighbor graph about as little as spectral clustering does: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
 	}
-	return first, choice, nil
+	return r.chooseMixture(ctx, first, choice)
 }
 
-// defaultUse returns how constraints are used if methods are not compared.
+// defaultUse returns how constraints are used if methods are not compared. A mixture has no soft constraints.
 func (r *run) defaultUse(s *space) clustering.ConstraintUse {
-	if s.levels != nil || r.supervision.Contradictions > 0 {
-		return clustering.UseSoft
+	switch {
+	case s.levels == nil && r.supervision.Contradictions == 0:
+		return clustering.UseHard
+	case s.name == clustering.SpaceMixture:
+		return clustering.UseNone
 	}
-	return clustering.UseHard
+	return clustering.UseSoft
 }
 
 // chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
 // by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
-// worse.
+// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out ones.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
 	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
@@ -152,9 +155,16 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	if err != nil {
 		return err
 	}
+	if base.name == clustering.SpaceMixture && r.supervision.Contradictions == 0 { // with few rows, k-means follows constraints better
+		ofRows, err := r.crossValidate(ctx, r.opened[r.spaces[0]], uses, nil)
+		if err != nil {
+			return err
+		}
+		outcomes = append(outcomes, ofRows...)
+	}
 	var tried clustering.MethodScore
-	for at := range uses {
-		one := r.tried(outcomes[at].method, outcomes[at].right, best)
+	for at, outcome := range outcomes {
+		one := r.tried(outcome.method, outcome.right, best)
 		choice.Tried = append(choice.Tried, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
@@ -162,7 +172,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	}
 	choice.Chosen = tried.Method
 	if tried.Advantage < clearlyWorse {
-		choice.Chosen.ConstraintUse = clustering.UseNone
+		choice.Chosen = clustering.Method{Space: base.name, ConstraintUse: clustering.UseNone}
 		choice.Reason += fmt.Sprintf("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement())
 	}
 	return nil
@@ -296,7 +306,10 @@ func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 			continue
 		}
 		if !r.trusted() {
-			methods[name] = append(methods[name], clustering.UseNone, clustering.UseSoft)
+			methods[name] = append(methods[name], clustering.UseNone)
+			if name != clustering.SpaceMixture { // which has no soft constraints
+				methods[name] = append(methods[name], clustering.UseSoft)
+			}
 		}
 		if r.supervision.Contradictions == 0 {
 			methods[name] = append(methods[name], clustering.UseHard)
@@ -321,7 +334,7 @@ func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintU
 		switch {
 		case ofNeighbors(name):
 			methods[name] = append(methods[name], clustering.UseSpread)
-		case r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized):
+		case name != clustering.SpaceMixture && r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized):
 			methods[name] = append(methods[name], clustering.UseDiscriminant)
 		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
 			methods[name] = append(methods[name], clustering.UseSpread)

@@ -29,6 +29,9 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	if s.levels != nil {
 		return r.fitLevels(ctx, s, tasks)
 	}
+	if s.name == clustering.SpaceMixture {
+		return r.fitMixtures(ctx, s, tasks)
+	}
 	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
 	var shared, contracted []int // tasks on the rows of s, and tasks whose coordinates depend on must-links
 	var fits [][]*kmeans.Problem

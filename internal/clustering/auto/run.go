@@ -40,7 +40,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, options: *o, data: data, n: data.Rows(),
-		neighbors: cmp.Or(o.Neighbors, DefaultNeighbors), folds: cmp.Or(o.Folds, DefaultFolds),
+		neighbors: cmp.Or(o.Neighbors, defaultNeighbors(data)), folds: cmp.Or(o.Folds, DefaultFolds),
 	}
 	var err error
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
@@ -56,6 +56,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 // run is the state of a running problem.
 type run struct {
 	*Problem
+	spaces      []clustering.Space // those of the problem, and SpaceMixture if it is tried
 	executors   Executors
 	o           clustering.Observer
 	threads     int
@@ -125,7 +126,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
-		Problem: p, executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
+		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
 		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{},
 	}, err
 }
@@ -167,7 +168,7 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Embedding = of.Among(r.n, found.at.kept)
 		result.Runs = clustering.LabelingsAmong(r.n, found.at.kept, result.Runs)
 	}
-	if ofNeighbors(choice.Chosen.Space) {
+	if ofNeighbors(choice.Chosen.Space) || choice.Chosen.Space == clustering.SpaceMixture {
 		result.Units = r.opened[choice.Chosen.Space].units
 	}
 	if len(r.supervision.Seeds) > 0 {
@@ -205,8 +206,10 @@ func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, 
 // score adds the distances of rows, in the space of the answer, to the result.
 func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
 	switch s := r.opened[result.Choice.Chosen.Space]; {
+	case s.name == clustering.SpaceMixture:
+		result.SetDistances(clustering.MeasureDistortion, slices.Clone(found.own), slices.Clone(found.next))
 	case found.own != nil:
-		result.SetDistances(clustering.MeasureGroupScores, found.own, found.next)
+		result.SetDistances(clustering.MeasureGroupScores, slices.Clone(found.own), slices.Clone(found.next))
 	case s.levels != nil:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)

@@ -37,9 +37,9 @@ type answer struct {
 	result *clustering.Result
 	at     *coordinates // nil if found on the rows of the data
 
-	// Set by discriminants: distances of rows from their own group and from the nearest other, and a description.
+	// Set by discriminants and mixtures: distances of rows from their own group and from the nearest other.
 	own, next []float64
-	note      string
+	note      string // set by discriminants: a description
 
 	whitened *dataset.Points // the whitened rows that k-means was run on; nil otherwise
 }
@@ -65,6 +65,8 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 			return s, r.openComponents(ctx, s)
 		}
 		return s, r.openRows(ctx, s)
+	case clustering.SpaceMixture:
+		return s, r.openMixture(ctx, s)
 	case clustering.SpaceLevels:
 		return s, r.openLevels(ctx, s, r.data.(*dataset.Graph))
 	case clustering.SpaceGraph:

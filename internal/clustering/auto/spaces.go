@@ -83,6 +83,13 @@ func (p *Problem) Spaces() []clustering.Space {
 // supervised reports whether there are constraints or seeds.
 func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
 
+func defaultNeighbors(data dataset.Dataset) int {
+	if _, sparse := data.(*dataset.SparsePoints); sparse {
+		return DefaultSparseNeighbors
+	}
+	return DefaultNeighbors
+}
+
 // Neighbors returns the number of neighbors of each row in the nearest-neighbor graph.
 func (p *Problem) Neighbors() int { return p.neighbors }
 

@@ -137,7 +137,7 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 	var places []int
 	var tasks []task
 	for at, one := range outcomes {
-		if mayBeBrief(one.method) {
+		if s.name != clustering.SpaceMixture && mayBeBrief(one.method) {
 			places, tasks = append(places, at), append(tasks, task{use: one.method.ConstraintUse, brief: true})
 		}
 	}

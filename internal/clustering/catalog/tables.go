@@ -201,7 +201,7 @@ var Options = []Option{
 	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: KMeansGroup,
 		Help: "random orders that cop-kmeans tries before it gives up"},
 
-	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10", Group: AutoGroup,
+	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10; 30 for sparse points", Group: AutoGroup,
 		Help: "neighbors of each point in the nearest-neighbor graph; the default rarely needs to change"},
 	{Name: "enforce", Field: "enforce", Type: Choice, Values: []string{"auto", "always", "never"}, Default: "auto", Group: AutoGroup,
 		Help: "whether constraints and seeds hold in the answer: unless constraints contradict each other or more than 5% seem wrong (auto), always, or never"},

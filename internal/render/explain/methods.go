@@ -31,6 +31,7 @@ func MethodText(m *cleavev1.Method) string {
 		cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: "the nearest-neighbor graph of standardized columns",
 		cleavev1.Space_SPACE_GRAPH:                  "the graph",
 		cleavev1.Space_SPACE_LEVELS:                 "the graph",
+		cleavev1.Space_SPACE_MIXTURE:                "the rows",
 	}[m.GetSpace()]
 	method := "spectral clustering of " + of
 	switch m.GetSpace() {
@@ -38,6 +39,8 @@ func MethodText(m *cleavev1.Method) string {
 		method = "k-means of " + of
 	case cleavev1.Space_SPACE_LEVELS:
 		method = "multilevel normalized cut of " + of
+	case cleavev1.Space_SPACE_MIXTURE:
+		method = "mixture of Gaussians fitted to " + of
 	}
 	switch m.GetConstraintUse() {
 	case cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:
@@ -77,6 +80,8 @@ func ComparedBy(space cleavev1.Space, kernelMatrix bool) string {
 		return "eigenvectors of the graph"
 	case cleavev1.Space_SPACE_LEVELS:
 		return "the edges of the graph"
+	case cleavev1.Space_SPACE_MIXTURE:
+		return "how likely they are in each cluster, a Gaussian with its own covariance"
 	}
 	return wire.EnumWord(space)
 }

@@ -1,0 +1,135 @@
+package auto
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+)
+
+const (
+	// A mixture is fitted in this process, so the number of its values and the work of an iteration, in multiplications,
+	// are limited.
+	maxMixtureValues = 1 << 22
+	maxMixtureWork   = 1 << 27
+	// maxMixtureIterations is the maximum number of iterations of a fit.
+	maxMixtureIterations = 100
+)
+
+// mixable reports whether mixtures of Gaussians are fitted: to dense points with at least as many rows as clusters x
+// columns, unless that takes long, and if some column has more than a few values.
+func (r *run) mixable() bool {
+	points, dense := r.data.(*dataset.Points)
+	return dense && r.spec.K > 1 && r.n >= r.spec.K*points.D &&
+		r.n*points.D <= maxMixtureValues && r.n*points.D*points.D*r.spec.K <= maxMixtureWork &&
+		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.spaces[0])
+}
+
+// chooseMixture replaces k-means, if that was chosen, by a mixture of Gaussians. K-means assumes that all clusters scatter
+// equally in all directions; a mixture finds out, starting from the answer of k-means.
+func (r *run) chooseMixture(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
+	if !r.mixable() {
+		return first, choice, nil
+	}
+	s, err := r.open(ctx, clustering.SpaceMixture)
+	if err != nil || s.unconstrained == nil {
+		return first, choice, err
+	}
+	r.spaces = append(r.spaces, s.name)
+	choice.Chosen.Space = s.name
+	choice.Reason += "; a mixture of Gaussians continues from there, with a covariance for each cluster"
+	return s, choice, nil
+}
+
+// openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if k-means
+// explains the rows as well with fewer parameters.
+func (r *run) openMixture(ctx context.Context, s *space) (err error) {
+	if s.units, err = r.Units(r.spaces[0]); err != nil {
+		return err
+	}
+	found, err := r.fitMixture(ctx, s, nil)
+	if err == nil && found != nil && found.Evidence > 0 {
+		s.unconstrained = mixtureAnswer(found)
+	}
+	return err
+}
+
+// fitMixtures runs tasks as mixtures. One in which a cluster becomes empty counts as that without constraints.
+func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+	answers := make([]*answer, len(tasks))
+	for at, t := range tasks {
+		if answers[at] = s.unconstrained; t.use == clustering.UseNone {
+			continue
+		}
+		var err error
+		answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) {
+			found, err := r.fitMixture(ctx, s, r.shown(t))
+			if found == nil {
+				return s.unconstrained, err
+			}
+			return mixtureAnswer(found), err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// fitMixture fits a mixture to the rows in the units of a space, starting from k-means without constraints. It returns
+// nil if a cluster becomes empty.
+func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Constraint) (*mixture.Found, error) {
+	scaled, err := s.units.Apply(r.data)
+	if err != nil {
+		return nil, err
+	}
+	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	p := &mixture.Problem{
+		Points: scaled.(*dataset.Points), Few: columnsOfFewValues(r.data.(*dataset.Points)),
+		K: r.spec.K, Labels: r.opened[r.spaces[0]].rows.unconstrained.Labels, Components: set.Components(),
+		Iterations: cmp.Or(r.spec.MaxIterations, maxMixtureIterations), Threads: r.threads,
+	}
+	for _, c := range shown {
+		if c.Kind == constraint.CannotLink {
+			p.CannotLinks = append(p.CannotLinks, c)
+		}
+	}
+	return mixture.Fit(ctx, p)
+}
+
+// mixtureAnswer converts a fitted mixture to an answer, whose history is the cost after each iteration.
+func mixtureAnswer(found *mixture.Found) *answer {
+	result := &clustering.Result{
+		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs),
+	}
+	if found.Converged {
+		result.StopReason = clustering.StopConverged
+	}
+	for at, cost := range found.Costs {
+		result.Objective = cost
+		result.History = append(result.History, clustering.HistoryEntry{Iteration: at + 1, Objective: cost})
+	}
+	return &answer{labels: found.Labels, result: result, own: found.Own, next: found.Next}
+}
+
+// columnsOfFewValues tells which columns are of words or have few different numbers.
+func columnsOfFewValues(points *dataset.Points) []bool {
+	few := make([]bool, points.D)
+	for _, c := range points.Categorical {
+		for column := c.From; column < c.To; column++ {
+			few[column] = true
+		}
+	}
+	values := make([]int32, points.N)
+	for column := range few {
+		few[column] = few[column] || number(points, column, column+1, false, values) != nil
+	}
+	return few
+}
