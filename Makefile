@@ -50,6 +50,11 @@ test-browser: build ## Open reports in Chromium, and read them (SCREENSHOTS=fold
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo 'make test-browser needs Chromium: apt-get install chromium'; exit 1; }
 	CLEAVE='$(CURDIR)/bin/cleave' SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' go test -C tools/browser -count=1 ./...
 
+.PHONY: test-examples
+test-examples: ## Run the steps of examples/ in GNU Make, Snakemake and Temporal's test environment, and check the others by their schemas
+	@command -v snakemake >/dev/null || { echo 'make test-examples needs Snakemake: apt-get install snakemake'; exit 1; }
+	go test -C examples -count=1 ./...
+
 .PHONY: test-clients
 test-clients: test-python test-typescript ## Test the clients in other languages
 

@@ -3,7 +3,7 @@
 //
 // A client finds the coordinator that leads, and repeats calls if the connection breaks, the leader changes, or the coordinator
 // is overloaded. That is safe: jobs are created with a request ID, and data sets and tables are identified by their content.
-// Errors are of type *Error.
+// Errors are of type *Error, except for those of a context that has ended.
 //
 // The messages are those of the API, package cleavev1. The fields of Client have all methods of the API; the methods of Client
 // do what takes several calls.

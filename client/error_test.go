@@ -125,6 +125,38 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// The end of a job is final: the same request returns the same job.
+func TestJobErrors(t *testing.T) {
+	c, _ := connectTo(t, func(int32, grpc.ServerStream) error {
+		return wire.Status(fault.New(fault.FailedPrecondition, "NO_RESULT", "none"))
+	})
+	failed := func(kind fault.Kind) *cleavev1.JobEnded {
+		return &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED, Error: wire.ErrorProto(fault.New(kind, "WHY", "it failed"))}
+	}
+	canceled := func(reason cleavev1.StopReason) *cleavev1.JobEnded {
+		return &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: reason, Message: "ended"}
+	}
+	for _, j := range []struct {
+		ended  *cleavev1.JobEnded
+		code   codes.Code
+		reason string
+	}{
+		{failed(fault.InvalidArgument), codes.InvalidArgument, "WHY"},
+		{failed(fault.Unavailable), codes.Internal, "WHY"},
+		{&cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_FAILED}, codes.Internal, "JOB_FAILED"},
+		{canceled(cleavev1.StopReason_STOP_REASON_CANCELLED), codes.Canceled, JobCanceled},
+		{canceled(cleavev1.StopReason_STOP_REASON_TIME_LIMIT), codes.DeadlineExceeded, TimeLimit},
+	} {
+		e, is := errors.AsType[*Error](c.JobError(t.Context(), "job", j.ended))
+		if !is || e.Code != j.code || e.Reason != j.reason || e.Temporary() || errors.Is(e, context.Canceled) {
+			t.Errorf("%v: %+v", j.ended, e)
+		}
+	}
+	if err := c.JobError(t.Context(), "job", &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDialSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		addresses string

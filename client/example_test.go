@@ -109,10 +109,10 @@ func ExampleClient_Follow() {
 		}
 		last = event.GetSequence()
 		if ended := event.GetEnded(); ended != nil {
-			fmt.Println(ended.GetState())
+			fmt.Println(ended.GetState(), "after events:", last > 1)
 		}
 	}
-	// Output: JOB_STATE_SUCCEEDED
+	// Output: JOB_STATE_SUCCEEDED after events: true
 }
 
 // Errors have a reason for programs and a sentence for people.

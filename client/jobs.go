@@ -61,6 +61,9 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID))
 	}
 	if f, is := errors.AsType[*fault.Error](wire.FaultOf(ended.GetError())); is {
+		if f.Kind == fault.Unavailable {
+			f.Kind = fault.Internal // the same request returns the same failure, so a retry does not help
+		}
 		return ofFault(f)
 	}
 	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))

@@ -254,6 +254,9 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	if f.job.DropsRows() && !f.job.IsTable() {
 		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would not be known when the result is fetched; use cleave run --server")
 	}
+	if f.requestID == "" && f.job.Given("request-id") {
+		return errEmptyRequestID()
+	}
 	c, err := a.remote(*f.server)
 	if err != nil {
 		return err

@@ -195,12 +195,20 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 // checkRequestID refuses flags about a job of a coordinator where there is none.
 func (f *runFlags) checkRequestID(remote bool) error {
 	switch {
+	case f.requestID == "" && f.job.Given("request-id"):
+		return errEmptyRequestID()
 	case f.requestID != "" && !remote:
 		return shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	case f.job.Given("on-term") && f.requestID == "":
 		return shell.Usage("--on-term goes with --request-id only; without it, the job of a run that ends is canceled, because nothing would find it again")
 	}
 	return nil
+}
+
+// errEmptyRequestID returns the error for an empty request id, such as that of a variable that is not set: each attempt would
+// create another job.
+func errEmptyRequestID() error {
+	return shell.Usage("--request-id is empty; give a text that is the same for all attempts")
 }
 
 // onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found again.

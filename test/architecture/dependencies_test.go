@@ -17,7 +17,9 @@ func TestDependenciesAreExplained(t *testing.T) {
 		explained = append(explained, row[1])
 	}
 	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/build/go.mod")), directRequirements(read(t, "tools/asm/go.mod")),
-		directRequirements(read(t, "tools/s3/go.mod")), directRequirements(read(t, "tools/browser/go.mod")))
+		directRequirements(read(t, "tools/s3/go.mod")), directRequirements(read(t, "tools/browser/go.mod")),
+		directRequirements(read(t, "examples/go.mod")))
+	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // the examples use ours
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)
