@@ -73,7 +73,7 @@ func TestBadInput(t *testing.T) {
 		{"--data p.csv --k 2 --init labels:few.csv", "1 label for 4 points"},
 		{"--data p.csv --k 2 --truth few.csv", "1 label for 4 points"},
 		{"--data p.csv --k 2 --truth l.csv --score-on farseed.csv", "farseed.csv, line 1"},
-		{"--data zero.csv --k 2 --algorithm kernel-kmeans --kernel cosine", "row 0 is all zeros"},
+		{"--data zero.csv --k 2 --algorithm kernel-kmeans --kernel cosine", "the row on line 1 is all zeros"},
 		{"--kernel-matrix asym.csv --k 2", "the kernel matrix is not symmetric: entry (1,0) is 0.2 but entry (0,1) is 0.5"},
 		{"--kernel-matrix wide.csv --k 2", "2 rows and 3 columns; it must be square"},
 		{"--graph badedge.csv --k 2", "badedge.csv, line 2"},

@@ -88,11 +88,6 @@ func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePo
 	return m.Points(name)
 }
 
-// LoadSparsePoints opens path and calls ReadSparsePoints.
-func LoadSparsePoints(path string, features int) (*dataset.SparsePoints, error) {
-	return Input{Path: path}.LoadSparsePoints(features)
-}
-
 // The functions below drop rows with a missing value: an empty cell, "?", "NA", "NaN" and the like. With
 // scan.Source.AllowMissing, the readers of all formats return such values as NaN. Any other mistake in a file is still
 // a fault.
@@ -110,11 +105,6 @@ func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, heade
 		return nil, nil, nil, fault.Wrap(err, "%s", name)
 	}
 	return points, m.Header, incomplete, nil
-}
-
-// LoadCompletePoints opens path and calls ReadCompletePoints.
-func LoadCompletePoints(path string) (points *dataset.Points, header []string, incomplete []int32, err error) {
-	return Input{Path: path}.LoadCompletePoints()
 }
 
 // ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in ascending

@@ -90,7 +90,7 @@ func TestInvalidSparsePoints(t *testing.T) {
 	wantFault(t, "absurd features", err, "TOO_MANY_COLUMNS", "s.svm")
 	_, err = ReadSparsePoints(strings.NewReader("1 1:1\n"), "s.txt", 0)
 	wantFault(t, "suffix", err, "UNKNOWN_FORMAT", ".libsvm")
-	_, err = LoadSparsePoints(filepath.Join(t.TempDir(), "none.svm"), 0)
+	_, err = Input{Path: filepath.Join(t.TempDir(), "none.svm")}.LoadSparsePoints(0)
 	wantFault(t, "missing file", err, "FILE_NOT_READABLE")
 }
 

@@ -105,7 +105,7 @@ func (r *runner) load(name, points, labels string) (set, error) {
 	path := filepath.Join(r.Data, points)
 	var err error
 	if format.IsSparse(path) {
-		s.data, err = format.LoadSparsePoints(path, 0)
+		s.data, err = format.Input{Path: path}.LoadSparsePoints(0)
 	} else {
 		var dense *dataset.Points
 		dense, _, err = format.LoadPoints(path)

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 var section = regexp.MustCompile(`(?s)(<!-- catalog: ([a-z -]+) -->\n).*?(<!-- end of catalog -->)`)
@@ -20,7 +18,7 @@ var section = regexp.MustCompile(`(?s)(<!-- catalog: ([a-z -]+) -->\n).*?(<!-- e
 func main() {
 	check := flag.Bool("check", false, "change nothing, and fail when a document is not current")
 	flag.Parse()
-	tables := catalog.Tables()
+	tables := catalogTables()
 	for _, path := range flag.Args() {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -1,13 +1,14 @@
-package catalog
+package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
-// Tables returns the tables of the documentation as Markdown, by the names under which documents include them.
-func Tables() map[string]string {
+// catalogTables returns the tables of the documentation as Markdown, by the names under which documents include them.
+func catalogTables() map[string]string {
 	tables := map[string]string{
 		"algorithms":           algorithmTable(),
 		"options-by-algorithm": scopeTable(),
@@ -20,9 +21,9 @@ func Tables() map[string]string {
 
 func algorithmTable() string {
 	table := "| `--algorithm` | what it does | supervision |\n|---|---|---|\n"
-	for _, a := range Algorithms {
+	for _, a := range catalog.Algorithms {
 		name, about := "`"+a.Name+"`", a.About
-		if a.Name == DefaultAlgorithm {
+		if a.Name == catalog.DefaultAlgorithm {
 			name += " (default)"
 		}
 		if a.Paper != "" {
@@ -35,10 +36,10 @@ func algorithmTable() string {
 
 func scopeTable() string {
 	table := "| `--algorithm` | data | options of its own | starts |\n|---|---|---|---|\n"
-	for _, a := range Algorithms {
+	for _, a := range catalog.Algorithms {
 		starts := strings.Join(coded(a.Starts, ""), ", ")
 		switch {
-		case a.Family == AutoFamily:
+		case a.Family == catalog.AutoFamily:
 			starts = "its own"
 		case len(a.Starts) == 0:
 			starts = "none: eigenvectors do not depend on a start"
@@ -50,7 +51,7 @@ func scopeTable() string {
 
 func kernelTable() string {
 	table := "| `--kernel` | k(x, y) | parameters | positive semidefinite |\n|---|---|---|---|\n"
-	for _, k := range Kernels {
+	for _, k := range catalog.Kernels {
 		definite := "yes"
 		if !k.Definite {
 			definite = "depends on the parameters"
@@ -62,44 +63,44 @@ func kernelTable() string {
 
 func optionTable() string {
 	var b strings.Builder
-	for _, group := range Groups {
+	for _, group := range catalog.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | values | default | in the API | algorithms |\n|---|---|---|---|---|\n", group)
-		for _, o := range Options {
+		for _, o := range catalog.Options {
 			if o.Group != group || o.NoFlag {
 				continue
 			}
-			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""), strings.ReplaceAll(o.values(), "|", "\\|"),
-				o.Default, o.fields(), o.takers())
+			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""), strings.ReplaceAll(values(o), "|", "\\|"),
+				o.Default, fields(o), takers(o))
 		}
 	}
 	return b.String()
 }
 
 // values describes the values of an option.
-func (o Option) values() string {
+func values(o catalog.Option) string {
 	switch o.Type {
-	case Choice, Start:
+	case catalog.Choice, catalog.Start:
 		return strings.Join(coded(o.Values, ""), ", ")
-	case Switch:
+	case catalog.Switch:
 		return "on or off"
-	case File:
+	case catalog.File:
 		return "a file"
 	}
 	text := "a number"
-	if o.Type == Whole {
+	if o.Type == catalog.Whole {
 		text = "a whole number"
 	}
 	if o.Min != 0 && o.Max != 0 && o.Max < 1e9 {
 		text += fmt.Sprintf(", %g to %g", o.Min, o.Max)
 	}
 	if len(o.Values) > 0 {
-		text += ", or " + Or(coded(o.Values, ""))
+		text += ", or " + catalog.Or(coded(o.Values, ""))
 	}
 	return text
 }
 
 // fields lists the paths of an option in the API.
-func (o Option) fields() string {
+func fields(o catalog.Option) string {
 	if o.Field == "" {
 		return ""
 	}
@@ -111,14 +112,24 @@ func (o Option) fields() string {
 }
 
 // takers lists the algorithms that have an option.
-func (o Option) takers() string {
+func takers(o catalog.Option) string {
 	if o.Common {
 		return "all"
 	}
-	return strings.Join(coded(algorithmsTaking(o.Name), ""), ", ")
+	var names []string
+	for _, a := range catalog.Algorithms {
+		if a.Takes(o.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(coded(names, ""), ", ")
 }
 
 // coded formats words as code.
 func coded(words []string, prefix string) []string {
-	return names(slices.Clone(words), func(word string) string { return "`" + prefix + word + "`" })
+	all := make([]string, len(words))
+	for at, word := range words {
+		all[at] = "`" + prefix + word + "`"
+	}
+	return all
 }

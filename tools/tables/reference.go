@@ -1,31 +1,33 @@
-package catalog
+package main
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
 
 // This file contains the generated parts of docs/reference, which has one page for each algorithm.
 
 // familyNames are the families as the documents call them.
-var familyNames = map[Family]string{AutoFamily: "none", KernelFamily: "kernel", KMeansFamily: "k-means", SpectralFamily: "spectral"}
+var familyNames = map[catalog.Family]string{catalog.AutoFamily: "none", catalog.KernelFamily: "kernel", catalog.KMeansFamily: "k-means", catalog.SpectralFamily: "spectral"}
 
 // addReference adds the list of all pages, "pages", and the tables of each: "summary of NAME" and "options of NAME".
 func addReference(tables map[string]string) {
 	pages := "| algorithm | family | supervision |\n|---|---|---|\n"
-	for _, a := range Algorithms {
+	for _, a := range catalog.Algorithms {
 		pages += fmt.Sprintf("| [%s](reference/%[1]s.md) | %s | %s |\n", a.Name, familyNames[a.Family], a.Supervision)
 	}
 	tables["pages"] = pages
-	for _, a := range Algorithms {
-		tables["summary of "+a.Name] = a.summary()
-		tables["options of "+a.Name] = a.optionTable()
+	for _, a := range catalog.Algorithms {
+		tables["summary of "+a.Name] = summary(a)
+		tables["options of "+a.Name] = optionsOf(a)
 	}
 }
 
 // summary describes an algorithm in a sentence and a table.
-func (a Algorithm) summary() string {
+func summary(a catalog.Algorithm) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s.\n\n| | |\n|---|---|\n", strings.ToUpper(a.About[:1]), a.About[1:])
 	row := func(title, text string) {
@@ -43,17 +45,17 @@ func (a Algorithm) summary() string {
 	return b.String()
 }
 
-// optionTable lists the options that an algorithm has: first its own, then those that all algorithms have.
-func (a Algorithm) optionTable() string {
+// optionsOf lists the options that an algorithm has: first its own, then those that all algorithms have.
+func optionsOf(a catalog.Algorithm) string {
 	table := "| flag | values | default | in the API |\n|---|---|---|---|\n"
 	for _, common := range []bool{false, true} {
-		for _, general := range Options {
-			if general.Common != common || general.NoFlag || general.Name == "algorithm" || !a.Takes(general.Name) || general.Type == Start && len(a.Starts) == 0 {
+		for _, general := range catalog.Options {
+			if general.Common != common || general.NoFlag || general.Name == "algorithm" || !a.Takes(general.Name) || general.Type == catalog.Start && len(a.Starts) == 0 {
 				continue
 			}
-			o, _ := FindOption(general.Name, a)
-			field, values := "", o.values()
-			if o.Type == Start {
+			o, _ := catalog.FindOption(general.Name, a)
+			field, values := "", values(o)
+			if o.Type == catalog.Start {
 				values = strings.Join(coded(a.Starts, ""), ", ")
 			}
 			if o.Field != "" {
