@@ -45,7 +45,7 @@ run_cpp() {
 lacks_java() { has javac protoc grpc_java_plugin && [ -e /usr/share/java/grpc-netty.jar ] || echo 'apt-get install default-jdk-headless libgrpc-java protobuf-compiler-grpc-java-plugin'; }
 run_java() {
 	generate java
-	javac -nowarn -cp '/usr/share/java/*' -d "$work/java/classes" $(find "$work/java" -name '*.java') "$here/java/Cluster.java" 2>"$work/java/log" || { cat "$work/java/log"; return 1; }
+	javac -nowarn -proc:none -cp '/usr/share/java/*' -d "$work/java/classes" $(find "$work/java" -name '*.java') "$here/java/Cluster.java" 2>"$work/java/log" || { cat "$work/java/log"; return 1; }
 	java -cp "$work/java/classes:/usr/share/java/*" Cluster "$address" "$data"
 }
 
