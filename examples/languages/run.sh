@@ -42,7 +42,8 @@ run_cpp() {
 	"$work/cpp/cluster" "$address" "$data"
 }
 
-lacks_java() { has javac protoc grpc_java_plugin && [ -e /usr/share/java/grpc-netty.jar ] || echo 'apt-get install default-jdk-headless libgrpc-java protobuf-compiler-grpc-java-plugin'; }
+lacks_java() { has javac protoc grpc_java_plugin && [ -e /usr/share/java/grpc-netty.jar ] && [ -e /usr/share/java/netty-all.jar ] ||
+	echo 'apt-get install default-jdk-headless libgrpc-java libnetty-java protobuf-compiler-grpc-java-plugin'; }
 run_java() {
 	generate java
 	javac -nowarn -proc:none -cp '/usr/share/java/*' -d "$work/java/classes" $(find "$work/java" -name '*.java') "$here/java/Cluster.java" 2>"$work/java/log" || { cat "$work/java/log"; return 1; }
