@@ -56,7 +56,11 @@ test-examples: ## Run the steps of examples/ in GNU Make, Snakemake and Temporal
 	go test -C examples -count=1 ./...
 
 .PHONY: test-clients
-test-clients: test-python test-typescript ## Test the clients in other languages
+test-clients: test-python test-typescript test-languages ## Test the clients in other languages
+
+.PHONY: test-languages
+test-languages: build ## Run the examples of other languages whose tools are installed (LANGUAGES='ruby rust' for some)
+	examples/languages/run.sh $(LANGUAGES)
 
 .PHONY: test-typescript
 test-typescript: build clients/typescript/node_modules check-typescript ## Test the TypeScript client in Node and, if it is installed, in Chromium (TESTS='errors cluster' for some)

@@ -1,6 +1,8 @@
 package architecture
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -9,7 +11,7 @@ import (
 )
 
 // TestDependenciesAreExplained: the first column of docs/dependencies.md lists exactly the direct
-// requirements and the tools of the go.mod files.
+// requirements and the tools of the go.mod files, and the dependencies of the TypeScript client.
 func TestDependenciesAreExplained(t *testing.T) {
 	page := read(t, "docs/dependencies.md")
 	var explained []string
@@ -18,7 +20,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/build/go.mod")), directRequirements(read(t, "tools/asm/go.mod")),
 		directRequirements(read(t, "tools/s3/go.mod")), directRequirements(read(t, "tools/browser/go.mod")),
-		directRequirements(read(t, "examples/go.mod")))
+		directRequirements(read(t, "examples/go.mod")), npmDependencies(t, read(t, "clients/typescript/package.json")))
 	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // the examples use ours
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
@@ -27,9 +29,19 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	for _, name := range explained {
 		if !slices.Contains(needed, name) {
-			t.Errorf("docs/dependencies.md explains %s, which no go.mod requires directly", name)
+			t.Errorf("docs/dependencies.md explains %s, which no go.mod and no package.json requires directly", name)
 		}
 	}
+}
+
+// npmDependencies lists the dependencies of a package.json, those for development too.
+func npmDependencies(t *testing.T, text string) []string {
+	t.Helper()
+	var manifest struct{ Dependencies, DevDependencies map[string]string }
+	if err := json.Unmarshal([]byte(text), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(slices.Collect(maps.Keys(manifest.Dependencies)), slices.Collect(maps.Keys(manifest.DevDependencies)))
 }
 
 // directRequirements lists what a go.mod requires directly, and its tools.

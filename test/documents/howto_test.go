@@ -202,8 +202,8 @@ func runCommands(t *testing.T, folder, bin string, b block) {
 	}
 }
 
-// notCopied are folders at the root that git ignores.
-var notCopied = []string{".git", ".cleave", "bin", "demo-out", "bench-out", "answers-out", "fuzz-out"}
+// notCopied are folders that git ignores.
+var notCopied = []string{".git", ".cleave", "bin", "demo-out", "bench-out", "answers-out", "fuzz-out", "clients/typescript/node_modules", "clients/typescript/dist"}
 
 // copyRepository copies the repository to a temporary folder.
 func copyRepository(t *testing.T) string {
