@@ -205,7 +205,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
 		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
-		{"POST", "/v1/datasets?format=csv&colour=red", "1,2\n", 400, 3, `"colour"`},
+		{"POST", "/v1/datasets?format=csv&shade=red", "1,2\n", 400, 3, `"shade"`},
 		{"POST", "/v1/tables?format=parquet", "PAR1", 400, 3, "the body"},
 		{"POST", "/v1/datasets", `{"header": {"points": {}}}`, 400, 3, "?format=csv"},
 	} {

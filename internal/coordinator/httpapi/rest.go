@@ -193,8 +193,7 @@ func unmarshal(text []byte, p proto.Message) error {
 		return nil
 	}
 	if !json.Valid(text) {
-		var any json.RawMessage
-		return badRequest("", "the body is not JSON: %v", json.Unmarshal(text, &any))
+		return badRequest("", "the body is not JSON: %v", json.Unmarshal(text, new(json.RawMessage)))
 	}
 	_, reason, _ := strings.Cut(err.Error(), ":") // without "proto", which protojson varies on purpose
 	return badRequest("", "the body is not a %s: %s", p.ProtoReflect().Descriptor().Name(), strings.TrimSpace(strings.ReplaceAll(reason, "\u00a0", " ")))
