@@ -92,7 +92,7 @@ measure: build
 MEASURE_ARGS = -version '$(VERSION)' -data '$(DATA)' $(if $(STAGES)$(STUDIES)$(SUITE),-parts '$(STAGES)$(STUDIES)$(SUITE)')
 
 .PHONY: load
-load: measure ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,submits,store; LOAD_ARGS=-plain without TLS)
+load: measure ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,http,submits,store; LOAD_ARGS=-plain without TLS)
 	bin/measure load $(MEASURE_ARGS) $(if $(STAGES),,-fill docs/reliability.md) $(LOAD_ARGS)
 
 .PHONY: experiments

@@ -37,7 +37,7 @@ func TestARunWithoutOptions(t *testing.T) {
 	}
 }
 
-// The points of a run get their labels again: by its centroids, in the run's own units, and by its nearest points.
+// The points of a run get their labels again by its nearest points.
 func TestPredictAfterAuto(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeUneven(t, "u.csv")
@@ -47,13 +47,14 @@ func TestPredictAfterAuto(t *testing.T) {
 		data, space, trained string
 		k                    int
 	}{
-		{"u.csv", "SPACE_STANDARDIZED", "", 3},
+		{"u.csv", "SPACE_MIXTURE", "", 3}, // the folder knows where the points of the run are
 		{"m/data.csv", "SPACE_NEIGHBORS", " --trained-on m/data.csv", 2},
+		{"m/data.csv", "SPACE_NEIGHBORS", "", 2},
 	} {
 		job := fmt.Sprintf("--quiet --data %s --k %d", c.data, c.k)
 		succeed(t, "run "+job+" --out o")
 		d, labels := readResult(t, clitest.Read(t, "o/result.json")), labelColumns(clitest.Read(t, "o/labels.csv"))
-		if d.GetChoice().GetChosen().GetSpace().String() != c.space || (d.GetModel() != nil) != (c.trained == "") {
+		if d.GetChoice().GetChosen().GetSpace().String() != c.space || d.GetModel() != nil {
 			t.Errorf("%s: %v, model %v", c.data, d.GetChoice(), d.GetModel())
 		}
 		if got := labelColumns(succeed(t, "predict --model o --data "+c.data+c.trained)); got != labels {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -52,11 +53,14 @@ func TestPointsAsAGraph(t *testing.T) {
 		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho does not go with --knn"},
 		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph goes with --knn only"},
 		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: cannot write a graph in this format; use a name that ends in .csv or .mtx"},
-		{"predict --model o --data m/data.csv", "o is a run on a neighbor graph, which compares new points with all points of the run"},
 		{"predict --model o --data m/data.csv --trained-on m/data.csv --weights m/truth.csv", "--weights does not apply to o"},
 	} {
 		refused(t, c.args, c.want)
 	}
+	if err := os.Rename("m/data.csv", "m/moved.csv"); err != nil { // predict no longer finds the points of the run by itself
+		t.Fatal(err)
+	}
+	refused(t, "predict --model o --data m/moved.csv", "o is a run on a neighbor graph, which compares new points with all points of the run")
 }
 
 // The last row has no neighbors, and an edge list does not tell that it is there.

@@ -144,7 +144,11 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		if err != nil {
 			return nil, nil, err
 		}
+		found := result.GetModel() == nil && f.trainedOn == "" && f.findTrained(run.GetOrigin())
 		if p, err = a.openModel(f, result); err == nil {
+			if found {
+				a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
+			}
 			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
 			p.classes = report.ReadClasses(f.model)
 		}
@@ -162,6 +166,27 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		c.Close()
 	}
 	return p, c.Close, err
+}
+
+// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they are
+// still where they were and have not changed.
+func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
+	found := map[string]string{} // by flag
+	for _, input := range origin.GetInputs() {
+		flag, path := input.GetFlag(), jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
+		if flag != "data" && flag != "weights" {
+			continue
+		}
+		if hash, _, err := hashFile(path); err != nil || hash != input.GetSha256() || found[flag] != "" {
+			return false
+		}
+		found[flag] = path
+	}
+	if found["data"] == "" {
+		return false
+	}
+	f.trainedOn, f.weights = found["data"], found["weights"]
+	return true
 }
 
 // openModel returns the predictor of a run in a folder.

@@ -82,13 +82,20 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := startServe(t, "--workers 1 --data-dir state")
+	if err := os.WriteFile("changed.csv", []byte(clitest.Read(t, "p.csv")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "run --quiet --data changed.csv --k 2 --algorithm kernel-kmeans --out changed")
+	if err := os.WriteFile("changed.csv", []byte(clitest.Read(t, "p.csv")+"9,9\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	succeed(t, "run --quiet --data p.csv --k 2 --algorithm kernel-kmeans --out o")
 	succeed(t, "run --quiet --data p.csv --k 2 --objective ratio-cut --out cut")
 	succeed(t, "run --quiet --graph e.csv --k 2 --algorithm kernel-kmeans --out graph")
 	points := strings.TrimSpace(succeed(t, "submit --wait --quiet --data p.csv --k 2 --algorithm kernel-kmeans --server "+address))
 	graph := strings.TrimSpace(succeed(t, "submit --wait --quiet --graph e.csv --k 2 --algorithm kernel-kmeans --server "+address))
 	for _, c := range []struct{ args, want string }{
-		{"--model o --data p.csv", "o is a run of kernel-kmeans, which compares new points"},
+		{"--model changed --data p.csv", "changed is a run of kernel-kmeans, which compares new points"},
 		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
 		{"--model o --trained-on p.csv --data w.csv", `w.csv: the table has no column "x"`},
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 points; the run in o had 4"},

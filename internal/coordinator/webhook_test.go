@@ -121,6 +121,7 @@ func TestNotificationsSurviveTheCoordinator(t *testing.T) {
 	if second := within(t, r.got, "the second attempt"); second.body != first.body {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
+	h.awaitNoNotifications()
 	h.close()
 	h = newHarness(t, cfg, scripted(steps(1)))
 	h.close()
@@ -137,10 +138,16 @@ func TestNotificationsThatAreGivenUp(t *testing.T) {
 	h := newHarness(t, cfg, scripted(steps(1)))
 	h.submit(notifying(h, r.URL))
 	within(t, r.got, "the notification")
+	h.awaitNoNotifications()
+}
+
+// awaitNoNotifications waits until nothing is left to be delivered.
+func (h *harness) awaitNoNotifications() {
+	h.t.Helper()
 	for pending := 1; pending > 0; {
-		entries, err := h.c.state.List(t.Context(), "webhooks/", "", 10)
+		entries, err := h.c.state.List(h.t.Context(), "webhooks/", "", 10)
 		if err != nil {
-			t.Fatal(err)
+			h.t.Fatal(err)
 		}
 		pending = len(entries)
 	}

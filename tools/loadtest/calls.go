@@ -64,14 +64,8 @@ func judge(err error) (verdict, error) {
 	return failed, err
 }
 
-// calls looks at jobs at a steady rate.
-func calls(ctx context.Context, cfg *Config) ([]row, error) {
-	b, err := cfg.startBench(ctx, "calls")
-	if err != nil {
-		return nil, err
-	}
-	defer b.close()
-	var jobs []string
+// submitMany creates jobs, half of which have ended, and returns their ids.
+func (b *bench) submitMany(ctx context.Context) (jobs []string, err error) {
 	for at := range 100 {
 		id, err := b.submit(ctx, at)
 		if err != nil {
@@ -79,16 +73,35 @@ func calls(ctx context.Context, cfg *Config) ([]row, error) {
 		}
 		jobs = append(jobs, id)
 	}
-	for _, id := range jobs[:50] { // half of them have ended
+	for _, id := range jobs[:50] {
 		if _, err := b.clients[0].jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 			return nil, err
 		}
 	}
-	used := b.processor()
-	o := openLoop(ctx, float64(cfg.Calls), cfg.Seconds, func(ctx context.Context, at int) (verdict, error) {
+	return jobs, nil
+}
+
+// look returns a function that looks at one of some jobs by gRPC.
+func (b *bench) look(jobs []string) func(ctx context.Context, at int) (verdict, error) {
+	return func(ctx context.Context, at int) (verdict, error) {
 		_, err := b.clients[at%len(b.clients)].jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobs[at%len(jobs)]})
 		return judge(err)
-	})
+	}
+}
+
+// calls looks at jobs at a steady rate.
+func calls(ctx context.Context, cfg *Config) ([]row, error) {
+	b, err := cfg.startBench(ctx, "calls")
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	jobs, err := b.submitMany(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := b.processor()
+	o := openLoop(ctx, float64(cfg.Calls), cfg.Seconds, b.look(jobs))
 	return []row{
 		{fmt.Sprintf("%d GetJob a second, answered", cfg.Calls), fmt.Sprintf("%.0f/s, %d refused, %d failed", o.rate(), len(o.refused), o.others), ""},
 		{"their latency", o.accepted.String(), "p99 under 20ms"},

@@ -69,7 +69,7 @@ type stage struct {
 }
 
 var stages = []stage{
-	{"watches", watches}, {"calls", calls}, {"submits", submits}, {"store", bigStore},
+	{"watches", watches}, {"calls", calls}, {"http", overHTTP}, {"submits", submits}, {"store", bigStore},
 }
 
 // PartName is the name that selects the stage.
