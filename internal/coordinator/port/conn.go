@@ -18,12 +18,11 @@ import (
 
 // Conn is a connection whose protocol is known. It begins with the bytes that were read to find that out.
 type Conn struct {
-	net.Conn
-	port  *Port
-	info  *credentials.TLSInfo // nil if the connection is not encrypted
-	grpc  bool
-	start []byte
-	acks  *ackFilter // of an HTTP/2 connection for the HTTP server; otherwise nil
+	replayed
+	port *Port
+	info *credentials.TLSInfo // nil if the connection is not encrypted
+	grpc bool
+	acks *ackFilter // of an HTTP/2 connection for the HTTP server; otherwise nil
 }
 
 // TLS returns the state of the TLS connection, or nil if the connection is not encrypted.
@@ -38,7 +37,7 @@ func (c *Conn) TLS() *tls.ConnectionState {
 // c as those of the caller, so that calls made for the client have its rights and no others.
 func (c *Conn) Dial(context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
-	if !c.port.grpc.put(&Conn{Conn: &pipe{Conn: server, remote: c.RemoteAddr()}, port: c.port, info: c.info, grpc: true}) {
+	if !c.port.grpc.put(&Conn{replayed: replayed{Conn: &pipe{Conn: server, remote: c.RemoteAddr()}}, port: c.port, info: c.info, grpc: true}) {
 		client.Close()
 		server.Close()
 		return nil, net.ErrClosed
@@ -59,16 +58,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.acks != nil {
 		return c.acks.Read(p)
 	}
-	return c.read(p)
-}
-
-func (c *Conn) read(p []byte) (int, error) {
-	if len(c.start) > 0 {
-		n := copy(p, c.start)
-		c.start = c.start[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
+	return c.replayed.Read(p)
 }
 
 // replayed is a connection that begins with bytes that have been read already.
@@ -122,8 +112,7 @@ func (c *Conn) identifyHTTP2(preface int) error {
 	if err := frames.WriteSettings(); err != nil {
 		return err
 	}
-	acknowledged := false
-	decided := false
+	acknowledged, decided := false, false
 	for count := 0; !decided; count++ {
 		if count == maxStartFrames {
 			return errors.New("too many HTTP/2 frames before the first request")
@@ -193,18 +182,18 @@ func (a *ackFilter) Read(p []byte) (int, error) {
 	for {
 		switch {
 		case a.done && len(a.header) == 0:
-			return a.conn.read(p)
+			return a.conn.replayed.Read(p)
 		case len(a.header) > 0:
 			n := copy(p, a.header)
 			a.header = a.header[n:]
 			return n, nil
 		case a.skip > 0:
-			n, err := a.conn.read(p[:min(int64(len(p)), a.skip)])
+			n, err := a.conn.replayed.Read(p[:min(int64(len(p)), a.skip)])
 			a.skip -= int64(n)
 			return n, err
 		}
 		header := make([]byte, frameHeaderBytes)
-		if _, err := io.ReadFull(readerFunc(a.conn.read), header); err != nil {
+		if _, err := io.ReadFull(&a.conn.replayed, header); err != nil {
 			return 0, err
 		}
 		h, err := http2.ReadFrameHeader(bytes.NewReader(header))
@@ -219,10 +208,6 @@ func (a *ackFilter) Read(p []byte) (int, error) {
 		a.header, a.skip = header, int64(h.Length)
 	}
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // refuse answers a client that speaks the wrong protocol, as far as it can read the answer. start is what it sent; nil
 // means that it sent something encrypted.

@@ -148,7 +148,7 @@ func (p *Port) identify(conn net.Conn) (*Conn, error) {
 		return nil, err
 	}
 	const handshake = 0x16 // first byte of a TLS connection
-	c := &Conn{Conn: conn, port: p, start: start}
+	c := &Conn{replayed: replayed{Conn: conn, start: start}, port: p}
 	switch encrypted := start[0] == handshake; {
 	case p.cfg.TLS != nil && encrypted:
 		if err := c.endTLS(p.cfg.TLS()); err != nil {
