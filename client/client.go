@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -45,6 +46,7 @@ type Client struct {
 	address string
 	leader  *leader
 	warn    func(format string, args ...any)
+	flags   bool // messages name the flags of the command line
 }
 
 // Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose addresses are
@@ -54,7 +56,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(&s)
 	}
-	c := &Client{address: addresses, warn: s.warn}
+	c := &Client{address: addresses, warn: s.warn, flags: slices.Contains(s.grpc, grpc.DialOption(credentials.NamesFlags{}))}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
@@ -67,7 +69,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	})
 	if f, is := errors.AsType[*fault.Error](err); is {
 		e := ofFault(f)
-		e.Message = flagsToOptions.Replace(e.Message)
+		e.Message = c.inOptions(e.Message)
 		return nil, e
 	}
 	if err != nil {
@@ -80,8 +82,16 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 }
 
 // flagsToOptions replaces the flags of the command line in messages by the options of Dial.
-var flagsToOptions = strings.NewReplacer("--tls-ca FILE", "WithCA", "--tls-ca", "WithCA", "--tls-cert", "WithCertificate", "--tls-key", "WithCertificate",
-	"--tls DIR", "WithTLS", "--tls", "WithTLS", "--insecure", "WithoutEncryption")
+var flagsToOptions = strings.NewReplacer("--tls-cert and --tls-key", "WithCertificate", "--tls-ca FILE", "WithCA", "--tls-ca", "WithCA", "--tls-cert", "WithCertificate", "--tls-key", "WithCertificate",
+	"--tls-server-name", "WithServerName", "--tls DIR", "WithTLS", "--tls", "WithTLS", "--insecure", "WithoutEncryption")
+
+// inOptions returns a message about a connection that names what the caller can set.
+func (c *Client) inOptions(message string) string {
+	if c.flags {
+		return message
+	}
+	return flagsToOptions.Replace(message)
+}
 
 // Close closes the connections.
 func (c *Client) Close() { c.leader.close() }

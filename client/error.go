@@ -142,7 +142,9 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 	if explained != message || strings.Contains(s.Message(), "authentication handshake failed") {
 		reason = HandshakeFailed
 	}
-	return ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained), err, s.Code())
+	e := ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained), err, s.Code())
+	e.Message = c.inOptions(e.Message)
+	return e
 }
 
 // notCleave returns the error for an address where something else answers.

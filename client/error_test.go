@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -171,6 +172,30 @@ func TestDialSaysWhatToDo(t *testing.T) {
 		_, err := Dial(c.addresses, c.options...)
 		if e, is := errors.AsType[*Error](err); !is || e.Code != codes.InvalidArgument || !strings.Contains(e.Message, c.says) || strings.Contains(e.Message, "--") {
 			t.Errorf("%q: %v", c.addresses, err)
+		}
+	}
+}
+
+// Messages about connections name the options of Dial, or flags where the command line asks for them.
+func TestConnectionErrorsNameOptions(t *testing.T) {
+	for cause, option := range map[string]string{
+		"remote error: tls: certificate required": "give WithCertificate",
+		"error reading server preface: EOF":       "give WithTLS, or WithCA",
+	} {
+		for flags, says := range map[bool]string{false: option, true: "give --tls"} {
+			with := []Option{}
+			if flags {
+				with = append(with, WithGRPC(credentials.NamesFlags{}))
+			}
+			c, err := Dial("localhost:1", with...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, is := errors.AsType[*Error](c.Explain(status.Error(codes.Unavailable, cause)))
+			if !is || e.Reason != HandshakeFailed || !strings.Contains(e.Message, says) || strings.Contains(e.Message, "--") != flags {
+				t.Errorf("%s: %v", cause, e)
+			}
+			c.Close()
 		}
 	}
 }

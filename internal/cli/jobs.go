@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -75,17 +74,15 @@ func (a *app) cancelCommand() *cobra.Command {
 
 // jobOfRequest returns the id of the job that a request created.
 func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (string, error) {
-	if id, err := uuid.Parse(requestID); err == nil {
-		requestID = id.String() // as coordinators write it
-	}
-	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
-	if err != nil {
+	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{RequestId: requestID}, 2)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	for _, job := range jobs {
-		if job.GetRequestId() == requestID {
-			return job.GetJobId(), nil
-		}
+	case len(jobs) == 2:
+		return "", fault.Invalid("AMBIGUOUS_REQUEST_ID", "%s of %s and %s of %s have the request id %q; name one of them",
+			jobs[0].GetJobId(), jobs[0].GetOwner(), jobs[1].GetJobId(), jobs[1].GetOwner(), requestID)
+	case len(jobs) == 1:
+		return jobs[0].GetJobId(), nil
 	}
 	return "", fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job with the request id %q", requestID)
 }

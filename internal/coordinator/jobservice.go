@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"google.golang.org/protobuf/proto"
 	"slices"
 	"strings"
 	"time"
@@ -79,10 +80,15 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	default:
 		return nil, fault.Invalid("UNKNOWN_ORDER", "there is no order %d; give NEWEST_FIRST or OLDEST_FIRST", request.GetOrder()).OnField("order")
 	}
+	var err error
+	if request.RequestId, err = canonicalRequestID(request.GetRequestId()); err != nil {
+		return nil, err
+	}
 	prefix, find := records.JobPrefix, s.c.listedJob
 	if owner != "" {
-		prefix, find = records.OwnerPrefix(owner), func(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
-			return s.c.indexedJob(ctx, entry)
+		prefix, find = records.OwnerPrefix(owner), s.c.indexedJob
+		if request.GetRequestId() != "" {
+			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.c.requestedJob
 		}
 	}
 	jobs, next, err := records.PageOf(ctx, s.c.state, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
@@ -109,10 +115,22 @@ func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.
 	return record, err
 }
 
-// indexedJob returns the record of the job that an entry of the owner index names, or nil if the job was deleted
-// meanwhile or its stored record is damaged.
+// indexedJob returns the record of the job that an entry of the owner index names, see existingJob.
 func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
-	id := records.JobOfKey(index.Key)
+	return c.existingJob(ctx, records.JobOfKey(index.Key))
+}
+
+// requestedJob returns the record of the job that a request created, see existingJob.
+func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
+	record := &statev1.RequestRecord{}
+	if err := proto.Unmarshal(request.Value, record); err != nil {
+		return nil, err
+	}
+	return c.existingJob(ctx, record.GetJobId())
+}
+
+// existingJob returns the record of a job, or nil if the job was deleted meanwhile or its stored record is damaged.
+func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
 	if j := c.unfinished(id); j != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -135,6 +153,7 @@ func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []strin
 		(request.GetDatasetId() == "" || request.GetDatasetId() == job.GetDatasetId()) &&
 		(request.GetTableId() == "" || slices.Contains(tables, request.GetTableId())) &&
 		strings.Contains(job.GetDisplayName(), request.GetNameContains()) &&
+		(request.GetRequestId() == "" || request.GetRequestId() == job.GetRequestId()) &&
 		(request.GetCreatedFrom() == nil || !created.Before(request.GetCreatedFrom().AsTime())) &&
 		(request.GetCreatedBefore() == nil || created.Before(request.GetCreatedBefore().AsTime()))
 }

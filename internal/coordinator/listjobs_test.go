@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,13 +45,15 @@ func TestListJobs(t *testing.T) {
 	data := h.upload()
 	other := h.send("other", groups(t, 30))
 	ids := map[string]string{}
+	const number = "4a8ec0ab-4ea1-4d7d-8a4e-0d5e4c1d1b3f"
+	requests := []string{"nightly", "nightly", "nightly 2", number, "nightly"}
 	for at, owner := range []string{"ann", "bob", "ann", "ann", ""} {
 		s := spec(data)
 		if at == 3 {
 			s = spec(other)
 		}
 		name := fmt.Sprint("job ", at)
-		id, err := h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s, DisplayName: name})
+		id, err := h.submitAs(owner, &cleavev1.CreateJobRequest{Spec: s, DisplayName: name, RequestId: requests[at]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +78,11 @@ func TestListJobs(t *testing.T) {
 			"those of one owner": {admin, &cleavev1.ListJobsRequest{Owner: "bob"}, []string{"job 1"}},
 			"on a data set":      {admin, &cleavev1.ListJobsRequest{DatasetId: other}, []string{"job 3"}},
 			"by name":            {admin, &cleavev1.ListJobsRequest{NameContains: "2"}, []string{"job 2"}},
+			"of a request":       {ann, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 0"}},
+			"of all requests":    {admin, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 4", "job 1", "job 0"}},
+			"of his request":     {admin, &cleavev1.ListJobsRequest{RequestId: "nightly", Owner: "bob"}, []string{"job 1"}},
+			"of no request":      {ann, &cleavev1.ListJobsRequest{RequestId: "night"}, nil},
+			"of a UUID":          {ann, &cleavev1.ListJobsRequest{RequestId: strings.ToUpper(number)}, []string{"job 3"}},
 			"in a state":         {admin, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_PENDING}}, nil},
 			"in two states":      {ann, &cleavev1.ListJobsRequest{States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_SUCCEEDED}}, []string{"job 3", "job 2", "job 0"}},
 			"from a time on":     {admin, &cleavev1.ListJobsRequest{CreatedFrom: created("job 3")}, []string{"job 4", "job 3"}},
@@ -88,6 +96,8 @@ func TestListJobs(t *testing.T) {
 	check()
 	_, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{Order: 77})
 	wantError(t, err, codes.InvalidArgument, "UNKNOWN_ORDER")
+	_, err = h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: strings.Repeat("x", 201)})
+	wantError(t, err, codes.InvalidArgument, "INVALID_REQUEST_ID")
 
 	// As an earlier version left it.
 	txn := store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}

@@ -8,8 +8,8 @@ import { CleaveError, fromConnect, fromStatus, invalid, isUnanswered } from "./e
 
 /** Where the server is, and who calls. */
 export interface ConnectionOptions {
-  /** The URL of the coordinator, such as https://cluster.example:7400. */
-  baseUrl: string;
+  /** The URL of the coordinator, such as https://cluster.example:7400, or those of several, of which one leads. */
+  baseUrl: string | readonly string[];
   /** The token of the user, as `cleave token create` prints it. */
   token?: string;
   /** Certificates; Node only. */
@@ -34,9 +34,10 @@ const maxPauseMs = 5000;
 const firstContactMs = 2000;
 const probeTimeoutMs = 5000;
 
-/** Connection makes calls to one server, retries them, and explains why they fail. */
+/** Connection makes calls to the server that leads, retries them, and explains why they fail. */
 export class Connection {
-  readonly baseUrl: string;
+  readonly #urls: readonly string[];
+  #current: string; // of #urls
   readonly #transport: Transport;
   readonly #fetch: typeof fetch;
   readonly #headers: Record<string, string>;
@@ -45,7 +46,9 @@ export class Connection {
   #reached = false;
 
   constructor(options: ConnectionOptions) {
-    this.baseUrl = checkedURL(options.baseUrl);
+    const first = checkedURL(typeof options.baseUrl === "string" ? options.baseUrl : options.baseUrl[0] ?? "");
+    this.#urls = typeof options.baseUrl === "string" ? [first] : options.baseUrl.map(checkedURL);
+    this.#current = first;
     this.#fetch = options.fetch ?? newFetch(options.tls);
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#retryForMs = options.retryForMs ?? 60_000;
@@ -53,7 +56,20 @@ export class Connection {
       for (const [name, value] of Object.entries(this.#headers)) request.header.set(name, value);
       return next(request);
     };
-    this.#transport = createConnectTransport({ baseUrl: this.baseUrl, useBinaryFormat: true, fetch: this.#fetch, interceptors: [authenticate] });
+    const toCurrent: typeof fetch = (input, init) => this.#fetch(this.#current + String(input).slice(first.length), init);
+    this.#transport = createConnectTransport({ baseUrl: first, useBinaryFormat: true, fetch: toCurrent, interceptors: [authenticate] });
+  }
+
+  /** The URL of the server that is called. */
+  get baseUrl(): string {
+    return this.#current;
+  }
+
+  /** Moves on from a server that did not answer or does not lead, unless another call has done so. */
+  #leave(url: string, error: unknown): void {
+    if (url === this.#current && error instanceof CleaveError && error.code === "UNAVAILABLE") {
+      this.#current = this.#urls[(this.#urls.indexOf(url) + 1) % this.#urls.length]!;
+    }
   }
 
   /** Returns a client of a service, whose methods retry and fail with a CleaveError. Streams are not retried. */
@@ -79,13 +95,14 @@ export class Connection {
   }
 
   async *#stream(call: () => AsyncIterable<unknown>, options: CallOptions | undefined): AsyncIterable<unknown> {
+    const url = this.#current;
     try {
       for await (const message of call()) {
         this.#reached = true;
         yield message;
       }
     } catch (error) {
-      throw await this.#explain(error, options?.signal);
+      throw await this.#explain(error, url, options?.signal);
     }
   }
 
@@ -105,12 +122,13 @@ export class Connection {
 
   /** Calls a function once. It fails with a CleaveError, or with the reason of the signal. */
   async attempt<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
+    const url = this.#current;
     try {
       const response = await call();
       this.#reached = true;
       return response;
     } catch (error) {
-      throw await this.#explain(error, options.signal);
+      throw await this.#explain(error, url, options.signal);
     }
   }
 
@@ -132,61 +150,62 @@ export class Connection {
   }
 
   /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
-  async #explain(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  async #explain(error: unknown, url: string, signal: AbortSignal | undefined): Promise<unknown> {
     if (signal?.aborted) return signal.reason;
     if (this.#explained.has(Object(error))) return error;
-    const explained = await this.#explanation(error, signal);
+    const explained = await this.#explanation(error, url, signal);
+    this.#leave(url, explained);
     this.#explained.add(Object(explained));
     return explained;
   }
 
-  async #explanation(error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  async #explanation(error: unknown, url: string, signal: AbortSignal | undefined): Promise<unknown> {
     const failed = error instanceof CleaveError ? error : error instanceof ConnectError ? fromConnect(error) : undefined;
     if (failed && !isUnanswered(failed)) {
       this.#reached = true;
       return failed;
     }
-    return (await this.#diagnose(error, signal)) ?? failed ?? error;
+    return (await this.#diagnose(error, url, signal)) ?? failed ?? error;
   }
 
   /**
    * Finds out why a call got no answer of Cleave by asking what is at the address. It returns undefined if that is a server of
    * this version of the API, which then has answered.
    */
-  async #diagnose(error: unknown, signal: AbortSignal | undefined): Promise<CleaveError | undefined> {
+  async #diagnose(error: unknown, url: string, signal: AbortSignal | undefined): Promise<CleaveError | undefined> {
     const cause = error;
     const timeout = AbortSignal.timeout(probeTimeoutMs);
     let response: Response;
     let text: string;
     try {
-      response = await this.#fetch(this.baseUrl + "/", { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+      response = await this.#fetch(url + "/", { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
       text = await response.text();
     } catch (probed) {
-      const { failure, detail } = await explain(probed, this.baseUrl);
+      const { failure, detail } = await explain(probed, url);
       if (failure === "certificate") {
-        return new CleaveError("UNAVAILABLE", `the certificate of the server at ${this.baseUrl} is not trusted: ${detail}; pass its authority as tls.ca`, { reason: "NOT_TRUSTED", cause });
+        return new CleaveError("UNAVAILABLE", `the certificate of the server at ${url} is not trusted: ${detail}; pass its authority as tls.ca`, { reason: "NOT_TRUSTED", cause });
       }
       if (failure === "protocol" && !this.#reached) {
-        return new CleaveError("UNIMPLEMENTED", `something listens at ${this.baseUrl}, but it is not Cleave, or it wants ${this.baseUrl.startsWith("https:") ? "http" : "https"}; check the address (${detail})`, { reason: "NOT_CLEAVE", cause });
+        return new CleaveError("UNIMPLEMENTED", `something listens at ${url}, but it is not Cleave, or it wants ${url.startsWith("https:") ? "http" : "https"}; check the address (${detail})`, { reason: "NOT_CLEAVE", cause });
       }
-      return new CleaveError("UNAVAILABLE", `the server at ${this.baseUrl} does not answer: ${detail}`, { reason: "NOT_REACHABLE", cause });
+      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: ${detail}`, { reason: "NOT_REACHABLE", cause });
     }
     const about = parsed(text) as { service?: unknown; api?: unknown; version?: unknown } | undefined;
     if (about?.service === "cleave") {
       if (about.api !== "/v1") {
-        return new CleaveError("UNIMPLEMENTED", `the server at ${this.baseUrl} has the API ${about.api}, and this client has /v1; install the version of this package that belongs to the server`, {
+        return new CleaveError("UNIMPLEMENTED", `the server at ${url} has the API ${about.api}, and this client has /v1; install the version of this package that belongs to the server`, {
           reason: "OTHER_API_VERSION", metadata: { version: String(about.version) }, cause,
         });
       }
       if (error instanceof CleaveError || (error instanceof ConnectError && error.cause === undefined)) return undefined;
-      return new CleaveError("UNAVAILABLE", `the connection to the server at ${this.baseUrl} broke: ${error instanceof Error ? error.message : error}`, { reason: "CONNECTION_LOST", cause });
+      return new CleaveError("UNAVAILABLE", `the connection to the server at ${url} broke: ${error instanceof Error ? error.message : error}`, { reason: "CONNECTION_LOST", cause });
     }
     const refusal = fromStatus(about);
     if (refusal) return refusal; // of a page or a host name that is not allowed
     if (response.status >= 502 && response.status <= 504) {
-      return new CleaveError("UNAVAILABLE", `the server at ${this.baseUrl} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
+      return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
     }
-    return new CleaveError("UNIMPLEMENTED", `something else than Cleave answers at ${this.baseUrl}; check the address`, { reason: "NOT_CLEAVE", cause });
+    return new CleaveError("UNIMPLEMENTED", `something else than Cleave answers at ${url}; check the address`, { reason: "NOT_CLEAVE", cause });
   }
 }
 

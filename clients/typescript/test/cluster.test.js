@@ -158,6 +158,25 @@ test("a cluster of three workers with certificates", { timeout: 400_000 }, async
     await assert.rejects(client.createJob({ data, k: 3, requestId: "nightly-17" }), (error) => error instanceof CleaveError && error.code === "ALREADY_EXISTS");
   });
 
+  await t.test("a watch goes on after its coordinator was killed and started again", async () => {
+    const job = await client.createJob({ data: await client.uploadTable(await openAsBlob(data)), k: 2, ...pairs, seed: 11 });
+    /** @type {number[]} */
+    const seen = [];
+    /** @type {Promise<void> | undefined} */
+    let restarted;
+    for await (const event of job.watch()) {
+      seen.push(event.sequence);
+      if (seen.length === 2) restarted = cluster.restart();
+    }
+    await restarted;
+    assert.ok(restarted, "the job ended before its third event");
+    assert.deepEqual(seen, seen.map((_, at) => at + 1), "events are missing or repeated");
+    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    const out = path.join(cluster.dir, "out-restarted");
+    await cleave("run", "--data", data, "--k", "2", "--constraints", path.join(moons, "constraints.csv"), "--seed", "11", "--out", out);
+    assert.deepEqual((await job.labels()).labels, await labelsOf(out));
+  });
+
   await t.test("a signal ends a watch, and a job can be canceled", async () => {
     const values = Float64Array.from({ length: 20_000 * 8 }, (_, at) => Math.sin(at * at));
     const data = await client.uploadPoints(values, 8);

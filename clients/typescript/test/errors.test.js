@@ -4,7 +4,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { test } from "node:test";
-import { Cleave, CleaveError } from "@cleave-project/cleave";
+import { Cleave, CleaveError, JobState } from "@cleave-project/cleave";
 import { cleanups, serve } from "./processes.js";
 
 /** @typedef {import("@cleave-project/cleave").JobOptions} JobOptions */
@@ -155,12 +155,16 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     return Promise.all(calls.map(errorOf));
   };
 
-  await t.test("a server that is down", async () => {
+  const unused = async () => {
     const server = net.createServer();
     const address = await listen(server);
     server.close();
     await once(server, "close");
-    for (const error of await failures(address)) {
+    return address;
+  };
+
+  await t.test("a server that is down", async () => {
+    for (const error of await failures(await unused())) {
       assert.equal(error.reason, "NOT_REACHABLE");
       assert.equal(error.code, "UNAVAILABLE");
       assert.match(error.message, /does not answer/);
@@ -205,6 +209,16 @@ test("addresses", { timeout: 100_000 }, async (t) => {
   await t.test("no URL", () => {
     assert.throws(() => new Cleave({ baseUrl: "localhost:7400" }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: "" }), { name: "CleaveError", field: "baseUrl" });
+  });
+
+  await t.test("one server of several answers", async () => {
+    const baseUrl = await serve(context);
+    const client = new Cleave({ baseUrl: [`http://${await unused()}`, `http://${await unused()}`, baseUrl + "/"] });
+    const table = await client.uploadTable({ x: [1, 2, 9, 10] });
+    const job = await client.createJob({ data: table, k: 2 });
+    assert.equal((await job.wait()).state, JobState.SUCCEEDED);
+    assert.throws(() => new Cleave({ baseUrl: [] }), { name: "CleaveError", field: "baseUrl" });
+    assert.throws(() => new Cleave({ baseUrl: [baseUrl, "nonsense"] }), { name: "CleaveError", field: "baseUrl" });
   });
 
   await t.test("a server that restarts is waited for", async () => {

@@ -53,10 +53,11 @@ export async function cleave(...args) {
  * @param {Context} t
  * @param {string} command
  * @param {string[]} args
- * @param {{ line?: RegExp, stream?: "stdout" | "stderr", env?: Record<string, string> }} [wait]
+ * @param {{ line?: RegExp, stream?: "stdout" | "stderr", env?: Record<string, string>, child?: (child: import("node:child_process").ChildProcess) => void }} [wait]
  */
 export async function start(t, command, args, wait = {}) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...wait.env } });
+  wait.child?.(child);
   let log = "";
   child.stderr.on("data", (part) => (log += part));
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -86,7 +87,8 @@ export async function serve(t, ...args) {
 }
 
 /**
- * Starts a coordinator with certificates and tokens. Workers are started separately.
+ * Starts a coordinator with certificates and tokens. Workers are started separately. restart kills the coordinator, and starts it
+ * again at the same address.
  * @param {Context} t
  * @param {...string} args
  */
@@ -97,15 +99,25 @@ export async function secureCluster(t, ...args) {
   await cleave("certs", "init", "--host", "localhost", "--host", "127.0.0.1", "--dir", certs);
   const printed = await cleave("token", "create", "--name", "tester", "--file", tokens);
   const token = /\S{20,}/.exec(printed)?.[0] ?? "";
-  const address = await start(
-    t,
-    path.join(bin, "coordinator"),
-    ["--listen", "127.0.0.1:0", "--data-dir", path.join(dir, "state"), "--tls", path.join(certs, "coordinator"), "--token-file", tokens, "--memory", "1GiB", ...args],
-    { line: /^listening on (\S+)/ },
-  );
+  /** @type {import("node:child_process").ChildProcess} */
+  let coordinator;
+  const startCoordinator = (/** @type {string} */ listen) =>
+    start(
+      t,
+      path.join(bin, "coordinator"),
+      ["--listen", listen, "--data-dir", path.join(dir, "state"), "--tls", path.join(certs, "coordinator"), "--token-file", tokens, "--memory", "1GiB", ...args],
+      { line: /^listening on (\S+)/, child: (child) => (coordinator = child) },
+    );
+  const address = await startCoordinator("127.0.0.1:0");
   return {
     dir,
     address,
+    restart: async () => {
+      const ended = once(coordinator, "exit");
+      coordinator.kill("SIGKILL");
+      await ended;
+      await startCoordinator(address);
+    },
     token,
     ca: await readFile(path.join(certs, "admin", "ca.pem"), "utf8"),
     admin: path.join(certs, "admin"),

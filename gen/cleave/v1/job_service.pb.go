@@ -431,7 +431,10 @@ type ListJobsRequest struct {
 	// Lists only jobs created before this time.
 	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
 	// The order of the list.
-	Order         JobOrder `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
+	Order JobOrder `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
+	// Lists only jobs created with this request_id, in any spelling of a UUID; empty means any. Owners have request_ids of
+	// their own, so a caller who sees several owners may get several jobs.
+	RequestId     string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -534,6 +537,13 @@ func (x *ListJobsRequest) GetOrder() JobOrder {
 		return x.Order
 	}
 	return JobOrder_JOB_ORDER_UNSPECIFIED
+}
+
+func (x *ListJobsRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
 }
 
 // ListJobsResponse is one page of jobs.
@@ -2064,7 +2074,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"Z\n" +
 	"\x0eGetJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12&\n" +
-	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xa9\x03\n" +
+	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xc8\x03\n" +
 	"\x0fListJobsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -2078,7 +2088,9 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\fcreated_from\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
 	"\x0ecreated_before\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12)\n" +
-	"\x05order\x18\v \x01(\x0e2\x13.cleave.v1.JobOrderR\x05orderJ\x04\b\x03\x10\x04R\x05state\"^\n" +
+	"\x05order\x18\v \x01(\x0e2\x13.cleave.v1.JobOrderR\x05order\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\f \x01(\tR\trequestIdJ\x04\b\x03\x10\x04R\x05state\"^\n" +
 	"\x10ListJobsResponse\x12\"\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x0e.cleave.v1.JobR\x04jobs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\")\n" +

@@ -4,14 +4,12 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/client"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -32,16 +30,13 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	c := &Client{}
 	with := []client.Option{
 		client.WithTLS(dial.Dir), client.WithCA(dial.CA), client.WithCertificate(dial.Cert, dial.Key),
-		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn), client.WithGRPC(options...),
+		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn), client.WithGRPC(credentials.NamesFlags{}), client.WithGRPC(options...),
 	}
 	if dial.Insecure {
 		with = append(with, client.WithoutEncryption())
 	}
 	var err error
 	if c.Client, err = client.Dial(address, with...); err != nil {
-		if f, is := errors.AsType[*fault.Error](err); is {
-			return nil, f // it names flags instead of options
-		}
 		return nil, err
 	}
 	return c, nil

@@ -74,9 +74,9 @@ func names(c *x509.Certificate) []string {
 // refusals maps what a coordinator that rejects our certificate says, in the words of TLS, to what to do.
 var refusals = [][2]string{
 	{"tls: expired certificate", "the coordinator refuses our certificate, which has expired; make a new one with cleave certs"},
-	{"tls: unknown certificate authority", "the coordinator refuses our certificate: it is not signed by its authority, the --tls-ca of the coordinator"},
+	{"tls: unknown certificate authority", "the coordinator refuses our certificate: it is not signed by an authority that the coordinator trusts"},
 	{"tls: certificate required", "the coordinator asks for a certificate; give --tls-cert and --tls-key"},
-	{"tls: bad certificate", "the coordinator refuses our certificate: it has expired, is no certificate of a client, or is not signed by the --tls-ca of the coordinator"},
+	{"tls: bad certificate", "the coordinator refuses our certificate: it has expired, is no certificate of a client, or is not signed by an authority that the coordinator trusts"},
 	{"error reading server preface: EOF", "the coordinator closed the connection at once; it probably wants TLS: give --tls DIR, or --tls-ca FILE"},
 	{"first record does not look like a TLS handshake", "the coordinator does not speak TLS; it was started without certificates"},
 }

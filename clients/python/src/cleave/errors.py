@@ -42,6 +42,7 @@ class CleaveError(Exception):
         metadata: Further details, such as identifiers; the keys depend on the reason.
         code: The name of the gRPC status, such as "INVALID_ARGUMENT", or "" for an error of this process.
         job_id: The job that failed, or "".
+        retry_after: The seconds after which the server asks to try again, or None.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class CleaveError(Exception):
         metadata: Optional[Mapping[str, str]] = None,
         code: str = "",
         job_id: str = "",
+        retry_after: Optional[float] = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -61,6 +63,12 @@ class CleaveError(Exception):
         self.metadata: Dict[str, str] = dict(metadata or {})
         self.code = code
         self.job_id = job_id
+        self.retry_after = retry_after
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the same call may succeed later. The failure of a job is final: its request_id returns the same failure."""
+        return not self.job_id and (self.retry_after is not None or isinstance(self, UnavailableError))
 
 
 class InvalidInputError(CleaveError, ValueError):
@@ -159,7 +167,12 @@ class Failure:
     def error(self) -> CleaveError:
         """Returns the exception for the failure."""
         return _CLASSES.get(self.code, CleaveError)(
-            self.message, reason=self.reason, field=self.field, metadata=self.metadata, code=self.code
+            self.message,
+            reason=self.reason,
+            field=self.field,
+            metadata=self.metadata,
+            code=self.code,
+            retry_after=self.retry_after,
         )
 
 

@@ -202,6 +202,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         partial_labels: Any = None,
         weights: Any = None,
         beliefs: Any = None,
+        request_id: Optional[str] = None,
     ) -> Cleave:
         """Clusters the rows of X.
 
@@ -214,6 +215,9 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             partial_labels: A class for each row, of any type; -1, None or NaN where it is unknown.
             weights: A positive weight for each row, for algorithm="kernel-kmeans".
             beliefs: A symmetric matrix of beliefs, positive together and negative apart, for algorithm="constrained-spectral".
+            request_id: Any text of up to 200 bytes that identifies the job on its server. Fitting again with the same id, data and
+                parameters finds the job instead of running it twice, also from another process. If such a fit is interrupted by
+                anything but Ctrl-C, the job goes on.
 
         Returns:
             The estimator itself.
@@ -233,7 +237,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         with job.server.connect() as client:
             progress = Progress(self.verbose)
             try:
-                ended = job.run(client, progress)
+                ended = job.run(client, progress, request_id)
             finally:
                 progress.close()
             result = client.get_result(ended.job_id)
@@ -509,13 +513,17 @@ class _Job:
     def __deepcopy__(self, memo: Any) -> _Job:
         return self  # it never changes what it computes
 
-    def run(self, client: Client, progress: Optional[Progress] = None) -> v1.Job:
-        """Uploads the data, runs the job, and waits until it ends. If this is interrupted, it cancels the job."""
+    def run(self, client: Client, progress: Optional[Progress] = None, request_id: Optional[str] = None) -> v1.Job:
+        """Uploads the data, runs the job, and waits until it ends.
+
+        If this is interrupted, it cancels the job, unless the caller has a request_id to find it again, and it was not Ctrl-C.
+        """
         own = self.server.embedded()
         kept: List[Item] = []
         if own is not None:
             weakref.finalize(self, own.release, kept)
-        request_id = uuid.uuid4().hex
+        detachable = request_id is not None
+        request_id = request_id or uuid.uuid4().hex
         for last in (False, False, True):
             spec, data_id = self._upload(client, own, kept)
             if self._data_id not in ("", data_id):
@@ -531,7 +539,9 @@ class _Job:
                 continue  # another thread or process used the same data, and deleted them after they were found here
             except CleaveError:
                 raise
-            except BaseException:  # Ctrl-C, perhaps before the id of the job arrived: the same request finds the job
+            except BaseException as interruption:  # perhaps before the id of the job arrived: the same request finds the job
+                if detachable and not isinstance(interruption, KeyboardInterrupt):
+                    raise
                 with contextlib.suppress(CleaveError):
                     client.cancel_job(client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id)
                 raise

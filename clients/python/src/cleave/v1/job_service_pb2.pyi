@@ -187,7 +187,7 @@ class GetRowScoresResponse(_message.Message):
     def __init__(self, head: _Optional[_Union[_result_pb2.RowScoresHead, _Mapping]] = ..., values: _Optional[_Union[_dataset_pb2.DenseValues, _Mapping]] = ...) -> None: ...
 
 class ListJobsRequest(_message.Message):
-    __slots__ = ["created_before", "created_from", "dataset_id", "name_contains", "order", "owner", "page_size", "page_token", "states", "table_id"]
+    __slots__ = ["created_before", "created_from", "dataset_id", "name_contains", "order", "owner", "page_size", "page_token", "request_id", "states", "table_id"]
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
     DATASET_ID_FIELD_NUMBER: _ClassVar[int]
@@ -196,6 +196,7 @@ class ListJobsRequest(_message.Message):
     OWNER_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TABLE_ID_FIELD_NUMBER: _ClassVar[int]
     created_before: _timestamp_pb2.Timestamp
@@ -206,9 +207,10 @@ class ListJobsRequest(_message.Message):
     owner: str
     page_size: int
     page_token: str
+    request_id: str
     states: _containers.RepeatedScalarFieldContainer[_job_pb2.JobState]
     table_id: str
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., dataset_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name_contains: _Optional[str] = ..., created_from: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., order: _Optional[_Union[JobOrder, str]] = ...) -> None: ...
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., dataset_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name_contains: _Optional[str] = ..., created_from: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., order: _Optional[_Union[JobOrder, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class ListJobsResponse(_message.Message):
     __slots__ = ["jobs", "next_page_token"]
