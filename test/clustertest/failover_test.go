@@ -1,9 +1,15 @@
 package clustertest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -122,5 +128,38 @@ func TestTheLeaderIsPaused(t *testing.T) {
 	jobs, err := next.Jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
 	if must(t, jobs, err); len(jobs.GetJobs()) != 1 {
 		t.Errorf("the old leader created a job: %v", jobs.GetJobs())
+	}
+}
+
+// TestWebhooksSurviveAFailover kills a leader that has tried to notify a receiver without success. The next leader does it.
+func TestWebhooksSurviveAFailover(t *testing.T) {
+	t.Parallel()
+	var accepts atomic.Bool
+	refused, accepted := make(chan string, 1000), make(chan string, 1000)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id := r.Header.Get("webhook-id"); accepts.Load() {
+			accepted <- id
+		} else {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			refused <- id
+		}
+	}))
+	defer receiver.Close()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := StartCoordinators(t, 2, Options{Args: []string{"--webhook-allow", receiver.URL, "--webhook-secret-file", secret}})
+	c.StartWorkers(1)
+	first, load := c.Leader(), longPoints()
+	spec := proto.CloneOf(load.spec)
+	spec.Data, spec.Restarts = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}, 1
+	created, err := c.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec, Scheduling: &cleavev1.Scheduling{WebhookUrl: receiver.URL}})
+	job := must(t, created, err).GetJob().GetJobId()
+	before := <-refused
+	first.Kill()
+	accepts.Store(true)
+	if after := <-accepted; before != job+".ended" || after != before {
+		t.Errorf("the notification of %s was %s at first and then %s", job, before, after)
 	}
 }
