@@ -41,6 +41,10 @@ test: ## Run the tests, a part of every large one
 test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for another order)
 	scripts/test-long.sh '$(or $(LIMIT),0)' $(SEED)
 
+.PHONY: test-upgrade
+test-upgrade: ## Run the programs of the last release together with these, and on its state
+	go test -count=1 -tags long -timeout 20m -run 'TestReleasesWorkTogether|UpgradedDuringAJob' ./test/clustertest
+
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)
 	CGO_ENABLED=1 go test -race -timeout 30m $(PACKAGES)

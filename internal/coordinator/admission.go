@@ -16,6 +16,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -78,7 +79,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	record := &statev1.JobRecord{
-		SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
+		NumericClass: clustering.NumericClass(),
+		SpecBlob:     records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
 		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,

@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -61,6 +64,9 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 		record.Attempts, record.AttemptTerms = 0, nil // the last attempt made progress
 	}
 	forgiveAttempts(record, c.cfg.Election.outlived)
+	if class := clustering.NumericClass(); setNumericClass(record, class, log.DurableCount()) {
+		c.log.Warn("a job starts over: it was begun by a version that computes other bits", "job", id, "now", class)
+	}
 	log.Distrust(record.GetDistrusted())
 	j := c.newJob(record, log)
 	j.resumed, j.remembered, j.alone = true, true, record.GetAttempts() == maxAttempts-1
@@ -75,6 +81,20 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	c.log.Info("job is resumed", "job", id, "events", log.DurableCount(), "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
 	c.launch(j, nil)
 	return nil
+}
+
+// setNumericClass sets the class that the job is computed in from now on, and reports whether the job starts over because its
+// events were computed in another class. No snapshot of earlier runs is used then, and events that the new run does not repeat
+// are revoked.
+func setNumericClass(record *statev1.JobRecord, class string, events int) (startsOver bool) {
+	before := cmp.Or(record.GetNumericClass(), clustering.FirstNumericClass)
+	record.NumericClass = class
+	if before == class || events == 0 {
+		return false
+	}
+	record.StartOvers++
+	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits (numeric class %s, before %s)", class, before)
+	return true
 }
 
 // maxAttempts is how many runs of a job may end in a crash of the coordinator before the job fails. Attempts before

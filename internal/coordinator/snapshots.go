@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -121,8 +122,8 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	return s, c.goesOn(j, s.memory.Steps())
 }
 
-// identify returns the identity that the states of the job depend on: its spec, the version of this software, and how
-// often the job started over because workers had been wrong.
+// identify returns the identity that the states of the job depend on: its spec, the numeric class of this software, and how
+// often the job started over.
 func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err error) {
 	r, err := s.c.openPart(ctx, s.job.id, records.SpecBlob(s.job.id), records.PartSpec, 0)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *snapshots) identify(ctx context.Context) (of snapshot.Identity, err err
 	defer r.Close()
 	hash := sha256.New()
 	s.job.mu.Lock()
-	fmt.Fprintf(hash, "%s\n%d\n", s.c.cfg.Version, s.job.record.GetStartOvers())
+	fmt.Fprintf(hash, "%s\n%d\n", clustering.NumericClass(), s.job.record.GetStartOvers())
 	s.job.mu.Unlock()
 	if _, err := io.Copy(hash, r); err != nil {
 		return of, err

@@ -6,13 +6,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 // climber is a script of so many iterations that remembers how far it is.
@@ -109,7 +112,7 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 				damage(t, file)
 			}
 		}, true},
-		{"they are of another version", func(_ *testing.T, cfg *Config, _ []string) { cfg.Version = "2" }, true},
+		{"they are of another version", func(_ *testing.T, cfg *Config, _ []string) { cfg.Version = "2" }, false},
 		{"there are to be none", func(_ *testing.T, cfg *Config, _ []string) { cfg.Snapshots.Interval = 0 }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -236,5 +239,53 @@ func TestShutdownStoresASnapshot(t *testing.T) {
 	h.end(id)
 	if from := <-again.from; from == 0 {
 		t.Error("it started over")
+	}
+}
+
+// A job continues from its snapshot after an upgrade to a version with the same bits. One with other bits starts it over, and revokes
+// its events.
+func TestUpgradeDuringAJob(t *testing.T) {
+	for _, class := range []string{clustering.NumericClass(), "other"} {
+		cfg := snapshotConfig(t)
+		cfg.Snapshots.Interval = time.Hour // stored when the coordinator shuts down
+		cfg.Version = "1"
+		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
+		before := newHarness(t, cfg, scripted(c.run))
+		id := before.create(spec(before.upload()))
+		before.firstEvents(id, 4)
+		if err := before.c.unfinished(id).write(before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+			record.NumericClass = class
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		before.close()
+		cfg.Version = "2"
+		again := &climber{iterations: 9, from: make(chan int, 1)}
+		run := again.run
+		if class == "other" {
+			run = func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+				o.Observe(clustering.IterationDone{HistoryEntry: clustering.HistoryEntry{Objective: 77}})
+				return again.run(ctx, o)
+			}
+		}
+		h := newHarness(t, cfg, scripted(run))
+		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("%s: %v", class, job)
+		}
+		from, revoked := <-again.from, 0
+		events, _ := h.watch(id, 0)
+		for _, event := range events {
+			if r := event.GetRevoked(); r != nil {
+				revoked++
+				if !strings.Contains(r.GetMessage(), "other bits") {
+					t.Errorf("the events are revoked: %v", r)
+				}
+			}
+		}
+		if startsOver := class == "other"; (from == 0) != startsOver || (revoked > 0) != startsOver {
+			t.Errorf("class %s: the job continues from iteration %d, and %d events revoke others", class, from, revoked)
+		}
+		h.close()
 	}
 }

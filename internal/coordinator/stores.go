@@ -61,7 +61,7 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	return nil
 }
 
-// checkStores rejects an empty state store combined with blobs that already exist. The state that describes those
+// checkStores rejects a state of a newer version, and an empty state store combined with blobs that already exist. The state that describes those
 // blobs is missing, and a coordinator that started empty would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
@@ -73,6 +73,9 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 	}
 	used := len(entries) > 0
 	if used && entries[0].Key == records.CreatedKey { // CreatedKey sorts before all other keys
+		if err := records.CheckLayout(entries[0].Value); err != nil {
+			return err
+		}
 		return c.checkBlobs(ctx)
 	}
 	if !used {

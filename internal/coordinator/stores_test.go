@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -39,6 +40,23 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 	}
 	cfg.Blobs = filepath.Join(cfg.DataDir, "others")
 	newHarness(t, cfg, scripted(steps(1))).upload()
+}
+
+// A coordinator leaves the state of a newer version alone.
+func TestStateOfANewerVersion(t *testing.T) {
+	cfg := durableConfig(t)
+	h := newHarness(t, cfg, scripted(steps(1)))
+	h.upload()
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte("3")}}}); err != nil {
+		t.Fatal(err)
+	}
+	h.close()
+	cfg.Listen = "127.0.0.1:0"
+	for range 2 {
+		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") || !strings.Contains(err.Error(), `its layout is "3", and this version knows layouts up to 2`) {
+			t.Fatalf("got %v", err)
+		}
+	}
 }
 
 // Unfinished jobs do not fail because the disk with the blobs is not there.

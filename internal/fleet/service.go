@@ -113,17 +113,18 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// checkCompatible rejects a worker with another protocol version or different rounding.
+// checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions of the software
+// are accepted.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
-			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run the same version of both",
+			"worker %q (version %q) speaks worker protocol %d, this coordinator speaks %d; run versions that are at most one release apart",
 			hello.GetName(), hello.GetSoftwareVersion(), v, wire.WorkerProtocol).
 			With("worker", strconv.Itoa(int(v))).With("coordinator", strconv.Itoa(wire.WorkerProtocol))
 	}
 	if c := hello.GetNumericClass(); c != kernel.NumericClass {
 		return fault.New(fault.FailedPrecondition, "NUMERIC_CLASS_MISMATCH",
-			"worker %q (version %q) computes numeric class %q, this coordinator needs %q for identical results; run the same version of both",
+			"worker %q (version %q) computes numeric class %q, this coordinator needs %q for identical results; run versions of the same class",
 			hello.GetName(), hello.GetSoftwareVersion(), c, kernel.NumericClass).
 			With("worker", c).With("coordinator", kernel.NumericClass)
 	}

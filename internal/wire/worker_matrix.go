@@ -171,7 +171,8 @@ func CommandName(c *workerv1.Command) string {
 
 // Constants that a coordinator and its workers agree on.
 const (
-	// WorkerProtocol is the version of the worker protocol. Both sides must have the same.
+	// WorkerProtocol is the major version of the worker protocol. Both sides must have the same. Compatible additions keep it: an
+	// operation or field that changes what is computed may be sent only from the release after the one whose workers know it.
 	WorkerProtocol = 10
 	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.

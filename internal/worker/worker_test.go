@@ -83,9 +83,9 @@ func TestARefusedWorkerEndsWithTheReason(t *testing.T) {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
-		return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH", "run the same version of both"))
+		return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH", "run versions that are at most one release apart"))
 	})
-	if !fault.Is(err, "PROTOCOL_VERSION_MISMATCH") || !strings.Contains(err.Error(), "same version") {
+	if !fault.Is(err, "PROTOCOL_VERSION_MISMATCH") || !strings.Contains(err.Error(), "one release apart") {
 		t.Errorf("got %v", err)
 	}
 }

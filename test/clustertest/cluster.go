@@ -26,6 +26,7 @@ type Options struct {
 	Listen  string   // empty: a free port of this machine
 	Args    []string // further flags
 	Env     []string // further variables of the environment
+	Program string   // empty: the coordinator of this repository
 	// Dial is how clients of the test connect.
 	Dial credentials.Dial
 	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.
@@ -52,10 +53,14 @@ var listening = regexp.MustCompile(`(?m)^listening on (\S+)$`)
 func (c *Coordinator) launch(t testing.TB, listen string) {
 	t.Helper()
 	args := append([]string{"--listen", listen, "--data-dir", c.DataDir}, c.options.Args...)
-	c.Process = newProcess(t, "coordinator", Build(t).Coordinator, args...)
+	program := c.options.Program
+	if program == "" {
+		program = Build(t).Coordinator
+	}
+	c.Process = newProcess(t, "coordinator", program, args...)
 	if c.options.DataKiB > 0 {
 		limited := fmt.Sprintf(`ulimit -d %d; exec "$0" "$@"`, c.options.DataKiB)
-		c.Process = newProcess(t, "coordinator", "sh", append([]string{"-c", limited, Build(t).Coordinator}, args...)...)
+		c.Process = newProcess(t, "coordinator", "sh", append([]string{"-c", limited, program}, args...)...)
 		c.mayCrash = true
 	}
 	c.cmd.Env = append(c.cmd.Env, c.options.Env...)
@@ -111,8 +116,14 @@ func StartWorkerAt(t testing.TB, addr, name string) *Worker {
 
 func startWorker(t testing.TB, addr, name, memory string, args ...string) *Worker {
 	t.Helper()
-	return &Worker{Name: name, Process: start(t, "worker "+name, Build(t).Worker,
-		append([]string{"--coordinator", addr, "--name", name, "--threads", "1", "--memory", memory}, args...)...)}
+	return startWorkerOf(t, Build(t).Worker, addr, name, append([]string{"--memory", memory}, args...)...)
+}
+
+// startWorkerOf starts a worker of another version.
+func startWorkerOf(t testing.TB, program, addr, name string, args ...string) *Worker {
+	t.Helper()
+	return &Worker{Name: name, Process: start(t, "worker "+name, program,
+		append([]string{"--coordinator", addr, "--name", name, "--threads", "1"}, args...)...)}
 }
 
 // StartTracedWorker starts a worker that says which commands it begins; seen is called with what it says as soon as it is

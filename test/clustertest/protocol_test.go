@@ -58,7 +58,7 @@ func TestAWorkerOfAnotherVersionEnds(t *testing.T) {
 	t.Cleanup(server.Stop)
 
 	ran := Command(t, Build(t).Worker, "--coordinator", listener.Addr().String(), "--name", "old")
-	wantSentence(t, ran, 2, fmt.Sprintf("worker: speaks worker protocol %d, this coordinator speaks 99; run the same version of both", wire.WorkerProtocol))
+	wantSentence(t, ran, 2, fmt.Sprintf("worker: speaks worker protocol %d, this coordinator speaks 99; run versions that are at most one release apart", wire.WorkerProtocol))
 }
 
 // otherVersion refuses every worker, as a coordinator of another version does.
@@ -72,7 +72,7 @@ func (otherVersion) Attach(stream workerv1.WorkerService_AttachServer) error {
 		return err
 	}
 	return wire.Status(fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
-		"speaks worker protocol %d, this coordinator speaks 99; run the same version of both", first.GetHello().GetProtocolVersion()))
+		"speaks worker protocol %d, this coordinator speaks 99; run versions that are at most one release apart", first.GetHello().GetProtocolVersion()))
 }
 
 // TestAWorkerWaitsForItsCoordinator starts the worker first.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // The keys of the state:
@@ -51,8 +53,20 @@ const (
 	ownersPrefix     = "owners/"
 )
 
-// Layout is the value of CreatedKey in a state whose jobs are in the index of owners. It was empty before there was one.
+// Layout is the version of the state's layout, the value of CreatedKey. A state of an earlier layout is migrated when a
+// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of owners, it was
+// empty.
 const Layout = "2"
+
+// CheckLayout rejects a state of a version of Cleave that is newer than this one, which may not lose what it does not know.
+func CheckLayout(created []byte) error {
+	switch string(created) {
+	case "", Layout:
+		return nil
+	}
+	return fault.New(fault.FailedPrecondition, "NEWER_STATE", "the state was written by a newer version of Cleave: its layout is %.20q, and this version knows layouts up to %s; "+
+		"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
+}
 
 // UnfinishedKey returns the key that exists as long as a job has not ended.
 func UnfinishedKey(id string) string { return UnfinishedPrefix + id }

@@ -233,7 +233,10 @@ type JobRecord struct {
 	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
 	// Why earlier events of the job may be wrong. They are revoked unless the job produces them again. Empty if they are
 	// trusted.
-	Distrusted    string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
+	Distrusted string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
+	// The numeric class of the answer, clustering.NumericClass. A coordinator of another class starts the job over. Empty
+	// in records of versions that had only the first class.
+	NumericClass  string `protobuf:"bytes,280,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -460,6 +463,13 @@ func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
 func (x *JobRecord) GetDistrusted() string {
 	if x != nil {
 		return x.Distrusted
+	}
+	return ""
+}
+
+func (x *JobRecord) GetNumericClass() string {
+	if x != nil {
+		return x.NumericClass
 	}
 	return ""
 }
@@ -708,7 +718,7 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xb4\b\n" +
+	"createTime\"\xda\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
 	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12\x1c\n" +
@@ -746,7 +756,8 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
 	"\n" +
 	"distrusted\x18\xfa\x01 \x01(\tR\n" +
-	"distrustedB\t\n" +
+	"distrusted\x12$\n" +
+	"\rnumeric_class\x18\x98\x02 \x01(\tR\fnumericClassB\t\n" +
 	"\a_verify\"\x82\x01\n" +
 	"\rWebhookRecord\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x0e\n" +

@@ -269,7 +269,7 @@ func (*AttachResponse_Pulse) isAttachResponse_Message() {}
 // Hello introduces a worker.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of this protocol; must equal that of the coordinator.
+	// Major version of this protocol; must equal that of the coordinator.
 	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// The name of the worker; need not be unique.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
