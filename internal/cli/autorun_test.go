@@ -40,33 +40,59 @@ func TestARunWithoutOptions(t *testing.T) {
 // The points of a run get their labels again by its nearest points.
 func TestPredictAfterAuto(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeUneven(t, "u.csv")
 	succeed(t, "generate two-moons --n 200 --noise 0.04 --seed 1 --out m")
 	address := startServe(t, "--workers 2 --data-dir state")
-	for _, c := range []struct {
-		data, space, trained string
-		k                    int
-	}{
-		{"u.csv", "SPACE_MIXTURE", "", 3}, // the folder knows where the points of the run are
-		{"m/data.csv", "SPACE_NEIGHBORS", " --trained-on m/data.csv", 2},
-		{"m/data.csv", "SPACE_NEIGHBORS", "", 2},
+	const job = "--quiet --data m/data.csv --k 2"
+	succeed(t, "run "+job+" --out o")
+	d, labels := readResult(t, clitest.Read(t, "o/result.json")), labelColumns(clitest.Read(t, "o/labels.csv"))
+	if d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_NEIGHBORS || d.GetModel() != nil {
+		t.Errorf("%v, model %v", d.GetChoice(), d.GetModel())
+	}
+	for _, trained := range []string{" --trained-on m/data.csv", ""} { // the folder knows where the points of the run are
+		if got := labelColumns(succeed(t, "predict --model o --data m/data.csv"+trained)); got != labels {
+			t.Errorf("by the folder%s: %d rows differ", trained, differing(got, labels))
+		}
+	}
+	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+	if got := labelColumns(succeed(t, "predict --data m/data.csv --job "+id+" --server "+address)); got != labels {
+		t.Errorf("by the job: %d rows differ", differing(got, labels))
+	}
+}
+
+// A mixture assigns points by its model alone, and gives those of the run their labels, distances, margins and confidences
+// again, whether it is in a folder or on a coordinator.
+func TestPredictByAMixture(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeUneven(t, "u.csv")
+	succeed(t, "run --quiet --data u.csv --k 3 --out o")
+	labels := clitest.Read(t, "o/labels.csv")
+	if d := readResult(t, clitest.Read(t, "o/result.json")); d.GetChoice().GetChosen().GetSpace() != cleavev1.Space_SPACE_MIXTURE ||
+		len(d.GetModel().GetMixture().GetShares()) != 3 || !d.GetRowScores().GetPosterior() || !strings.HasPrefix(labels, "index,label,distance,margin,confidence\n") {
+		t.Fatalf("%v, model %v, scores %v", d.GetChoice(), d.GetModel(), d.GetRowScores())
+	}
+	address := startServe(t, "--workers 2 --data-dir state")
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --data u.csv --k 3 --server "+address))
+	if got := succeed(t, "predict --data u.csv --job "+id+" --server "+address); got != labels {
+		t.Errorf("by the job: %d rows differ", differing(got, labels))
+	}
+	if err := os.Rename("u.csv", "new.csv"); err != nil {
+		t.Fatal(err)
+	}
+	if got := succeed(t, "predict --model o --data new.csv"); got != labels {
+		t.Errorf("by the folder: %d rows differ", differing(got, labels))
+	}
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(page, "the probability of its cluster by the mixture of Gaussians") {
+		t.Error("the page does not explain confidences")
+	}
+	refused(t, "predict --model o --data new.csv --trained-on new.csv", "--trained-on does not apply to o")
+	mixture := clitest.Read(t, "o/mixture.csv")
+	rows := strings.SplitAfter(mixture, "\n")
+	for name, c := range map[string]struct{ text, says string }{
+		"rows are missing": {strings.Join(rows[:len(rows)-2], ""), "a mixture of 3 clusters of 8 columns has 28 of 8"},
+		"a triangle is 0":  {mixture[:strings.LastIndex(mixture, rows[len(rows)-2])] + strings.Repeat("0,", strings.Count(rows[0], ",")) + "0\n", "must be positive"},
 	} {
-		job := fmt.Sprintf("--quiet --data %s --k %d", c.data, c.k)
-		succeed(t, "run "+job+" --out o")
-		d, labels := readResult(t, clitest.Read(t, "o/result.json")), labelColumns(clitest.Read(t, "o/labels.csv"))
-		if d.GetChoice().GetChosen().GetSpace().String() != c.space || d.GetModel() != nil {
-			t.Errorf("%s: %v, model %v", c.data, d.GetChoice(), d.GetModel())
-		}
-		if got := labelColumns(succeed(t, "predict --model o --data "+c.data+c.trained)); got != labels {
-			t.Errorf("%s by the folder: %d rows differ", c.data, differing(got, labels))
-		}
-		id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
-		if got := labelColumns(succeed(t, "predict --data "+c.data+" --job "+id+" --server "+address)); got != labels {
-			t.Errorf("%s by the job: %d rows differ", c.data, differing(got, labels))
-		}
-		if err := os.RemoveAll("o"); err != nil {
-			t.Fatal(err)
-		}
+		clitest.Write(t, "o/mixture.csv", c.text)
+		t.Run(name, func(t *testing.T) { refused(t, "predict --model o --data new.csv", c.says) })
 	}
 }
 

@@ -52,12 +52,12 @@ func (a *app) predictCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
-	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model without centroids")
+	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model that needs them")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
 	f.server = addServerFlag(set)
 	f.data = jobflags.AddNewPointsFlags(set)
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class if clusters have one, distance,margin if there are centroids) instead of standard output")
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class if clusters have one, distance,margin if there is a model, confidence by a mixture) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = jobflags.NewChoice("csv", format.TableFormats...)
 	set.Var(f.format, "labels-format", "the format of the labels")
@@ -125,7 +125,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	}
 	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
 	if s := found.Rows; s != nil {
-		rows.Distance, rows.Margin = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin)
+		rows.Distance, rows.Margin, rows.Confidence = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin), fresh.Filter.RestoreScores(s.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
 	if f.out == "" {
@@ -197,13 +197,13 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, e
 	case result.GetModel() == nil:
 		return a.kernelPredictor(f, result)
 	case f.trainedOn != "":
-		return nil, shell.Usage("--trained-on does not apply to %s: new points are compared only with its centroids", f.model)
+		return nil, shell.Usage("--trained-on does not apply to %s: its model assigns new points without those of the run", f.model)
 	}
 	model, header, err := report.LoadModel(f.model, result)
 	if err != nil {
 		return nil, err
 	}
-	p := nearestCentroid(model)
+	p := modelPredictor(model)
 	p.header = header
 	return p, nil
 }
@@ -238,7 +238,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		if err != nil {
 			return nil, err
 		}
-		p = nearestCentroid(model)
+		p = modelPredictor(model)
 	}
 	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
 	p.classes, err = jobClasses(ctx, c, jobID, spec, steps)
@@ -288,8 +288,8 @@ func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleav
 	return j.ClusterClasses(o.Labels), err
 }
 
-// nearestCentroid assigns points by the nearest centroid, in this process.
-func nearestCentroid(m *clustering.Model) *predictor {
+// modelPredictor assigns points by a model, in this process.
+func modelPredictor(m *clustering.Model) *predictor {
 	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
 		return kmeans.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
@@ -376,7 +376,7 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 	return cleavev1.Objective(cleavev1.Objective_value["OBJECTIVE_"+name])
 }
 
-// neighborPredictor assigns new points by a run in a folder without centroids, of auto or on a neighbor graph: by the labels
+// neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the labels
 // of the nearest points of the run, which must be given again.
 func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
@@ -390,8 +390,6 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, er
 		return nil, fault.Invalid("NO_MODEL", "%s: a graph cannot assign new vertices; cluster old and new ones together", f.model)
 	case space == clustering.SpaceRows: // points would have centroids
 		return nil, kernelMatrixError(f)
-	case f.trainedOn == "" && space == clustering.SpaceMixture:
-		return nil, needPoints(f, "a mixture of Gaussians chosen by auto")
 	case f.trainedOn == "":
 		return nil, needPoints(f, "a run of auto by nearest neighbors")
 	case f.weights != "":

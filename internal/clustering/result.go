@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
@@ -32,7 +33,7 @@ type Result struct {
 	// constraints. It is 0 if it is not worse or if those labels are not known.
 	BehindUnconstrained float64
 	ClusterSizes        []int
-	Model               *Model       // nil if there are no centroids
+	Model               *Model       // nil if new points cannot be assigned without the data
 	Inference           *Inference   // nil if no points were assigned jointly
 	Eigen               *EigenReport // nil, like Embedding, if no eigenvectors were used
 	Embedding           *Embedding
@@ -79,14 +80,15 @@ func (g *NeighborGraph) Edges() int { return len(g.Graph.Column) / 2 }
 
 // Model assigns new points to clusters. Centroids are in the coordinates of the data or of its rows as prepared by the
 // distortion: unit vectors for cosines, probabilities for KL. Distances are measured after points and centroids are
-// converted to Units.
+// converted to Units. With a Mixture, distances are its own, and centroids only show its means.
 type Model struct {
 	Distortion metric.Distortion
 	K, D       int
 	Centroids  []float64 // k x d, row by row
 	Metric     *metric.Metric
-	Units      *dataset.Units // nil if columns are compared unchanged
-	Landmarks  *Landmarks     // nil if centroids are means of points; otherwise they are means of features
+	Units      *dataset.Units   // nil if columns are compared unchanged
+	Landmarks  *Landmarks       // nil if centroids are means of points; otherwise they are means of features
+	Mixture    *mixture.Mixture // in Units; nil if clusters have no covariances
 }
 
 // Columns returns the number of columns that points must have to be assigned.

@@ -25,14 +25,18 @@ type RowScores struct {
 	Distance, Margin []float64
 	// Runs is the number of labelings that were compared, including the result; 0 if there was nothing to compare.
 	Runs int
-	// Confidence is, among the labelings that label the row, the share that put it in its cluster; nil if Runs is 0.
+	// Posterior tells whether Confidence is the probability of the row's cluster by a mixture of Gaussians, given the
+	// row alone. If so, Runs is 0.
+	Posterior bool
+	// Confidence is, among the labelings that label the row, the share that put it in its cluster; or see Posterior. It is
+	// nil if there is neither.
 	Confidence []float64
 }
 
-// Prediction holds labels of new points, and their distances to clusters if there are centroids.
+// Prediction holds labels of new points, and their distances to clusters if there is a model.
 type Prediction struct {
 	Labels []int32
-	Rows   *RowScores // nil if there are no centroids
+	Rows   *RowScores // nil if there is no model
 }
 
 // SetDistances sets the distances of rows to their own clusters and to the nearest other ones. +Inf means that there is
@@ -51,6 +55,12 @@ func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 			next[i] = math.NaN()
 		}
 	}
+}
+
+// SetPosterior makes the probabilities of the rows' clusters their confidences.
+func (r *Result) SetPosterior(posterior []float64) {
+	s := r.scores()
+	s.Posterior, s.Confidence = true, posterior
 }
 
 // Predicted returns a prediction with the distances of points to their assigned clusters and to the nearest other ones,

@@ -30,11 +30,14 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 		return err
 	}
 	notices := wire.NoticesProto(fresh.notices)
-	const atOnce = labelsPerMessage / 4 // each label comes with two distances
+	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
 	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
 		response := part.ofNew()
 		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
 			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
+			if scores.Posterior {
+				response.Confidences = scores.Confidence[part.first:after]
+			}
 		}
 		response.Notices, notices = notices, nil
 		return stream.Send(response)

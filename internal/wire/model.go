@@ -10,6 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -19,18 +20,31 @@ import (
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
-		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks),
+		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks), Mixture: mixtureHead(m.Mixture),
 	}
 }
 
+// mixtureHead describes the mixture of a model, or returns nil if m is nil.
+func mixtureHead(m *mixture.Mixture) *cleavev1.MixtureHead {
+	if m == nil {
+		return nil
+	}
+	return &cleavev1.MixtureHead{Shares: m.Shares()}
+}
+
 // WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks and their
-// projection, the metric, and the units.
+// projection or the mixture, the metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	if err := writeValues(w, m.Centroids); err != nil {
 		return err
 	}
 	if m.Landmarks != nil {
 		if err := writeValues(w, slices.Concat(m.Landmarks.Points.Values, m.Landmarks.Projection)); err != nil {
+			return err
+		}
+	}
+	if m.Mixture != nil {
+		if err := writeValues(w, m.Mixture.Values()); err != nil {
 			return err
 		}
 	}
@@ -93,6 +107,12 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	if l := head.GetLandmarks(); l != nil {
 		return landmarkValues(head, l)
 	}
+	if head.GetMixture() != nil {
+		if err := CheckMixture(head); err != nil {
+			return 0, err
+		}
+		rows += mixture.ValueRows(k, d)
+	}
 	if head.GetScaled() {
 		rows += 2
 	}
@@ -104,6 +124,19 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 		return 0, fmt.Errorf("wire: a model of %d rows of %d values", rows, d)
 	}
 	return values, nil
+}
+
+// CheckMixture checks the head of a model that is a mixture: there is a share for each cluster, and no other way to measure
+// distances.
+func CheckMixture(head *cleavev1.ModelHead) error {
+	shares := len(head.GetMixture().GetShares())
+	switch {
+	case uint64(shares) != uint64(head.GetK()):
+		return fmt.Errorf("wire: a mixture of %d clusters with %d shares", head.GetK(), shares)
+	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
+		return fmt.Errorf("wire: a mixture with the metric %v and the distortion %v", head.GetMetric(), head.GetDistortion())
+	}
+	return nil
 }
 
 func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
@@ -128,6 +161,11 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 			return nil, fmt.Errorf("wire: %w", err)
 		}
 		values = values[:units]
+	}
+	if of := head.GetMixture(); of != nil {
+		if m.Mixture, err = mixture.New(of.GetShares(), m.D, values[centroids:]); err != nil {
+			return nil, fmt.Errorf("wire: %w", err)
+		}
 	}
 	switch head.GetMetric() {
 	case cleavev1.Metric_METRIC_DIAGONAL:
@@ -203,6 +241,8 @@ func landmarkHead(l *clustering.Landmarks) *cleavev1.LandmarkHead {
 func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64, error) {
 	k, rank, count, columns := uint64(head.GetK()), uint64(head.GetColumns()), uint64(l.GetCount()), uint64(l.GetColumns())
 	switch {
+	case head.GetMixture() != nil:
+		return 0, fmt.Errorf("wire: a model with landmarks and a mixture")
 	case count < 1 || count > catalog.MaxLandmarks || rank > count || columns < 1 || columns > dataset.MaxColumns:
 		return 0, fmt.Errorf("wire: a model of %d features of %d landmarks of %d columns", rank, count, columns)
 	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
@@ -247,7 +287,7 @@ func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
 	if s == nil {
 		return nil
 	}
-	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure), Runs: uint32(s.Runs)}
+	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure), Runs: uint32(s.Runs), Posterior: s.Posterior}
 }
 
 // scoreColumns returns the lists of scores that are present, in wire order.
@@ -256,15 +296,20 @@ func scoreColumns(s *clustering.RowScores) []*[]float64 {
 	if s.Measure != 0 {
 		columns = append(columns, &s.Distance, &s.Margin)
 	}
-	if s.Runs > 1 {
+	if s.Runs > 1 || s.Posterior {
 		columns = append(columns, &s.Confidence)
 	}
 	return columns
 }
 
+// rowScoresOf returns the scores that a head describes, without their values.
+func rowScoresOf(head *cleavev1.RowScoresHead) *clustering.RowScores {
+	return &clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns()), Posterior: head.GetPosterior()}
+}
+
 // RowScoreWidth returns how many values each row has according to the head of scores.
 func RowScoreWidth(head *cleavev1.RowScoresHead) int {
-	return len(scoreColumns(&clustering.RowScores{Measure: clustering.RowMeasure(head.GetMeasure()), Runs: int(head.GetRuns())}))
+	return len(scoreColumns(rowScoresOf(head)))
 }
 
 // WriteRowScores writes the values of scores in wire format, row by row.
@@ -304,7 +349,7 @@ func ReceiveRowScores(receive func() (*cleavev1.GetRowScoresResponse, error)) (*
 	if rows < 1 || rows > dataset.MaxRows || measure < 0 || measure > cleavev1.RowMeasure_ROW_MEASURE_GROUP_SCORES || head.GetRuns() > math.MaxInt32 {
 		return nil, fmt.Errorf("wire: scores of %d rows by measure %d and %d runs", rows, measure, head.GetRuns())
 	}
-	s := &clustering.RowScores{Measure: clustering.RowMeasure(measure), Runs: int(head.GetRuns())}
+	s := rowScoresOf(head)
 	columns := scoreColumns(s)
 	values, err := receiveValues(uint64(rows*len(columns)), receive)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -12,6 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -45,10 +47,40 @@ func anyModel(t *rapid.T) *clustering.Model {
 	if rapid.Bool().Draw(t, "landmarks") {
 		m.Distortion, m.Metric, m.Landmarks = metric.SquaredEuclidean, metric.NewIdentity(d), anyLandmarks(t, d)
 	}
+	if m.Landmarks == nil && rapid.Bool().Draw(t, "mixture") {
+		m.Distortion, m.Metric, m.Mixture = metric.SquaredEuclidean, metric.NewIdentity(d), anyMixture(t, k, d)
+	}
 	if columns := m.Columns(); rapid.Bool().Draw(t, "scaled") {
 		m.Units = &dataset.Units{
 			Center: rapid.SliceOfN(value, columns, columns).Draw(t, "centers"), Scale: rapid.SliceOfN(rapid.Float64Range(0.1, 9), columns, columns).Draw(t, "scales"),
 		}
+	}
+	return m
+}
+
+// anyMixture returns a mixture whose last column has few values if there are several.
+func anyMixture(t *rapid.T, k, d int) *mixture.Mixture {
+	value, positive := rapid.Float64Range(-5, 5), rapid.Float64Range(0.1, 9)
+	values := rapid.SliceOfN(value, k*d, k*d).Draw(t, "means")
+	variances, smooth := make([]float64, d), d
+	if d > 1 {
+		smooth, variances[d-1] = d-1, positive.Draw(t, "variance")
+	}
+	values = append(values, variances...)
+	for range k {
+		triangle := make([]float64, d*d)
+		for a := range smooth {
+			for b := range a {
+				triangle[a*d+b] = value.Draw(t, "entry")
+			}
+			triangle[a*d+a] = positive.Draw(t, "diagonal")
+		}
+		values = append(values, triangle...)
+	}
+	shares := slices.Repeat([]float64{1 / float64(k)}, k)
+	m, err := mixture.New(shares, d, values)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return m
 }
@@ -147,6 +179,11 @@ func TestModelsThatAreWrong(t *testing.T) {
 		return &cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 2, Metric: identity,
 			Landmarks: &cleavev1.LandmarkHead{Count: count, Columns: columns, Kernel: &cleavev1.KernelReport{Function: function}}}
 	}
+	mixed := func(h *cleavev1.ModelHead, shares ...float64) *cleavev1.ModelHead {
+		h = proto.CloneOf(h)
+		h.Mixture = &cleavev1.MixtureHead{Shares: shares}
+		return h
+	}
 	type parts = []*cleavev1.GetModelResponse
 	for name, p := range map[string]parts{
 		"nothing":              {},
@@ -168,6 +205,15 @@ func TestModelsThatAreWrong(t *testing.T) {
 		"no kernel":            {head(landmarks(2, 1, 0)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
 		"many landmarks":       {head(landmarks(1<<31, 1<<31, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2)},
 		"a NaN in the matrix":  {head(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)), numbers(1, 2, 3, 4, 5, 6, 7, math.NaN())},
+		"no shares":            {head(mixed(good)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
+		"a share too many":     {head(mixed(good, 0.5, 0.5)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
+		"a share of 2":         {head(mixed(good, 2)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
+		"few mixture values":   {head(mixed(good, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0)},
+		"no triangle":          {head(mixed(good, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 1, 0, 1)},
+		"a NaN in the mixture": {head(mixed(good, 1)), numbers(1, 2, 1, math.NaN(), 0, 0, 1, 0, 0, 1)},
+		"many mixture columns": {head(mixed(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: identity}, 1)), numbers(1)},
+		"a mixture of cosines": {head(mixed(&cleavev1.ModelHead{Distortion: cleavev1.Distortion_DISTORTION_COSINE, K: 1, Columns: 2, Metric: identity}, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
+		"a mixture, landmarks": {head(mixed(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR), 1)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
 		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: cleavev1.Metric_METRIC_FULL})},
 	} {
 		if _, err := ReceiveModel(stream(p)); err == nil {
@@ -190,6 +236,15 @@ func FuzzModel(f *testing.F) {
 		}
 		f.Add(encoded[0], encoded[1], encoded[2])
 	}
+	gaussians, err := mixture.New([]float64{1}, 2, []float64{0.5, 0.5, 0, 2, 1, 0, 0, 0})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var encoded [3][]byte
+	for at, part := range sent(f, &clustering.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: metric.NewIdentity(2), Mixture: gaussians}) {
+		encoded[at], _ = proto.Marshal(part)
+	}
+	f.Add(encoded[0], encoded[1], encoded[2])
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		var parts []*cleavev1.GetModelResponse
 		for _, encoded := range [][]byte{a, b, c} {
@@ -204,6 +259,12 @@ func FuzzModel(f *testing.F) {
 		m, err := ReceiveModel(stream(parts))
 		if err == nil && (m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Dimension() != m.D) {
 			t.Fatalf("got %+v", m)
+		}
+		if err == nil && m.Mixture != nil {
+			row := &dataset.Points{N: 1, D: m.D, Values: make([]float64, m.D)}
+			if scores, err := m.Mixture.Score(t.Context(), row, nil, 1); err == nil && !(scores.Posterior[0] > 0) {
+				t.Fatalf("a row has the probability %v in its cluster", scores.Posterior[0])
+			}
 		}
 	})
 }

@@ -46,6 +46,7 @@ func TestRowScoresArrive(t *testing.T) {
 		"all":        {Measure: clustering.MeasureEmbedding, Distance: column(1), Margin: column(-7), Runs: 3, Confidence: column(0)},
 		"distances":  {Measure: clustering.MeasureEdgeShare, Distance: column(2), Margin: column(0.5)},
 		"confidence": {Runs: 2, Confidence: column(0.25)},
+		"posterior":  {Measure: clustering.MeasureDistortion, Distance: column(3), Margin: column(1), Posterior: true, Confidence: column(0.5)},
 	} {
 		var values bytes.Buffer
 		if err := WriteRowScores(&values, want); err != nil {

@@ -103,7 +103,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		if !hasEigenvectors && want[at].result.Iterations < 2 {
 			t.Errorf("%s: only %d iterations show little", job.name, want[at].result.Iterations)
 		}
-		if isVector := !slices.Contains(job.args, "kernel-kmeans") && !slices.Contains(job.args, "auto") && !isSpectral; isVector != (len(want[at].model) > 0) {
+		if hasModel := !slices.Contains(job.args, "kernel-kmeans") && !isSpectral; hasModel != (len(want[at].model) > 0) {
 			t.Errorf("%s: its model has %d bytes", job.name, len(want[at].model))
 		}
 		if isSpectral != (len(want[at].embedding) > 0) {
@@ -188,7 +188,7 @@ func writeKernel(t testing.TB, path string, n int) string {
 // files is the output of a run.
 type files struct {
 	labels    []byte
-	model     []byte         // of a run of the k-means family
+	model     []byte         // of a run of the k-means family, or of a mixture
 	embedding []byte         // of a run of the spectral family
 	document  map[string]any // result.json with numbers as text
 	result    struct {
@@ -213,7 +213,7 @@ func readFiles(t testing.TB, dir string) (f files) {
 		}
 		return text
 	}
-	f.model = append(optional("centroids.csv"), optional("metric.csv")...)
+	f.model = slices.Concat(optional("centroids.csv"), optional("metric.csv"), optional("mixture.csv"))
 	f.embedding = optional("embedding.csv")
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	must(t, text, err)

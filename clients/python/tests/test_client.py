@@ -72,6 +72,33 @@ def test_the_life_of_a_job(client, blobs):
     assert client.get_limits().limits.rows >= 0 and [w.state for w in client.list_workers()] == [v1.WORKER_STATE_READY]
 
 
+def test_the_model_of_a_mixture_gives_the_labels_and_confidences_of_its_job(client):
+    generator = np.random.default_rng(2)
+    points = generator.normal(size=(300, 3)) * np.where(np.arange(300) % 2, 5, 1)[:, None]
+    points[:, 2] = generator.integers(0, 2, 300)
+    stored = client.upload_points(points)
+    job = client.wait(client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=2, auto=v1.Auto())).job_id)
+    assert client.get_result(job.job_id).choice.chosen.space == v1.SPACE_MIXTURE
+    labels, scores, model = client.get_labels(job.job_id).labels, client.get_row_scores(job.job_id), client.get_model(job.job_id)
+    mixture = model.mixture
+    rows = points if model.scales is None else (points - model.centers) / model.scales
+    compared, few = mixture.triangles[0].diagonal() > 0, mixture.variances > 0
+    distances = np.empty((300, 2))
+    for c in range(2):
+        factor, difference = mixture.triangles[c][np.ix_(compared, compared)], rows - mixture.means[c]
+        distances[:, c] = (np.linalg.solve(factor, difference[:, compared].T) ** 2).sum(0) + 2 * np.log(factor.diagonal()).sum()
+        distances[:, c] += (difference[:, few] ** 2 / mixture.variances[few]).sum(1) + np.log(mixture.variances[few]).sum()
+        distances[:, c] -= 2 * np.log(mixture.shares[c])
+    np.testing.assert_array_equal(distances.argmin(1), labels)
+    np.testing.assert_allclose(scores.distance, distances.min(1), rtol=1e-9)
+    probabilities = np.exp(-distances / 2) / np.exp(-distances / 2).sum(1, keepdims=True)
+    assert scores.posterior and scores.runs == 0 and 0.5 <= scores.confidence.min() < 0.9
+    np.testing.assert_allclose(scores.confidence, probabilities.max(1), rtol=1e-9)
+    prediction = client.predict(job.job_id, dataset_id=stored.dataset_id)
+    np.testing.assert_array_equal(prediction.labels, labels)
+    np.testing.assert_array_equal(prediction.confidence, scores.confidence)
+
+
 def test_embeddings_and_neighbor_graphs(client, blobs):
     stored = client.upload_points(blobs[0])
     spec = v1.JobSpec(dataset_id=stored.dataset_id, k=3, spectral=v1.Spectral(), neighbor_graph=v1.NeighborGraph(neighbors=9))

@@ -123,7 +123,7 @@ def test_new_rows_of_a_frame_are_assigned_as_on_the_command_line(tmp_path):
 
 def test_rows_with_missing_values_can_be_dropped(tmp_path):
     frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",").drop(columns="segment")
-    fitted = Cleave(3, missing="drop", algorithm="kmeans").fit(frame)  # a mixture has one run, and no confidences
+    fitted = Cleave(3, missing="drop").fit(frame)
     dropped = frame.drop(columns="customer").isna().any(axis=1).to_numpy()
     np.testing.assert_array_equal(fitted.labels_ == -1, dropped)
     np.testing.assert_array_equal(np.isnan(fitted.confidence_), dropped)

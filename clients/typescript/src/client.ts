@@ -79,10 +79,12 @@ export interface Labels {
 
 /** The clusters that new rows are assigned to. */
 export interface Prediction extends Labels {
-  /** The distance of each row to its cluster; undefined if the job has no centroids. */
+  /** The distance of each row to its cluster; undefined if the job has no model. */
   distances: Float64Array | undefined;
-  /** How much farther each row is from the nearest other cluster; undefined if the job has no centroids. */
+  /** How much farther each row is from the nearest other cluster; undefined if the job has no model. */
   margins: Float64Array | undefined;
+  /** The probability of each row's cluster; undefined unless the model is a mixture of Gaussians. */
+  confidences: Float64Array | undefined;
   /** Warnings about the table. */
   notices: Notice[];
 }
@@ -239,13 +241,15 @@ export class Cleave {
     let parts = new LabelParts();
     let distances: number[] = [];
     let margins: number[] = [];
+    let confidences: number[] = [];
     let notices: Notice[] = [];
     await this.#resume(options.signal, async (call) => {
-      [parts, distances, margins, notices] = [new LabelParts(), [], [], []]; // there is no way to continue
+      [parts, distances, margins, confidences, notices] = [new LabelParts(), [], [], [], []]; // there is no way to continue
       for await (const part of this.api.jobs.predictJob(request, call)) {
         parts.add(part);
         for (const value of part.distances) distances.push(value);
         for (const value of part.margins) margins.push(value);
+        for (const value of part.confidences) confidences.push(value);
         notices.push(...part.notices);
       }
     });
@@ -253,6 +257,7 @@ export class Cleave {
       ...parts.joined(),
       distances: distances.length > 0 ? Float64Array.from(distances) : undefined,
       margins: margins.length > 0 ? Float64Array.from(margins) : undefined,
+      confidences: confidences.length > 0 ? Float64Array.from(confidences) : undefined,
       notices,
     };
   }

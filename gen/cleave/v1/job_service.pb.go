@@ -1292,7 +1292,7 @@ type GetRowScoresResponse_Head struct {
 
 type GetRowScoresResponse_Values struct {
 	// The next values row by row: distance and margin if the head names a measure, then
-	// confidence if the head counts at least two runs. NaN means that the row has no such value.
+	// confidence if the head counts at least two runs or says that it is a posterior probability. NaN means that the row has no such value.
 	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
@@ -1434,8 +1434,8 @@ type GetModelResponse_Head struct {
 }
 
 type GetModelResponse_Values struct {
-	// The next values of the model: the centroids row by row, the landmarks if there are any, the metric,
-	// and the units if there are any.
+	// The next values of the model: the centroids row by row, the landmarks or the mixture if there are any, the
+	// metric, and the units if there are any.
 	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 
@@ -1845,10 +1845,12 @@ type PredictJobResponse struct {
 	FirstIndex uint32 `protobuf:"varint,1,opt,name=first_index,json=firstIndex,proto3" json:"first_index,omitempty"`
 	// The clusters, from 0 to k - 1.
 	Labels []uint32 `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
-	// The distance of each point to its cluster; empty if the job has no centroids.
+	// The distance of each point to its cluster; empty if the job has no model.
 	Distances []float64 `protobuf:"fixed64,3,rep,packed,name=distances,proto3" json:"distances,omitempty"`
-	// How much farther each point is from the nearest other cluster; empty if the job has no centroids.
+	// How much farther each point is from the nearest other cluster; empty if the job has no model.
 	Margins []float64 `protobuf:"fixed64,4,rep,packed,name=margins,proto3" json:"margins,omitempty"`
+	// The probability of each point's cluster; empty unless the model is a mixture of Gaussians.
+	Confidences []float64 `protobuf:"fixed64,5,rep,packed,name=confidences,proto3" json:"confidences,omitempty"`
 	// The table row of each label; empty if no row was dropped.
 	Rows []uint32 `protobuf:"varint,10,rep,packed,name=rows,proto3" json:"rows,omitempty"`
 	// The ID of each label's row; empty if the table has no ID column.
@@ -1913,6 +1915,13 @@ func (x *PredictJobResponse) GetDistances() []float64 {
 func (x *PredictJobResponse) GetMargins() []float64 {
 	if x != nil {
 		return x.Margins
+	}
+	return nil
+}
+
+func (x *PredictJobResponse) GetConfidences() []float64 {
+	if x != nil {
+		return x.Confidences
 	}
 	return nil
 }
@@ -2162,13 +2171,14 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\n" +
 	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x12\x19\n" +
 	"\btable_id\x18\n" +
-	" \x01(\tR\atableId\"\xd8\x01\n" +
+	" \x01(\tR\atableId\"\xfa\x01\n" +
 	"\x12PredictJobResponse\x12\x1f\n" +
 	"\vfirst_index\x18\x01 \x01(\rR\n" +
 	"firstIndex\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\rR\x06labels\x12\x1c\n" +
 	"\tdistances\x18\x03 \x03(\x01R\tdistances\x12\x18\n" +
-	"\amargins\x18\x04 \x03(\x01R\amargins\x12\x12\n" +
+	"\amargins\x18\x04 \x03(\x01R\amargins\x12 \n" +
+	"\vconfidences\x18\x05 \x03(\x01R\vconfidences\x12\x12\n" +
 	"\x04rows\x18\n" +
 	" \x03(\rR\x04rows\x12\x10\n" +
 	"\x03ids\x18\v \x03(\tR\x03ids\x12+\n" +

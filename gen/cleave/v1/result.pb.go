@@ -87,7 +87,8 @@ const (
 	// There are no distances.
 	RowMeasure_ROW_MEASURE_UNSPECIFIED RowMeasure = 0
 	// The distortion from the centroid that the run minimized, such as the squared Euclidean distance, in the units and
-	// the metric of the model.
+	// the metric of the model. Of a mixture of Gaussians, -2 times the logarithm of the density times the share of the
+	// cluster, up to a constant; it may be negative.
 	RowMeasure_ROW_MEASURE_DISTORTION RowMeasure = 1
 	// The squared distance from the mean of the cluster in the feature space of the kernel.
 	RowMeasure_ROW_MEASURE_FEATURE_SPACE RowMeasure = 2
@@ -972,7 +973,7 @@ func (x *InputFile) GetBytes() uint64 {
 }
 
 // RowScoresHead describes the scores of each row: its distance to its cluster and its margin to the next one if a
-// measure is set, and a confidence if there were several runs.
+// measure is set, and a confidence if there were several runs or the clusters are a mixture of Gaussians.
 type RowScoresHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of rows.
@@ -980,8 +981,11 @@ type RowScoresHead struct {
 	// What distances and margins measure; unspecified if there are none.
 	Measure RowMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=cleave.v1.RowMeasure" json:"measure,omitempty"`
 	// Number of restarts, and of folds of auto, that were compared. The confidence of a row is the share of them whose
-	// labels put it together with its cluster. With 0 or 1 runs there are no confidences.
-	Runs          uint32 `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`
+	// labels put it together with its cluster. With 0 or 1 runs there are no confidences, unless posterior is set.
+	Runs uint32 `protobuf:"varint,3,opt,name=runs,proto3" json:"runs,omitempty"`
+	// Whether the confidence of a row is the probability of its cluster by the mixture of Gaussians, given the row alone.
+	// If so, runs is 0.
+	Posterior     bool `protobuf:"varint,4,opt,name=posterior,proto3" json:"posterior,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1035,6 +1039,13 @@ func (x *RowScoresHead) GetRuns() uint32 {
 		return x.Runs
 	}
 	return 0
+}
+
+func (x *RowScoresHead) GetPosterior() bool {
+	if x != nil {
+		return x.Posterior
+	}
+	return false
 }
 
 // LandmarkReport says how well landmarks approximate the kernel matrix K of all points. The features that they give to
@@ -1935,7 +1946,11 @@ type ModelHead struct {
 	// How points become features; unset if centroids are means of points. If set, centroids are means of features. With
 	// CONSTRAINT_USE_DISCRIMINANT, landmarks are rows of known group, features are scores for each group, and centroids
 	// are the ideal scores of each group.
-	Landmarks     *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	Landmarks *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
+	// The mixture of Gaussians whose most likely cluster a point is assigned to; unset if points are assigned to the nearest
+	// centroid. If set, centroids are the means of the clusters in the coordinates of the data, and take no part in the
+	// assignment.
+	Mixture       *MixtureHead `protobuf:"bytes,7,opt,name=mixture,proto3" json:"mixture,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2012,6 +2027,68 @@ func (x *ModelHead) GetLandmarks() *LandmarkHead {
 	return nil
 }
 
+func (x *ModelHead) GetMixture() *MixtureHead {
+	if x != nil {
+		return x.Mixture
+	}
+	return nil
+}
+
+// MixtureHead describes a mixture of Gaussians. After the centroids, the values of the model hold rows of
+// ModelHead.columns values, in scaled units if ModelHead.scaled is set: the mean of each cluster; the variances of the
+// columns of few values, which are independent of all others and have the same variance in every cluster, and 0 in other
+// columns; and, for each cluster, the lower triangle G of the Cholesky factorization G G' of the covariance of the other
+// columns, with all its zeros. A column that is 0 in all variances and triangles is not compared. The distance of a point
+// x from a cluster is
+//
+//	|G^-1 (x - mean)|^2 + sum_few (x - mean)^2 / variance + 2 log det G + sum_few log variance - 2 log share,
+//
+// and the probability of the cluster, given x, is proportional to exp(-distance / 2).
+type MixtureHead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The share of the rows in each cluster. The shares add up to 1.
+	Shares        []float64 `protobuf:"fixed64,1,rep,packed,name=shares,proto3" json:"shares,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MixtureHead) Reset() {
+	*x = MixtureHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MixtureHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MixtureHead) ProtoMessage() {}
+
+func (x *MixtureHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MixtureHead.ProtoReflect.Descriptor instead.
+func (*MixtureHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MixtureHead) GetShares() []float64 {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
 // LandmarkHead describes how landmarks turn a point into features: the kernel values of the point with all landmarks,
 // multiplied by a matrix with one row per landmark. The values of the model hold the landmarks and then the matrix,
 // both row by row, after the centroids. ModelHead.columns counts features.
@@ -2033,7 +2110,7 @@ type LandmarkHead struct {
 
 func (x *LandmarkHead) Reset() {
 	*x = LandmarkHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +2122,7 @@ func (x *LandmarkHead) String() string {
 func (*LandmarkHead) ProtoMessage() {}
 
 func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[18]
+	mi := &file_cleave_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,7 +2135,7 @@ func (x *LandmarkHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LandmarkHead.ProtoReflect.Descriptor instead.
 func (*LandmarkHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LandmarkHead) GetCount() uint32 {
@@ -2109,7 +2186,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[19]
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2198,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[19]
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2211,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -2170,7 +2247,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2259,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2272,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2255,7 +2332,7 @@ type Suspect struct {
 
 func (x *Suspect) Reset() {
 	*x = Suspect{}
-	mi := &file_cleave_v1_result_proto_msgTypes[21]
+	mi := &file_cleave_v1_result_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2267,7 +2344,7 @@ func (x *Suspect) String() string {
 func (*Suspect) ProtoMessage() {}
 
 func (x *Suspect) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[21]
+	mi := &file_cleave_v1_result_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2280,7 +2357,7 @@ func (x *Suspect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspect.ProtoReflect.Descriptor instead.
 func (*Suspect) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Suspect) GetRow() uint32 {
@@ -2411,11 +2488,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x04flag\x18\x01 \x01(\tR\x04flag\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
 	"\x06sha256\x18\x03 \x01(\tR\x06sha256\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\"h\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\"\x86\x01\n" +
 	"\rRowScoresHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12/\n" +
 	"\ameasure\x18\x02 \x01(\x0e2\x15.cleave.v1.RowMeasureR\ameasure\x12\x12\n" +
-	"\x04runs\x18\x03 \x01(\rR\x04runs\"\xc0\x01\n" +
+	"\x04runs\x18\x03 \x01(\rR\x04runs\x12\x1c\n" +
+	"\tposterior\x18\x04 \x01(\bR\tposterior\"\xc0\x01\n" +
 	"\x0eLandmarkReport\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x12\n" +
@@ -2500,7 +2578,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
 	"\x06_thetaB\x06\n" +
 	"\x04_rhoB\v\n" +
-	"\t_violated\"\xe4\x01\n" +
+	"\t_violated\"\x96\x02\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
@@ -2509,7 +2587,10 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x12)\n" +
 	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
 	"\x06scaled\x18\x05 \x01(\bR\x06scaled\x125\n" +
-	"\tlandmarks\x18\x06 \x01(\v2\x17.cleave.v1.LandmarkHeadR\tlandmarks\"\xb0\x01\n" +
+	"\tlandmarks\x18\x06 \x01(\v2\x17.cleave.v1.LandmarkHeadR\tlandmarks\x120\n" +
+	"\amixture\x18\a \x01(\v2\x16.cleave.v1.MixtureHeadR\amixture\"%\n" +
+	"\vMixtureHead\x12\x16\n" +
+	"\x06shares\x18\x01 \x03(\x01R\x06shares\"\xb0\x01\n" +
 	"\fLandmarkHead\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\rR\x05count\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\x12/\n" +
@@ -2570,7 +2651,7 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(Confidence)(0),             // 0: cleave.v1.Confidence
 	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
@@ -2593,83 +2674,85 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*SpectralReport)(nil),      // 18: cleave.v1.SpectralReport
 	(*CutCandidate)(nil),        // 19: cleave.v1.CutCandidate
 	(*ModelHead)(nil),           // 20: cleave.v1.ModelHead
-	(*LandmarkHead)(nil),        // 21: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 22: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 23: cleave.v1.Timings
-	(*Suspect)(nil),             // 24: cleave.v1.Suspect
-	(JobState)(0),               // 25: cleave.v1.JobState
-	(StopReason)(0),             // 26: cleave.v1.StopReason
-	(Scale)(0),                  // 27: cleave.v1.Scale
-	(*Notice)(nil),              // 28: cleave.v1.Notice
-	(*Iteration)(nil),           // 29: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 30: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 31: cleave.v1.Plan
-	(*Recipe)(nil),              // 32: cleave.v1.Recipe
-	(*SolverStep)(nil),          // 33: cleave.v1.SolverStep
-	(Space)(0),                  // 34: cleave.v1.Space
-	(*JobSpec)(nil),             // 35: cleave.v1.JobSpec
-	(*Method)(nil),              // 36: cleave.v1.Method
-	(KernelFunction)(0),         // 37: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 38: cleave.v1.NeighborWeights
-	(Inference)(0),              // 39: cleave.v1.Inference
-	(Distortion)(0),             // 40: cleave.v1.Distortion
-	(Metric)(0),                 // 41: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 42: google.protobuf.Duration
+	(*MixtureHead)(nil),         // 21: cleave.v1.MixtureHead
+	(*LandmarkHead)(nil),        // 22: cleave.v1.LandmarkHead
+	(*EmbeddingHead)(nil),       // 23: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 24: cleave.v1.Timings
+	(*Suspect)(nil),             // 25: cleave.v1.Suspect
+	(JobState)(0),               // 26: cleave.v1.JobState
+	(StopReason)(0),             // 27: cleave.v1.StopReason
+	(Scale)(0),                  // 28: cleave.v1.Scale
+	(*Notice)(nil),              // 29: cleave.v1.Notice
+	(*Iteration)(nil),           // 30: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 31: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 32: cleave.v1.Plan
+	(*Recipe)(nil),              // 33: cleave.v1.Recipe
+	(*SolverStep)(nil),          // 34: cleave.v1.SolverStep
+	(Space)(0),                  // 35: cleave.v1.Space
+	(*JobSpec)(nil),             // 36: cleave.v1.JobSpec
+	(*Method)(nil),              // 37: cleave.v1.Method
+	(KernelFunction)(0),         // 38: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 39: cleave.v1.NeighborWeights
+	(Inference)(0),              // 40: cleave.v1.Inference
+	(Distortion)(0),             // 41: cleave.v1.Distortion
+	(Metric)(0),                 // 42: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 43: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	25, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	26, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	26, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	27, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
 	13, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	15, // 3: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	27, // 4: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	28, // 4: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
 	16, // 5: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
 	17, // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
 	18, // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
 	20, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	22, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	28, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	29, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	30, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	31, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	23, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	23, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	29, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	30, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	31, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	32, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	24, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	11, // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
 	10, // 16: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
 	9,  // 17: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
 	5,  // 18: cleave.v1.Result.k_selection:type_name -> cleave.v1.KSelection
-	32, // 19: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
-	24, // 20: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
+	33, // 19: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	25, // 20: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
 	14, // 21: cleave.v1.RunRecord.evaluation:type_name -> cleave.v1.Evaluation
 	7,  // 22: cleave.v1.RunRecord.origin:type_name -> cleave.v1.Origin
-	33, // 23: cleave.v1.RunRecord.solver_steps:type_name -> cleave.v1.SolverStep
+	34, // 23: cleave.v1.RunRecord.solver_steps:type_name -> cleave.v1.SolverStep
 	0,  // 24: cleave.v1.KSelection.confidence:type_name -> cleave.v1.Confidence
 	6,  // 25: cleave.v1.KSelection.scores:type_name -> cleave.v1.KScore
-	34, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	35, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
 	8,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	35, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	36, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
 	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	36, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
+	37, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
 	12, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
-	36, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
-	37, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	38, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	39, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	37, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
+	38, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	39, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	40, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
 	2,  // 36: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
 	19, // 37: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
 	2,  // 38: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	40, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	41, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	21, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	15, // 42: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	42, // 43: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	42, // 44: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	42, // 45: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	42, // 46: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	42, // 47: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	41, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	42, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	22, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	21, // 42: cleave.v1.ModelHead.mixture:type_name -> cleave.v1.MixtureHead
+	15, // 43: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	43, // 44: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	43, // 45: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	43, // 46: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	43, // 47: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	43, // 48: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2689,14 +2772,14 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[16].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[21].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

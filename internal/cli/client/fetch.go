@@ -21,7 +21,7 @@ type Outcome struct {
 	Kept        []int32                // the clustered rows of a table, in ascending order; nil means all
 	IDs         []string               // the ids of the clustered rows
 	Rows        *clustering.RowScores  // distances, margins and confidences of the clustered rows
-	Model       *clustering.Model      // the centroids
+	Model       *clustering.Model      // the centroids, landmarks or mixture
 	Embedding   *clustering.Embedding  // the coordinates of spectral methods
 	SolverSteps []*cleavev1.SolverStep // the steps of the eigensolver, with the embedding
 	KLabels     map[int][]int32        // the labels for each k of a range
@@ -144,21 +144,25 @@ func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) 
 	return labels, nil
 }
 
-// joinPrediction joins the parts of a prediction, which may include distances and margins.
+// joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a mixture.
 func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
 	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(receive, func(part *cleavev1.PredictJobResponse) (err error) {
 		p.Labels, err = appendLabels(p.Labels, part.GetFirstIndex(), part.GetLabels())
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
+		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
 		return err
 	})
 	if len(scores.Distance) == len(p.Labels) && len(scores.Margin) == len(p.Labels) {
 		p.Rows = scores
 	}
+	if scores.Posterior = len(scores.Confidence) == len(p.Labels); !scores.Posterior {
+		scores.Confidence = nil
+	}
 	return p, err
 }
 
-// FetchModel fetches the centroids of a job of the k-means family.
+// FetchModel fetches the model of a job that has one.
 func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
 	return receive(ctx, c, c.Jobs.GetModel, &cleavev1.GetModelRequest{JobId: jobID}, wire.ReceiveModel)
 }

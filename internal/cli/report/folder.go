@@ -40,6 +40,9 @@ func (r *Report) lacksModel(folder string) bool {
 	if r.Result.GetModel().GetLandmarks() != nil && (missing(folder, landmarksFile) || missing(folder, projectionFile)) {
 		return true
 	}
+	if r.Result.GetModel().GetMixture() != nil && missing(folder, mixtureFile) {
+		return true
+	}
 	return !byClassifier(r.Result) && missing(folder, centroidsFile)
 }
 
@@ -75,7 +78,7 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	}
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
-			Runs: int(head.GetRuns()), Distance: pick(rows.Distance, kept), Margin: pick(rows.Margin, kept), Confidence: pick(rows.Confidence, kept),
+			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: pick(rows.Distance, kept), Margin: pick(rows.Margin, kept), Confidence: pick(rows.Confidence, kept),
 		}
 	}
 	return r, nil

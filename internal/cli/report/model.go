@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -20,6 +21,7 @@ import (
 //   - centroids.csv has a row for each cluster.
 //   - metric.csv has one row of weights for a diagonal metric, or the rows of the matrix for a full one.
 //   - units.csv has a row of what is subtracted from scaled columns, and a row of what they are divided by.
+//   - mixture.csv has the means, variances and triangles of a mixture of Gaussians, in the units; see cleavev1.MixtureHead.
 //   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then centroids.csv
 //     has means of features.
 //
@@ -55,6 +57,9 @@ func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []Fi
 	}
 	if r.Model.Metric.Form() != metric.Identity {
 		add(metricFile, r.Model.Metric.Values(), columns, header)
+	}
+	if r.Model.Mixture != nil {
+		add(mixtureFile, r.Model.Mixture.Values(), columns, header)
 	}
 	if r.Model.Units != nil {
 		add(unitsFile, slices.Concat(r.Model.Units.Center, r.Model.Units.Scale), columns, header)
@@ -116,7 +121,34 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D, names); err == nil && head.GetScaled() {
 		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns(), names)
 	}
-	return m, header, err
+	if err == nil && head.GetMixture() != nil {
+		m.Mixture, err = loadMixture(folder, head, names)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, header, nil
+}
+
+// loadMixture reads the mixture of a model.
+func loadMixture(folder string, head *cleavev1.ModelHead, names []string) (*mixture.Mixture, error) {
+	if err := wire.CheckMixture(head); err != nil {
+		return nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
+	}
+	path := filepath.Join(folder, mixtureFile)
+	points, _, err := format.LoadPointsOf(path, names)
+	if err != nil {
+		return nil, err
+	}
+	if want := mixture.ValueRows(uint64(head.GetK()), uint64(head.GetColumns())); uint64(points.N) != want || points.D != int(head.GetColumns()) {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; a mixture of %s of %s has %d of %d", path, text.Plural(points.N, "row"),
+			text.Plural(points.D, "column"), text.Plural(int(head.GetK()), "cluster"), text.Plural(int(head.GetColumns()), "column"), want, head.GetColumns())
+	}
+	m, err := mixture.New(head.GetMixture().GetShares(), points.D, points.Values)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", path)
+	}
+	return m, nil
 }
 
 // loadLandmarks reads the landmarks and their projection to features, and returns the names of the columns.

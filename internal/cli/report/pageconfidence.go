@@ -29,7 +29,7 @@ func confidenceLevel(confidence float64) int {
 	return 0
 }
 
-// hasConfidence reports whether there were several runs to compare, and several clusters.
+// hasConfidence reports whether rows have confidences, and there are several clusters.
 func (b *pageBuilder) hasConfidence() bool {
 	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0 && b.k > 1
 }
@@ -60,30 +60,53 @@ func (b *pageBuilder) meanConfidence() float64 {
 	return sum / float64(max(1, count))
 }
 
-// confidence shows the confidence of the rows. It returns nil if there was one run only.
+// confidence shows the confidence of the rows. It returns nil if they have none.
 func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 	if !b.hasConfidence() {
 		return nil
 	}
+	sure := 1.0
+	if b.Rows.Posterior {
+		sure = confidenceLevels[0].from
+	}
 	unsure := 0
 	for _, c := range b.whole.Rows.Confidence {
-		if c < 1 {
+		if c < sure {
 			unsure++
 		}
 	}
+	c := &page.Confidence{Text: b.agreement(unsure)}
+	if b.Rows.Posterior {
+		c.Text = b.posterior(unsure)
+	}
+	if unsure > 0 {
+		c.Clusters, c.Least = b.confidenceTable(), b.leastConfident(columns)
+	}
+	return c
+}
+
+// posterior describes the probabilities of rows by a mixture of Gaussians; unsure of them are below the highest level.
+func (b *pageBuilder) posterior(unsure int) string {
+	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, given the %s alone.", b.noun(), b.noun())
+	if unsure == 0 {
+		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, b.noun())
+	}
+	return words + fmt.Sprintf(" On average it is %s; it is below %g for %s of %s.",
+		meanText(b.meanConfidence()), confidenceLevels[0].from, page.Count(unsure), b.counted(len(b.whole.Labels)))
+}
+
+// agreement describes how far other runs agree with the answer; they disagree about unsure rows.
+func (b *pageBuilder) agreement(unsure int) string {
 	others := "restarts"
 	if len(b.Result.GetChoice().GetTried()) > 0 {
 		others = "restarts, and answers to parts of the constraints"
 	}
-	c := &page.Confidence{Text: fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(b.Rows.Runs-1, "other run"), others)}
+	words := fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(b.Rows.Runs-1, "other run"), others)
 	if unsure == 0 {
-		c.Text += fmt.Sprintf(" All of them put every %s into the same cluster.", b.noun())
-		return c
+		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", b.noun())
 	}
-	c.Text += fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
+	return words + fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
 		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.whole.Labels)))
-	c.Clusters, c.Least = b.confidenceTable(), b.leastConfident(columns)
-	return c
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.

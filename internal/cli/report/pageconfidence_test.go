@@ -34,6 +34,18 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 	if !strings.Contains(page, "All of them put every row into the same cluster.") || strings.Contains(page, "least confidence") || strings.Contains(page, " fade") {
 		t.Error("rows that all runs agree on are shown as unsure")
 	}
+	r.Rows.Runs, r.Rows.Posterior, r.Rows.Confidence[5], r.Rows.Confidence[6] = 0, true, 0.96, 0.999
+	page = pageOf(t, r, Scene{Data: points})
+	if !strings.Contains(page, "given the row alone. It is at least 0.95 for every row.") || strings.Contains(page, "least confidence") || strings.Contains(page, "other run") {
+		t.Error("rows that a mixture is sure about are shown as unsure")
+	}
+	r.Rows.Confidence[7] = 0.4
+	page = pageOf(t, r, Scene{Data: points})
+	for _, want := range []string{"it is below 0.95 for 1 of 40 rows", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of a mixture does not have %q", want)
+		}
+	}
 	r.Rows.Confidence = nil
 	if strings.Contains(pageOf(t, r, Scene{Data: points}), "confidence") {
 		t.Error("one run has confidences")

@@ -28,6 +28,7 @@ const (
 	centroidsFile  = "centroids.csv"
 	metricFile     = "metric.csv"
 	unitsFile      = "units.csv"
+	mixtureFile    = "mixture.csv"
 	landmarksFile  = "landmarks.csv"
 	projectionFile = "projection.csv"
 	embeddingFile  = "embedding.csv"

@@ -175,5 +175,8 @@ func renumber(r *clustering.Result, numbers []int32) {
 	for c, number := range numbers {
 		copy(model.Centroids[int(number)*d:], r.Model.Centroids[c*d:(c+1)*d])
 	}
+	if model.Mixture != nil {
+		model.Mixture = model.Mixture.Renumbered(numbers)
+	}
 	r.Model = &model
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 const (
@@ -53,7 +54,7 @@ func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 	}
 	found, err := r.fitMixture(ctx, s, nil)
 	if err == nil && found != nil && found.Evidence > 0 {
-		s.unconstrained = mixtureAnswer(found)
+		s.unconstrained = mixtureAnswer(found, s.units)
 	}
 	return err
 }
@@ -71,7 +72,7 @@ func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answe
 			if found == nil {
 				return s.unconstrained, err
 			}
-			return mixtureAnswer(found), err
+			return mixtureAnswer(found, s.units), err
 		})
 		if err != nil {
 			return nil, err
@@ -104,10 +105,15 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 	return mixture.Fit(ctx, p)
 }
 
-// mixtureAnswer converts a fitted mixture to an answer, whose history is the cost after each iteration.
-func mixtureAnswer(found *mixture.Found) *answer {
+// mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each iteration.
+func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
+	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
+	d := len(means) / k
 	result := &clustering.Result{
 		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs),
+		Model: &clustering.Model{
+			Distortion: metric.SquaredEuclidean, K: k, D: d, Centroids: units.Undo(means), Metric: metric.NewIdentity(d), Units: units, Mixture: found.Mixture,
+		},
 	}
 	if found.Converged {
 		result.StopReason = clustering.StopConverged
@@ -116,7 +122,22 @@ func mixtureAnswer(found *mixture.Found) *answer {
 		result.Objective = cost
 		result.History = append(result.History, clustering.HistoryEntry{Iteration: at + 1, Objective: cost})
 	}
-	return &answer{labels: found.Labels, result: result, own: found.Own, next: found.Next}
+	return &answer{labels: found.Labels, result: result}
+}
+
+// scoreMixture adds the distances of rows from the clusters of a mixture, and the probabilities of their labels.
+func (r *run) scoreMixture(ctx context.Context, result *clustering.Result) error {
+	scaled, err := result.Model.Units.Apply(r.data)
+	if err != nil {
+		return err
+	}
+	scores, err := result.Model.Mixture.Score(ctx, scaled.(*dataset.Points), result.Labels, r.threads)
+	if err != nil {
+		return err
+	}
+	result.SetDistances(clustering.MeasureDistortion, scores.Own, scores.Next)
+	result.SetPosterior(scores.Posterior)
+	return nil
 }
 
 // columnsOfFewValues tells which columns are of words or have few different numbers.

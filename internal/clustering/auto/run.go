@@ -207,7 +207,7 @@ func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, 
 func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
 	switch s := r.opened[result.Choice.Chosen.Space]; {
 	case s.name == clustering.SpaceMixture:
-		result.SetDistances(clustering.MeasureDistortion, slices.Clone(found.own), slices.Clone(found.next))
+		return r.scoreMixture(ctx, result)
 	case found.own != nil:
 		result.SetDistances(clustering.MeasureGroupScores, slices.Clone(found.own), slices.Clone(found.next))
 	case s.levels != nil:
@@ -226,10 +226,10 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 	return nil
 }
 
-// rememberFolds keeps the labels that a method found in each fold. Without constraints they are all the same, and a
-// discriminant labels only some rows.
+// rememberFolds keeps the labels that a method found in each fold. Without constraints they are all the same, a
+// discriminant labels only some rows, and a mixture knows the probabilities of its labels.
 func (r *run) rememberFolds(m clustering.Method, answers []*answer) {
-	if m.ConstraintUse == clustering.UseNone || m.ConstraintUse == clustering.UseDiscriminant {
+	if m.ConstraintUse == clustering.UseNone || m.ConstraintUse == clustering.UseDiscriminant || m.Space == clustering.SpaceMixture {
 		return
 	}
 	for _, a := range answers {

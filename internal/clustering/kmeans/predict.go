@@ -13,12 +13,15 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones. Rows are prepared and
-// compared as in a run, so the points of a converged run get the same labels, except those that constraints or seeds
-// keep elsewhere.
+// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones, or to the most likely
+// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same labels,
+// except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	if m.Landmarks != nil {
+	switch {
+	case m.Landmarks != nil:
 		return predictByLandmarks(ctx, m, data, threads)
+	case m.Mixture != nil:
+		return predictByMixture(ctx, m, data, threads)
 	}
 	data, err := m.Units.Apply(data)
 	if err != nil {
@@ -91,16 +94,44 @@ func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Mod
 	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
 }
 
-// predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
-// into one data set, because landmarks must be among the points that features are computed for.
-func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	landmarks := m.Landmarks.Points
+// pointsFor returns the data as the dense points that a model needs.
+func pointsFor(m *clustering.Model, data dataset.Dataset) (*dataset.Points, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
 		return nil, fault.Invalid("OTHER_DATA", "the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
 	}
-	if points.D != landmarks.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, landmarks.D)
+	if points.D != m.Columns() {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, m.Columns())
+	}
+	return points, nil
+}
+
+// predictByMixture assigns every point to its most likely cluster.
+func predictByMixture(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
+	points, err := pointsFor(m, data)
+	if err != nil {
+		return nil, err
+	}
+	scaled, err := m.Units.Apply(points)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := m.Mixture.Score(ctx, scaled.(*dataset.Points), nil, threads)
+	if err != nil {
+		return nil, err
+	}
+	found := clustering.Predicted(scores.Labels, clustering.MeasureDistortion, scores.Own, scores.Next)
+	found.Rows.Posterior, found.Rows.Confidence = true, scores.Posterior
+	return found, nil
+}
+
+// predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
+// into one data set, because landmarks must be among the points that features are computed for.
+func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
+	landmarks := m.Landmarks.Points
+	points, err := pointsFor(m, data)
+	if err != nil {
+		return nil, err
 	}
 	together, err := dataset.NewPoints(landmarks.N+points.N, landmarks.D, slices.Concat(landmarks.Values, points.Values))
 	if err != nil {

@@ -55,23 +55,10 @@ type Problem struct {
 	Threads     int
 }
 
-// Mixture is a fitted mixture.
-type Mixture struct {
-	k       int
-	smooth  []int         // columns with densities
-	few     []int         // columns of few values
-	spread  []float64     // variances of the columns of few values
-	centers [][]float64   // means of each cluster in all columns
-	factors [][][]float64 // G_c with V_c = G_c G_c'
-	offsets []float64     // log det V_c - 2 log share_c, V_c including the columns of few values
-}
-
 // Found is the result of a fit.
 type Found struct {
-	Labels []int32
-	// Own and Next are the distances of every row from its own cluster and from the nearest other one; see
-	// Mixture.distances.
-	Own, Next []float64
+	Labels  []int32
+	Mixture *Mixture
 	// Costs holds, after every iteration, minus the mean log-likelihood of a row, without constants.
 	Costs     []float64
 	Converged bool
@@ -105,7 +92,7 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	if len(f.mixture.smooth) == 0 {
 		return nil, nil
 	}
-	found, plain, last := &Found{}, f.plainCost(), math.Inf(1)
+	found, plain, last := &Found{Mixture: f.mixture}, f.plainCost(), math.Inf(1)
 	for range p.Iterations {
 		if ok, err := f.maximize(ctx); err != nil || !ok {
 			return nil, err
@@ -168,7 +155,7 @@ func (f *fit) plainCost() float64 {
 
 func newFit(p *Problem) *fit {
 	n, k, d := p.Points.N, p.K, p.Points.D
-	f := &fit{Problem: p, mixture: &Mixture{k: k}, variances: variances(p.Points), distances: make([]float64, n*k), pool: parallel.NewPool(p.Threads)}
+	f := &fit{Problem: p, mixture: &Mixture{d: d, shares: make([]float64, k)}, variances: variances(p.Points), distances: make([]float64, n*k), pool: parallel.NewPool(p.Threads)}
 	m := f.mixture
 	for column := range d {
 		switch {
@@ -264,13 +251,8 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		g := eigen.Cholesky(v)
-		m.factors[c], m.offsets[c] = g, -2*metric.Log(sizes[c]/float64(f.Points.N))
-		for _, variance := range m.spread {
-			m.offsets[c] += metric.Log(variance)
-		}
-		for a := range g {
-			m.offsets[c] += 2 * metric.Log(g[a][a])
-		}
+		m.shares[c], m.factors[c] = sizes[c]/float64(f.Points.N), g
+		m.offsets[c] = m.offset(c, g)
 		return nil
 	})
 	return err == nil, err
@@ -407,23 +389,11 @@ func toShares(logs []float64) float64 {
 
 // label assigns every row to its most likely cluster. It reports false if a cluster has no rows.
 func (f *fit) label(found *Found) bool {
-	n, k := f.Points.N, f.K
-	found.Labels, found.Own, found.Next = make([]int32, n), make([]float64, n), make([]float64, n)
-	sizes := make([]int, k)
-	for i := range n {
-		best := 0
-		for c := range k {
-			if f.share(i, c) > f.share(i, best) {
-				best = c
-			}
-		}
-		sizes[best]++
-		found.Labels[i], found.Own[i], found.Next[i] = int32(best), f.distances[i*k+best], math.Inf(1)
-		for c, distance := range f.distances[i*k:][:k] {
-			if c != best {
-				found.Next[i] = min(found.Next[i], distance)
-			}
-		}
+	found.Labels = make([]int32, f.Points.N)
+	sizes := make([]int, f.K)
+	for i := range found.Labels {
+		found.Labels[i] = mostLikely(f.shares[int(f.of(int32(i)))*f.K:][:f.K])
+		sizes[found.Labels[i]]++
 	}
 	return slices.Min(sizes) > 0
 }

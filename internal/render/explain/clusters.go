@@ -80,7 +80,7 @@ func (e *explainer) named(clusters []int) string {
 // lowConfidence is the confidence below which a point may as well be in another cluster.
 const lowConfidence = 0.7
 
-// confidence says how many points other runs put into other clusters.
+// confidence says how many points other runs put into other clusters, or a mixture is unsure about.
 func (e *explainer) confidence() []string {
 	var points []int32
 	for i, c := range e.Confidence {
@@ -98,6 +98,10 @@ func (e *explainer) confidence() []string {
 	}
 	if float64(len(points)) > manyShare*float64(len(e.Confidence)) {
 		e.suspect(unsurePoints)
+	}
+	if e.r.GetRowScores().GetPosterior() {
+		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, the lowest %s.",
+			text.Count(len(points), "point is", "points are"), lowConfidence, strings.Join(names, ", "))}
 	}
 	runs := "Restarts"
 	if e.r.GetChoice() != nil {

@@ -93,6 +93,9 @@ func TestWhatIsSaid(t *testing.T) {
 		{"unsure points", func(f *Facts) {
 			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
 		}, []string{"disagree about 2 points, most about c (0.40), b (0.50).", "points of low confidence"}, nil},
+		{"a mixture", func(f *Facts) {
+			f.Confidence, f.Result.RowScores = []float64{1, 0.5, 0.9, 1}, &cleavev1.RowScoresHead{Posterior: true}
+		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
 			f.Result.Constraints, f.Unknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
 		}, []string{"Give it by --constraints."}, nil},

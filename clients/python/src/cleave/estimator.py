@@ -72,7 +72,8 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         labels_: The cluster of each row, from 0; -1 for a row that was dropped.
-        confidence_: How certain each label is, from 0 to 1: the share of the runs that agree with it. NaN if it is not known.
+        confidence_: How certain each label is, from 0 to 1: the share of the runs that agree with it or, if a mixture of
+            Gaussians was fitted, the probability of the label. NaN if it is not known.
         objective_: The value of the objective.
         n_clusters_: The number of clusters.
         classes_: The classes in partial_labels, in the order of their clusters: cluster i is that of ``classes_[i]``. Clusters of

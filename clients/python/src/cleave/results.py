@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cleave import v1
 from cleave.errors import CleaveError
 
-__all__ = ["Embedding", "Labels", "Model", "Prediction", "RowScores"]
+__all__ = ["Embedding", "Labels", "Mixture", "Model", "Prediction", "RowScores"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,19 +40,36 @@ class RowScores:
     """The v1.RowMeasure of distances and margins."""
     runs: int
     """The number of runs that the confidences compare."""
+    posterior: bool
+    """Whether the confidences are the probabilities of the rows' clusters by a mixture of Gaussians. If so, runs is 0."""
     distance: Optional[Floats]
     margin: Optional[Floats]
     confidence: Optional[Floats]
 
 
 @dataclass(frozen=True)
+class Mixture:
+    """A mixture of Gaussians, in scaled units if the model has centers and scales."""
+
+    shares: Floats
+    """The share of the rows in each cluster."""
+    means: Floats
+    """The mean of each cluster."""
+    variances: Floats
+    """The variances of columns of few values, which are the same in all clusters; 0 in other columns."""
+    triangles: Floats
+    """For each cluster, the lower triangle G of its covariance G G'; 0 in columns of few values."""
+
+
+@dataclass(frozen=True)
 class Model:
-    """The centroids of a job, with what turns points into their coordinates. See ModelHead and LandmarkHead of the API."""
+    """What assigns points to the clusters of a job. See ModelHead, LandmarkHead and MixtureHead of the API."""
 
     head: v1.ModelHead
     centroids: Floats
     landmarks: Optional[Floats]
     projection: Optional[Floats]
+    mixture: Optional[Mixture]
     metric: Optional[Floats]
     centers: Optional[Floats]
     scales: Optional[Floats]
@@ -72,6 +89,8 @@ class Prediction:
     labels: npt.NDArray[np.int32]
     distance: Optional[Floats]
     margin: Optional[Floats]
+    confidence: Optional[Floats]
+    """The probability of each row's cluster; None unless the model is a mixture of Gaussians."""
     rows: Optional[npt.NDArray[np.int64]]
     """The row of the table of each label; None if no row was dropped."""
     notices: List[v1.Notice]
@@ -142,7 +161,10 @@ class RowScoresReader(_ValuesReader):
         self._job_id = job_id
 
     def _width(self) -> int:
-        return (2 if self.head.measure else 0) + (1 if self.head.runs >= 2 else 0)
+        return (2 if self.head.measure else 0) + (1 if self._has_confidence() else 0)
+
+    def _has_confidence(self) -> bool:
+        return bool(self.head.runs >= 2 or self.head.posterior)
 
     def request(self) -> v1.GetRowScoresRequest:
         whole = self.count // self._width() if self.head and self._width() else 0
@@ -152,13 +174,14 @@ class RowScoresReader(_ValuesReader):
 
     def value(self) -> RowScores:
         table = self.values().reshape(-1, max(1, self._width()))
-        measured, compared = bool(self.head.measure), self.head.runs >= 2
+        measured = bool(self.head.measure)
         return RowScores(
             measure=self.head.measure,
             runs=self.head.runs,
+            posterior=self.head.posterior,
             distance=table[:, 0].copy() if measured else None,
             margin=table[:, 1].copy() if measured else None,
-            confidence=table[:, -1].copy() if compared else None,
+            confidence=table[:, -1].copy() if self._has_confidence() else None,
         )
 
 
@@ -197,10 +220,13 @@ class ModelReader(_ValuesReader):
 
         columns = head.columns
         centroids = take(head.k, columns)
-        landmarks = projection = metric = centers = scales = None
+        landmarks = projection = mixture = metric = centers = scales = None
         if head.HasField("landmarks"):
             landmarks = take(head.landmarks.count, head.landmarks.columns)
             projection = take(head.landmarks.count, columns)
+        if head.HasField("mixture"):
+            shares = np.asarray(head.mixture.shares)
+            mixture = Mixture(shares, take(head.k, columns), take(columns), take(head.k, columns, columns))
         if head.metric == v1.METRIC_DIAGONAL:
             metric = take(columns)
         elif head.metric == v1.METRIC_FULL:
@@ -208,7 +234,7 @@ class ModelReader(_ValuesReader):
         if head.scaled:
             width = len(left) // 2
             centers, scales = take(width), take(width)
-        return Model(head, centroids, landmarks, projection, metric, centers, scales)
+        return Model(head, centroids, landmarks, projection, mixture, metric, centers, scales)
 
 
 class GraphReader:
@@ -252,6 +278,7 @@ class PredictionReader:
         self._labels: List[int] = []
         self._distances: List[float] = []
         self._margins: List[float] = []
+        self._confidences: List[float] = []
         self._rows: List[int] = []
         self._notices: List[v1.Notice] = []
         return self._request
@@ -264,6 +291,7 @@ class PredictionReader:
         self._labels.extend(part.labels)
         self._distances.extend(part.distances)
         self._margins.extend(part.margins)
+        self._confidences.extend(part.confidences)
         self._rows.extend(part.rows)
         self._notices.extend(part.notices)
 
@@ -273,6 +301,7 @@ class PredictionReader:
             np.asarray(self._labels, np.int32),
             np.asarray(self._distances) if scored else None,
             np.asarray(self._margins) if scored else None,
+            np.asarray(self._confidences) if scored and len(self._confidences) == len(self._labels) else None,
             np.asarray(self._rows, np.int64) if self._rows else None,
             self._notices,
         )

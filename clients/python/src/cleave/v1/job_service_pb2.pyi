@@ -255,7 +255,8 @@ class PredictJobRequest(_message.Message):
     def __init__(self, job_id: _Optional[str] = ..., dataset_id: _Optional[str] = ..., table_id: _Optional[str] = ...) -> None: ...
 
 class PredictJobResponse(_message.Message):
-    __slots__ = ["distances", "first_index", "ids", "labels", "margins", "notices", "rows"]
+    __slots__ = ["confidences", "distances", "first_index", "ids", "labels", "margins", "notices", "rows"]
+    CONFIDENCES_FIELD_NUMBER: _ClassVar[int]
     DISTANCES_FIELD_NUMBER: _ClassVar[int]
     FIRST_INDEX_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
@@ -263,6 +264,7 @@ class PredictJobResponse(_message.Message):
     MARGINS_FIELD_NUMBER: _ClassVar[int]
     NOTICES_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    confidences: _containers.RepeatedScalarFieldContainer[float]
     distances: _containers.RepeatedScalarFieldContainer[float]
     first_index: int
     ids: _containers.RepeatedScalarFieldContainer[str]
@@ -270,7 +272,7 @@ class PredictJobResponse(_message.Message):
     margins: _containers.RepeatedScalarFieldContainer[float]
     notices: _containers.RepeatedCompositeFieldContainer[_event_pb2.Notice]
     rows: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, first_index: _Optional[int] = ..., labels: _Optional[_Iterable[int]] = ..., distances: _Optional[_Iterable[float]] = ..., margins: _Optional[_Iterable[float]] = ..., rows: _Optional[_Iterable[int]] = ..., ids: _Optional[_Iterable[str]] = ..., notices: _Optional[_Iterable[_Union[_event_pb2.Notice, _Mapping]]] = ...) -> None: ...
+    def __init__(self, first_index: _Optional[int] = ..., labels: _Optional[_Iterable[int]] = ..., distances: _Optional[_Iterable[float]] = ..., margins: _Optional[_Iterable[float]] = ..., confidences: _Optional[_Iterable[float]] = ..., rows: _Optional[_Iterable[int]] = ..., ids: _Optional[_Iterable[str]] = ..., notices: _Optional[_Iterable[_Union[_event_pb2.Notice, _Mapping]]] = ...) -> None: ...
 
 class WatchJobRequest(_message.Message):
     __slots__ = ["after_sequence", "job_id"]

@@ -212,21 +212,29 @@ class MethodScore(_message.Message):
     must_links_right: int
     def __init__(self, method: _Optional[_Union[_event_pb2.Method, _Mapping]] = ..., must_links: _Optional[int] = ..., must_links_right: _Optional[int] = ..., cannot_links: _Optional[int] = ..., cannot_links_right: _Optional[int] = ..., agreement: _Optional[float] = ..., advantage: _Optional[float] = ...) -> None: ...
 
+class MixtureHead(_message.Message):
+    __slots__ = ["shares"]
+    SHARES_FIELD_NUMBER: _ClassVar[int]
+    shares: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, shares: _Optional[_Iterable[float]] = ...) -> None: ...
+
 class ModelHead(_message.Message):
-    __slots__ = ["columns", "distortion", "k", "landmarks", "metric", "scaled"]
+    __slots__ = ["columns", "distortion", "k", "landmarks", "metric", "mixture", "scaled"]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     DISTORTION_FIELD_NUMBER: _ClassVar[int]
     K_FIELD_NUMBER: _ClassVar[int]
     LANDMARKS_FIELD_NUMBER: _ClassVar[int]
     METRIC_FIELD_NUMBER: _ClassVar[int]
+    MIXTURE_FIELD_NUMBER: _ClassVar[int]
     SCALED_FIELD_NUMBER: _ClassVar[int]
     columns: int
     distortion: _spec_pb2.Distortion
     k: int
     landmarks: LandmarkHead
     metric: _spec_pb2.Metric
+    mixture: MixtureHead
     scaled: bool
-    def __init__(self, distortion: _Optional[_Union[_spec_pb2.Distortion, str]] = ..., k: _Optional[int] = ..., columns: _Optional[int] = ..., metric: _Optional[_Union[_spec_pb2.Metric, str]] = ..., scaled: bool = ..., landmarks: _Optional[_Union[LandmarkHead, _Mapping]] = ...) -> None: ...
+    def __init__(self, distortion: _Optional[_Union[_spec_pb2.Distortion, str]] = ..., k: _Optional[int] = ..., columns: _Optional[int] = ..., metric: _Optional[_Union[_spec_pb2.Metric, str]] = ..., scaled: bool = ..., landmarks: _Optional[_Union[LandmarkHead, _Mapping]] = ..., mixture: _Optional[_Union[MixtureHead, _Mapping]] = ...) -> None: ...
 
 class NeighborGraphReport(_message.Message):
     __slots__ = ["edges", "neighbors", "weights"]
@@ -325,14 +333,16 @@ class Result(_message.Message):
     def __init__(self, state: _Optional[_Union[_job_pb2.JobState, str]] = ..., stop_reason: _Optional[_Union[_job_pb2.StopReason, str]] = ..., objective_name: _Optional[str] = ..., objective: _Optional[float] = ..., plain_objective: _Optional[float] = ..., iterations: _Optional[int] = ..., k: _Optional[int] = ..., rows: _Optional[int] = ..., dropped_rows: _Optional[int] = ..., cluster_sizes: _Optional[_Iterable[int]] = ..., constraints: _Optional[_Union[ConstraintReport, _Mapping]] = ..., kernel: _Optional[_Union[KernelReport, _Mapping]] = ..., sigma: _Optional[float] = ..., scale: _Optional[_Union[_spec_pb2.Scale, str]] = ..., neighbor_graph: _Optional[_Union[NeighborGraphReport, _Mapping]] = ..., inference: _Optional[_Union[InferenceReport, _Mapping]] = ..., spectral: _Optional[_Union[SpectralReport, _Mapping]] = ..., model: _Optional[_Union[ModelHead, _Mapping]] = ..., embedding: _Optional[_Union[EmbeddingHead, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_event_pb2.Notice, _Mapping]]] = ..., restart: _Optional[int] = ..., history: _Optional[_Iterable[_Union[_event_pb2.Iteration, _Mapping]]] = ..., shifts: _Optional[_Iterable[_Union[_event_pb2.ShiftChange, _Mapping]]] = ..., plan: _Optional[_Union[_plan_pb2.Plan, _Mapping]] = ..., timings: _Optional[_Union[Timings, _Mapping]] = ..., choice: _Optional[_Union[Choice, _Mapping]] = ..., landmarks: _Optional[_Union[LandmarkReport, _Mapping]] = ..., row_scores: _Optional[_Union[RowScoresHead, _Mapping]] = ..., version: _Optional[str] = ..., k_selection: _Optional[_Union[KSelection, _Mapping]] = ..., recipe: _Optional[_Union[_recipe_pb2.Recipe, _Mapping]] = ..., suspects: _Optional[_Iterable[_Union[Suspect, _Mapping]]] = ...) -> None: ...
 
 class RowScoresHead(_message.Message):
-    __slots__ = ["measure", "rows", "runs"]
+    __slots__ = ["measure", "posterior", "rows", "runs"]
     MEASURE_FIELD_NUMBER: _ClassVar[int]
+    POSTERIOR_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     RUNS_FIELD_NUMBER: _ClassVar[int]
     measure: RowMeasure
+    posterior: bool
     rows: int
     runs: int
-    def __init__(self, rows: _Optional[int] = ..., measure: _Optional[_Union[RowMeasure, str]] = ..., runs: _Optional[int] = ...) -> None: ...
+    def __init__(self, rows: _Optional[int] = ..., measure: _Optional[_Union[RowMeasure, str]] = ..., runs: _Optional[int] = ..., posterior: bool = ...) -> None: ...
 
 class RunRecord(_message.Message):
     __slots__ = ["evaluation", "origin", "solver_steps"]

@@ -1,0 +1,211 @@
+package mixture
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
+
+// Mixture is a mixture of Gaussians. Its methods may be called concurrently.
+type Mixture struct {
+	d       int           // number of columns
+	shares  []float64     // of the rows in each cluster; they add up to 1
+	smooth  []int         // columns with densities
+	few     []int         // columns of few values
+	spread  []float64     // variances of the columns of few values
+	centers [][]float64   // means of each cluster in all columns
+	factors [][][]float64 // G_c with V_c = G_c G_c', of the smooth columns
+	offsets []float64     // log det V_c - 2 log share_c, V_c including the columns of few values
+}
+
+// ValueRows returns the number of rows of d values that New takes for k clusters.
+func ValueRows(k, d uint64) uint64 { return k + 1 + k*d }
+
+// maxShareError is how far the shares of all clusters may be from adding up to 1.
+const maxShareError = 1e-6
+
+// New returns the mixture with the given shares of clusters. The values are rows of d columns: the mean of each cluster;
+// the variances of the columns of few values, 0 in other columns; and, for each cluster, the d rows of the lower triangle G
+// with G G' = V, the covariance, which are 0 in the rows and columns of columns of few values. A column that is 0 in all of
+// these is not compared. New copies what it keeps.
+func New(shares []float64, d int, values []float64) (*Mixture, error) {
+	k := len(shares)
+	if k < 1 || d < 1 || uint64(len(values)) != ValueRows(uint64(k), uint64(d))*uint64(d) {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the mixture has %d clusters of %d columns and %d values", k, d, len(values))
+	}
+	sum := 0.0
+	for c, share := range shares {
+		if !(share > 0 && share <= 1) {
+			return nil, fault.Invalid("BAD_MIXTURE", "the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
+		}
+		sum += share
+	}
+	if math.Abs(sum-1) > maxShareError {
+		return nil, fault.Invalid("BAD_MIXTURE", "the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
+	}
+	for at, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fault.Invalid("NOT_FINITE", "value %d in row %d of the mixture is %v", at%d, at/d, v)
+		}
+	}
+	m := &Mixture{d: d, shares: slices.Clone(shares), centers: make([][]float64, k), factors: make([][][]float64, k), offsets: make([]float64, k)}
+	means, variances, factors := values[:k*d], values[k*d:][:d], values[(k+1)*d:]
+	for column, variance := range variances {
+		switch {
+		case variance < 0:
+			return nil, fault.Invalid("BAD_MIXTURE", "the variance of column %d of the mixture is %v; it must not be negative", column, variance)
+		case variance > 0:
+			m.few, m.spread = append(m.few, column), append(m.spread, variance)
+		case factors[column*d+column] > 0:
+			m.smooth = append(m.smooth, column)
+		}
+	}
+	if len(m.smooth) == 0 {
+		return nil, fault.Invalid("BAD_MIXTURE", "no column of the mixture has a covariance")
+	}
+	for c := range k {
+		m.centers[c] = slices.Clone(means[c*d:][:d])
+		factor, err := m.compact(c, factors[c*d*d:][:d*d])
+		if err != nil {
+			return nil, err
+		}
+		m.factors[c], m.offsets[c] = factor, m.offset(c, factor)
+	}
+	return m, nil
+}
+
+// compact returns the rows and columns of a triangle that belong to smooth columns. All others must be 0.
+func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
+	factor, nonzero := square(len(m.smooth)), 0
+	for a, row := range m.smooth {
+		for b, column := range m.smooth[:a+1] {
+			if factor[a][b] = triangle[row*m.d+column]; factor[a][b] != 0 {
+				nonzero++
+			}
+		}
+		if !(factor[a][a] > 0) {
+			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "entry (%d,%d) of the triangle of cluster %d of the mixture is %v; it must be positive", row, row, c, factor[a][a])
+		}
+	}
+	for _, v := range triangle {
+		if v != 0 {
+			nonzero--
+		}
+	}
+	if nonzero != 0 {
+		return nil, fault.Invalid("BAD_MIXTURE", "cluster %d of the mixture has entries above the diagonal of its triangle or in columns without a covariance; they must be 0", c)
+	}
+	return factor, nil
+}
+
+// offset returns log det V_c - 2 log share_c.
+func (m *Mixture) offset(c int, factor [][]float64) float64 {
+	offset := -2 * metric.Log(m.shares[c])
+	for _, variance := range m.spread {
+		offset += metric.Log(variance)
+	}
+	for a := range factor {
+		offset += 2 * metric.Log(factor[a][a])
+	}
+	return offset
+}
+
+// Shares returns the shares of the rows in each cluster.
+func (m *Mixture) Shares() []float64 { return m.shares }
+
+// Means returns the means of all clusters, row by row.
+func (m *Mixture) Means() []float64 { return slices.Concat(m.centers...) }
+
+// Values returns the values that New takes.
+func (m *Mixture) Values() []float64 {
+	k, d := len(m.shares), m.d
+	values := make([]float64, int(ValueRows(uint64(k), uint64(d)))*d)
+	copy(values, m.Means())
+	for at, column := range m.few {
+		values[k*d+column] = m.spread[at]
+	}
+	for c, factor := range m.factors {
+		triangle := values[(k+1)*d+c*d*d:]
+		for a, row := range m.smooth {
+			for b, column := range m.smooth[:a+1] {
+				triangle[row*d+column] = factor[a][b]
+			}
+		}
+	}
+	return values
+}
+
+// Renumbered returns the mixture whose cluster numbers[c] is cluster c of m.
+func (m *Mixture) Renumbered(numbers []int32) *Mixture {
+	other, k := *m, len(m.shares)
+	other.shares, other.offsets = make([]float64, k), make([]float64, k)
+	other.centers, other.factors = make([][]float64, k), make([][][]float64, k)
+	for c, number := range numbers {
+		other.shares[number], other.offsets[number], other.centers[number], other.factors[number] = m.shares[c], m.offsets[c], m.centers[c], m.factors[c]
+	}
+	return &other
+}
+
+// Scores says how rows fit the clusters of a mixture.
+type Scores struct {
+	Labels []int32
+	// Own and Next are the distances of every row from its own cluster and from the nearest other one, +Inf if there is none.
+	// Distances are -2 times the logarithms of densities, up to a constant; they may be negative.
+	Own, Next []float64
+	// Posterior is the probability of the row's own cluster, given the row alone.
+	Posterior []float64
+}
+
+// Score scores rows with the given labels, or with those of their most likely clusters if labels is nil. The result does
+// not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
+func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []int32, threads int) (*Scores, error) {
+	if points.D != m.d {
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, m.d)
+	}
+	n, k := points.N, len(m.shares)
+	s := &Scores{Labels: labels, Own: make([]float64, n), Next: make([]float64, n), Posterior: make([]float64, n)}
+	if labels == nil {
+		s.Labels = make([]int32, n)
+	}
+	pieces := (n + rowsAtOnce - 1) / rowsAtOnce
+	return s, parallel.NewPool(threads).Run(ctx, threads, pieces, func(piece int) error {
+		z, distances, shares := make([]float64, len(m.smooth)), make([]float64, k), make([]float64, k)
+		for i := piece * rowsAtOnce; i < min(n, (piece+1)*rowsAtOnce); i++ {
+			m.measure(points.Row(i), z, distances)
+			for c, distance := range distances {
+				if math.IsNaN(distance) || math.IsInf(distance, 0) {
+					return fault.InRow(i, "TOO_FAR", " is too far from cluster %d to be compared with it; check its values", c)
+				}
+				shares[c] = -distance / 2
+			}
+			toShares(shares)
+			if labels == nil {
+				s.Labels[i] = mostLikely(shares)
+			}
+			own := int(s.Labels[i])
+			s.Own[i], s.Next[i], s.Posterior[i] = distances[own], math.Inf(1), shares[own]
+			for c, distance := range distances {
+				if c != own {
+					s.Next[i] = min(s.Next[i], distance)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// mostLikely returns the cluster of the largest share, the first of equal ones.
+func mostLikely(shares []float64) int32 {
+	best := 0
+	for c, share := range shares {
+		if share > shares[best] {
+			best = c
+		}
+	}
+	return int32(best)
+}
