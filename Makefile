@@ -224,6 +224,18 @@ check-generated: ## Fail when something is not what its source generates
 		done; \
 	done
 
+.PHONY: image
+image: ## Build the images of coordinator, worker and cleave for amd64 and arm64 into bin/images (PUSH=REGISTRY/PATH pushes them)
+	VERSION='$(VERSION)' COMMIT='$(COMMIT)' PUSH='$(PUSH)' scripts/image.sh bin/images
+
+.PHONY: generate-manifests
+generate-manifests: ## Render deploy/kubernetes from the chart
+	go run -C test/deploy ./manifests
+
+.PHONY: test-chart
+test-chart: ## Render the chart with Helm's engine, and check what it renders by the types of Kubernetes
+	go test -C test/deploy ./chart
+
 .PHONY: demo
 demo: build ## Show a coordinator and three workers at work, one of them killed
 	./scripts/demo.sh
