@@ -85,10 +85,19 @@ func (p *Podman) run(args ...string) string {
 	return out
 }
 
-// load takes a program's image from a layout and names it as the chart does.
+// load takes a program's image from a layout and names it as the chart does. podman makes a name of the path, which may have
+// no capital letters then, so the path is one of our own.
 func (p *Podman) load(images, program, tag string) {
 	p.t.Helper()
-	id := p.run("pull", "--quiet", "oci:"+filepath.Join(images, program))
+	dir, err := os.MkdirTemp("", "cleave-image-")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Symlink(filepath.Join(images, program), filepath.Join(dir, program)); err != nil {
+		p.t.Fatal(err)
+	}
+	id := p.run("pull", "--quiet", "oci:"+filepath.Join(dir, program))
 	p.run("tag", id, "localhost/cleave/"+program+":"+tag)
 }
 
