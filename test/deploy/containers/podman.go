@@ -55,6 +55,9 @@ func newPodman(t *testing.T) *Podman {
 		p.try("network", "rm", "--force", network)
 	})
 	p.run("network", "create", network)
+	// This machine has its address in the network while there is a pod in it.
+	p.run("pod", "create", "--name", "anchor", "--network", network)
+	p.run("pod", "start", "anchor")
 	p.Gateway = p.run("network", "inspect", network, "--format", "{{(index .Subnets 0).Gateway}}")
 	return p
 }
