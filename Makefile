@@ -228,6 +228,36 @@ check-generated: ## Fail when something is not what its source generates
 		done; \
 	done
 
+.PHONY: image
+image: ## Build the images of coordinator, worker and cleave for amd64 and arm64 into bin/images (PUSH=REGISTRY/PATH pushes them)
+	VERSION='$(VERSION)' COMMIT='$(COMMIT)' PUSH='$(PUSH)' scripts/image.sh bin/images
+
+.PHONY: generate-manifests
+generate-manifests: ## Render deploy/kubernetes from the chart
+	go run -C test/deploy ./manifests
+
+.PHONY: test-chart
+test-chart: ## Render the chart with Helm's engine, and check what it renders by the types of Kubernetes
+	go test -C test/deploy ./chart
+
+.PHONY: test-deploy
+test-deploy: build image test-chart ## Check the images, and run the chart's pods as containers with podman: a job runs while workers and coordinators are killed and rolled (needs root)
+	@command -v podman >/dev/null && command -v runc >/dev/null || { echo 'make test-deploy needs podman: apt-get install podman runc'; exit 1; }
+	go test -C test/deploy -count=1 -timeout 30m -v ./images ./containers
+
+# The parts of Kubernetes take a quarter of an hour to build, once: they stay in this folder.
+KUBERNETES_BIN ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cleave/kubernetes
+
+.PHONY: test-deploy-api
+test-deploy-api: $(KUBERNETES_BIN)/kube-apiserver ## Apply the manifests to a real API server, and roll, evict and drain their pods on simulated nodes
+	KUBERNETES_BIN='$(KUBERNETES_BIN)' go test -C test/deploy -count=1 -timeout 30m -v ./apiserver
+
+$(KUBERNETES_BIN)/kube-apiserver: tools/kubernetes/go.mod
+	mkdir -p '$(KUBERNETES_BIN)'
+	CGO_ENABLED=0 go build -C tools/kubernetes -trimpath -ldflags '-s -w' -o '$(KUBERNETES_BIN)/etcd' go.etcd.io/etcd/server/v3
+	CGO_ENABLED=0 go build -C tools/kubernetes -trimpath -ldflags '-s -w' -o '$(KUBERNETES_BIN)/' $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager kube-scheduler kubectl)
+	touch '$@'
+
 .PHONY: demo
 demo: build ## Show a coordinator and three workers at work, one of them killed
 	./scripts/demo.sh
