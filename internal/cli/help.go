@@ -49,7 +49,7 @@ var commandGroups = []shell.Group{
 	shell.NewGroup("Cluster", "run sweep plan rerun predict evaluate"),
 	shell.NewGroup("Inspect results", "explain report overlay"),
 	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
-	shell.NewGroup("Coordinator and workers", "up serve workers drain limits datasets tables"),
+	shell.NewGroup("Coordinator and workers", "up serve workers drain limits backup datasets tables"),
 	shell.NewGroup("Logins and certificates", "login logout contexts certs token"),
 	shell.NewGroup("Synthetic data", "generate"),
 	shell.NewGroup("This program", "version completion help"),

@@ -11,6 +11,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -56,7 +57,7 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 		t.Fatal(err)
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) }) // those that are being written
-	slices.SortFunc(files, compareSnapshots)
+	slices.SortFunc(files, records.CompareSnapshots)
 	return files
 }
 
