@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import socket
+import tarfile
 import threading
 from concurrent import futures
 
@@ -70,6 +71,17 @@ def test_the_life_of_a_job(client, blobs):
     assert error.value.reason == "JOB_NOT_FOUND" and isinstance(error.value, LookupError)
     client.delete_dataset(stored.dataset_id)
     assert client.get_limits().limits.rows >= 0 and [w.state for w in client.list_workers()] == [v1.WORKER_STATE_READY]
+
+
+def test_backup(client, blobs, tmp_path):
+    stored = client.upload_points(blobs[0])
+    client.backup(str(tmp_path / "backup.tar"))
+    with tarfile.open(tmp_path / "backup.tar") as backup:
+        names = backup.getnames()
+    assert names[:2] == ["backup.json", "state"] and names[-1] == "SHA256SUMS"
+    assert any(stored.dataset_id in name for name in names)
+    with pytest.raises(FileExistsError):
+        client.backup(str(tmp_path / "backup.tar"))
 
 
 def test_embeddings_and_neighbor_graphs(client, blobs):
