@@ -86,6 +86,7 @@ packages: ## Build Debian packages of cleave, cleave-coordinator and cleave-work
 
 .PHONY: test-machines
 test-machines: ## Start a cluster on three machines with systemd, from packages, in network namespaces, and time it (needs root)
+	go test -C tools/packages ./...
 	scripts/test-machines.sh
 
 .PHONY: test-slurm
