@@ -84,6 +84,19 @@ test-python: build ## Test clients/python with Debian's Python (SHORT=1 for a pa
 wheels: ## Build the wheels of clients/python, with the program for each platform (PLATFORMS=linux/amd64 for one)
 	scripts/python-wheels.py $(PLATFORMS)
 
+.PHONY: packages
+packages: ## Build Debian packages of cleave, cleave-coordinator and cleave-worker into dist/ (ARCHITECTURES='amd64 arm64')
+	scripts/packages.sh dist $(ARCHITECTURES)
+
+.PHONY: test-machines
+test-machines: ## Start a cluster on three machines with systemd, from packages, in network namespaces, and time it (needs root)
+	go test -C tools/packages ./...
+	scripts/test-machines.sh
+
+.PHONY: test-slurm
+test-slurm: ## Run deploy/slurm/cleave.sbatch in a Slurm of three nodes on this machine; lose a node, reach the time limit (needs root)
+	scripts/test-slurm.sh
+
 .PHONY: bench
 bench: measure ## Compare with the machine's limits and with peers, and write docs/benchmarks.md (DATA=folder; STAGES=a,b only their sections; QUICK=1 writes nothing)
 	bin/measure bench $(MEASURE_ARGS) $(if $(ROUNDS),-rounds '$(ROUNDS)') $(if $(QUICK),-quick,-out docs/benchmarks.md)
@@ -264,4 +277,4 @@ demo: build ## Show a coordinator and three workers at work, one of them killed
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf bin demo-out clients/typescript/node_modules clients/typescript/dist
+	rm -rf bin dist demo-out clients/typescript/node_modules clients/typescript/dist

@@ -54,8 +54,8 @@ func isUnknownCommand(program *cobra.Command, args []string) bool {
 func (a *app) program() *cobra.Command {
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
 		a.runCommand(), a.sweepCommand(), a.planCommand(), a.explainCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.datasetsCommand(), a.tablesCommand(),
-		a.generateCommand(), a.overlayCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
+		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
+		a.generateCommand(), a.overlayCommand(), a.upCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
 	root.SetIn(a.stdin)

@@ -49,7 +49,7 @@ var commandGroups = []shell.Group{
 	shell.NewGroup("Cluster", "run sweep plan rerun predict evaluate"),
 	shell.NewGroup("Inspect results", "explain report overlay"),
 	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
-	shell.NewGroup("Coordinator and workers", "serve workers drain limits datasets tables"),
+	shell.NewGroup("Coordinator and workers", "up serve workers drain limits backup datasets tables"),
 	shell.NewGroup("Logins and certificates", "login logout contexts certs token"),
 	shell.NewGroup("Synthetic data", "generate"),
 	shell.NewGroup("This program", "version completion help"),
@@ -78,6 +78,7 @@ func flagGroups() []shell.Group {
 	}
 	return append(groups,
 		shell.NewGroup("Cluster", "server workers wait timeout priority verify webhook request-id on-term parallel name file listen data-dir memory log-level log-format admin traces"),
+		shell.NewGroup("Machines", "packages certs address ssh"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure private"),
 		shell.NewGroup("More", "config version help help-all"))
 }

@@ -37,6 +37,8 @@ type Config struct {
 	Blobs string
 	// BlobsStall is how long a blob operation may go without transferring a byte before it fails as unavailable.
 	BlobsStall time.Duration
+	// Restore is a file with a backup, which is restored into the empty stores before anything else; "" means none.
+	Restore string
 	// Stores, where set, are used instead of Store and Blobs.
 	Stores Stores
 

@@ -12,7 +12,8 @@
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished, using the snapshots that snapshots.go stored, and counts their attempts. trust.go restarts a run
 // that used the answers of a faulty worker. retention.go deletes expired jobs and data, and the blobs that nothing
-// refers to anymore.
+// refers to anymore. backup.go copies everything for
+// administrators, and restores it.
 package coordinator
 
 import (
@@ -27,6 +28,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
@@ -77,6 +79,7 @@ type Coordinator struct {
 	queue       *runQueue
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	retention   *retention
+	hold        backup.Hold // no blob is deleted while a backup reads them
 	webhooks    *webhook.Sender
 	supervisors sync.WaitGroup // one for each unfinished job
 	sweeping    sync.WaitGroup // background cleanups still running; waited for at shutdown

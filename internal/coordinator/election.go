@@ -73,6 +73,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.restore(ctx); err != nil {
+		return err
+	}
 	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // in the background, since it looks at all files
 	if err := c.checkStores(ctx); err != nil {
 		// The message refers to the log for the cause.
@@ -226,6 +229,7 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 		}
 		log.Warn("becoming a standby", "why", err)
 		if c.term != nil {
+			cfg.Restore = "" // was restored
 			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
 		}
 		for pause := backoff.New(records.StoreRetries); ; {

@@ -284,7 +284,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		e.txn.Put = puts
 	}
 	if j.remembered {
-		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(snapshotPrefix(j.id))})
+		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(records.SnapshotPrefix(j.id))})
 	}
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model

@@ -130,6 +130,9 @@ func (r *retention) run(ctx context.Context) {
 
 // sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer to.
 func (r *retention) sweep(ctx context.Context) error {
+	if r.c.hold.Active() {
+		return nil // the blobs of what is deleted now stay, and the quota would ask for more and more
+	}
 	if r.Quota > 0 {
 		bytes, err := r.c.blobs.Usage(ctx)
 		if err != nil {
@@ -323,8 +326,14 @@ func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
 	return c.writer.DeleteKeys(keys)
 }
 
-// deleteGarbage deletes the blobs whose names begin with prefix, and then the garbage key for that prefix.
+// deleteGarbage deletes the blobs whose names begin with prefix, and then the garbage key for that prefix. During a
+// backup it leaves both for the end of the backup.
 func (c *Coordinator) deleteGarbage(ctx context.Context, prefix string) error {
+	_, err := c.hold.Delete(func() error { return c.deleteGarbageNow(ctx, prefix) })
+	return err
+}
+
+func (c *Coordinator) deleteGarbageNow(ctx context.Context, prefix string) error {
 	names, err := c.blobs.List(ctx, prefix)
 	if err != nil {
 		return err

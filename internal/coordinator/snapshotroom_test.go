@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -42,7 +43,7 @@ func TestSnapshotsDoNotFillTheDisk(t *testing.T) {
 			for before := tight.asked.Load(); tight.asked.Load() < before+3; { // the one before has been stored then, or not
 				climb.offers <- struct{}{}
 			}
-			names, err := blobs.List(t.Context(), snapshotPrefix(id))
+			names, err := blobs.List(t.Context(), records.SnapshotPrefix(id))
 			if err != nil || len(names) > 0 != c.kept {
 				t.Errorf("snapshots are %v, %v", names, err)
 			}

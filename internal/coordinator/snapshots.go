@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,10 +106,10 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	if s.identity, err = s.identify(j.ctx); err != nil || !j.remembered {
 		return s, err
 	}
-	if s.blobs, err = c.blobs.List(j.ctx, snapshotPrefix(j.id)); err != nil {
+	if s.blobs, err = c.blobs.List(j.ctx, records.SnapshotPrefix(j.id)); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.blobs, compareSnapshots)
+	slices.SortFunc(s.blobs, records.CompareSnapshots)
 	if j.alone && len(s.blobs) > 0 { // in case it is the snapshot that causes the crashes
 		c.log.Warn("the job starts from the beginning, because it ended the coordinator again and again", "job", j.id)
 		return s, nil
@@ -227,7 +225,7 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 // still there.
 func (s *snapshots) store() time.Duration {
 	ctx, began := s.c.storeCtx, time.Now()
-	name := snapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
+	name := records.SnapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
 	s.job.snapshots++ // a name is never reused
 	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(&roomyWriter{w, s.c.roomForSnapshots()}, s.identity) })
 	switch {
@@ -258,29 +256,12 @@ func (s *snapshots) warnRefused() {
 // prune deletes snapshots that newer ones have replaced.
 func (s *snapshots) prune(ctx context.Context) {
 	for len(s.blobs) > snapshotGenerations {
-		if err := s.c.blobs.Delete(ctx, s.blobs[0]); err != nil && !errors.Is(err, store.ErrNotFound) {
+		called, err := s.c.hold.Delete(func() error { return s.c.blobs.Delete(ctx, s.blobs[0]) })
+		if !called || err != nil && !errors.Is(err, store.ErrNotFound) {
 			return // retried with the next snapshot, or at the end of the job
 		}
 		s.blobs = s.blobs[1:]
 	}
-}
-
-func snapshotPrefix(job string) string { return records.JobBlobPrefix(job) + "snapshots/" }
-
-// snapshotBlob returns the name of a snapshot. Later terms have larger numbers.
-func snapshotBlob(job string, term int64, number int) string {
-	return fmt.Sprintf("%s%d.%d", snapshotPrefix(job), term, number)
-}
-
-// compareSnapshots orders the names of snapshots from oldest to newest.
-func compareSnapshots(a, b string) int {
-	age := func(name string) (term, number int64) {
-		_, _ = fmt.Sscanf(name[strings.LastIndex(name, "/")+1:], "%d.%d", &term, &number)
-		return term, number
-	}
-	termA, numberA := age(a)
-	termB, numberB := age(b)
-	return cmp.Or(cmp.Compare(termA, termB), cmp.Compare(numberA, numberB))
 }
 
 // deleteSnapshots deletes the snapshots of a job that has ended. The transaction that ended it has marked them as
@@ -289,7 +270,7 @@ func (c *Coordinator) deleteSnapshots(j *job) {
 	if !j.remembered {
 		return
 	}
-	if err := c.deleteGarbage(c.storeCtx, snapshotPrefix(j.id)); err != nil && !fault.Is(err, store.DiskFull) {
+	if err := c.deleteGarbage(c.storeCtx, records.SnapshotPrefix(j.id)); err != nil && !fault.Is(err, store.DiskFull) {
 		c.log.Warn("snapshots of a job that ended are left until the next start", "job", j.id, "error", err)
 	}
 }

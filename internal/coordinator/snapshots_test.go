@@ -13,6 +13,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
@@ -59,7 +60,7 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 		t.Fatal(err)
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { return !aSnapshot.MatchString(name) }) // those that are being written
-	slices.SortFunc(files, compareSnapshots)
+	slices.SortFunc(files, records.CompareSnapshots)
 	return files
 }
 

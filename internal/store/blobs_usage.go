@@ -12,7 +12,7 @@ func (b *bucket) Free() (bytes int64, known bool) {
 	if b.root == "" {
 		return 0, false
 	}
-	return freeBytes(b.root)
+	return FreeBytes(b.root)
 }
 
 func (b *bucket) Usage(ctx context.Context) (int64, error) {

@@ -22,6 +22,7 @@ var (
 	ErrNotLeader = errors.New("store: this process is not the leader")
 	ErrClosed    = errors.New("store: closed")
 	ErrExists    = errors.New("store: the blob exists already")
+	ErrCompacted = errors.New("store: the state changed too often while it was read")
 )
 
 // Reasons of faults that callers distinguish with fault.Is.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -123,6 +125,51 @@ func (s *etcdState) ListBackward(ctx context.Context, prefix, before string, lim
 	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 }
 
+// walkPage is how many entries Walk reads at once.
+const walkPage = 128
+
+func (s *etcdState) Walk(ctx context.Context, visit func(Entry) error) (revision int64, err error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	from, to := keyRange(entryRoot, "")
+	for {
+		// Revision 0 stands for the current one, which the first answer names.
+		options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(walkPage), clientv3.WithRev(revision)}
+		resp, err := s.client.Get(ctx, from, slices.Concat(options, s.reading)...)
+		if errors.Is(err, rpctypes.ErrCompacted) {
+			return 0, ErrCompacted
+		}
+		if err != nil {
+			return 0, s.explain(err)
+		}
+		if revision == 0 {
+			revision = resp.Header.Revision
+		}
+		for _, kv := range resp.Kvs {
+			if err := visit(unsealEntry(kv)); err != nil {
+				return 0, err
+			}
+		}
+		if !resp.More {
+			return revision, nil
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// unsealEntry returns the entry of a key of etcd. A damaged value is replaced.
+func unsealEntry(kv *mvccpb.KeyValue) Entry {
+	key := string(kv.Key[len(entryRoot):])
+	value, intact := unsealValue(key, kv.Value)
+	if !intact {
+		value = damagedValue
+	}
+	return Entry{Key: key, Value: value, Revision: kv.ModRevision}
+}
+
 // list returns the entries with keys from `from` up to but not including `to`.
 func (s *etcdState) list(ctx context.Context, from, to string, options ...clientv3.OpOption) ([]Entry, error) {
 	if from >= to { // entryRoot has an end, so `to` is never empty
@@ -134,12 +181,7 @@ func (s *etcdState) list(ctx context.Context, from, to string, options ...client
 	}
 	found := make([]Entry, len(resp.Kvs))
 	for i, kv := range resp.Kvs {
-		key := string(kv.Key[len(entryRoot):])
-		value, intact := unsealValue(key, kv.Value)
-		if !intact {
-			value = damagedValue
-		}
-		found[i] = Entry{Key: key, Value: value, Revision: kv.ModRevision}
+		found[i] = unsealEntry(kv)
 	}
 	return found, nil
 }

@@ -121,6 +121,26 @@ func (m *memory) ListBackward(ctx context.Context, prefix, before string, limit 
 	return found, nil
 }
 
+func (m *memory) Walk(ctx context.Context, visit func(Entry) error) (revision int64, err error) {
+	unlock, err := m.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all := make([]Entry, len(m.shared.keys))
+	for at, key := range m.shared.keys {
+		all[at] = m.shared.entries[key]
+		all[at].Value = bytes.Clone(all[at].Value)
+	}
+	revision = m.shared.revision
+	unlock() // visit may take long, or call the state
+	for _, e := range all {
+		if err := visit(e); err != nil {
+			return 0, err
+		}
+	}
+	return revision, nil
+}
+
 func (m *memory) Commit(ctx context.Context, txn Txn) (int64, error) {
 	if err := txn.validate(); err != nil {
 		return 0, err

@@ -24,7 +24,7 @@ func checkSpace(dir string, txn Txn) error {
 	if len(txn.Delete) > 0 {
 		need = neededSpace
 	}
-	free, known := freeBytes(dir)
+	free, known := FreeBytes(dir)
 	if !known || free >= need {
 		return nil
 	}

@@ -28,7 +28,7 @@ func smallDisk(t *testing.T, mebibytes int) string {
 // fill takes all of a disk but so many bytes, and returns what frees it again.
 func fill(t *testing.T, dir string, leave int64) (empty func()) {
 	t.Helper()
-	free, known := freeBytes(dir)
+	free, known := FreeBytes(dir)
 	if !known || free < leave {
 		t.Fatalf("%d bytes are free", free)
 	}

@@ -4,9 +4,9 @@ package store
 
 import "syscall"
 
-// freeBytes returns how many bytes this process may still write to the disk of a directory, and whether that is
+// FreeBytes returns how many bytes this process may still write to the disk of a directory, and whether that is
 // known.
-func freeBytes(dir string) (int64, bool) {
+func FreeBytes(dir string) (int64, bool) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return 0, false

@@ -85,6 +85,7 @@ func TestConformance(t *testing.T) {
 		"conditions":           testConditions,
 		"atomic":               testAtomic,
 		"listing":              testListing,
+		"walking":              testWalking,
 		"matches a model":      testModel,
 		"limits":               testLimits,
 		"values are copied":    testCopies,
@@ -106,6 +107,38 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A walk shows one revision, whatever is written meanwhile, and more entries than a page.
+func testWalking(t *testing.T, b backend) {
+	s, _ := openLeading(t, b)
+	const count = walkPage*2 + 3
+	prefix := t.Name() + "/"
+	key := func(i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
+	for i := range count {
+		commit(t, s, Txn{Put: []Entry{{Key: key(i), Value: []byte("before")}}})
+	}
+	seen := 0
+	revision, err := s.Walk(t.Context(), func(e Entry) error {
+		if !strings.HasPrefix(e.Key, prefix) {
+			return nil // of another test
+		}
+		if e.Key != key(seen) || string(e.Value) != "before" {
+			t.Errorf("entry %d is %q with %q", seen, e.Key, e.Value)
+		}
+		if seen == 0 {
+			commit(t, s, Txn{Put: []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}}, Delete: []string{key(count - 2)}})
+		}
+		seen++
+		return nil
+	})
+	check(t, err)
+	if now := get(t, s, key(count)).Revision; seen != count || revision >= now || revision < get(t, s, key(0)).Revision {
+		t.Errorf("%d entries of revision %d, now it is %d", seen, revision, now)
+	}
+	stop := errors.New("stop")
+	_, err = s.Walk(t.Context(), func(Entry) error { return stop })
+	wantIs(t, err, stop)
 }
 
 func testNotLeading(t *testing.T, b backend) {

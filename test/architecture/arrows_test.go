@@ -98,6 +98,7 @@ var packages = []packageRule{
 	{"store", io, "fault security/credentials text"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
+	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/eventlog", api, "coordinator/records fault store"},
 
 	{"security/access", io, "fault security/credentials security/identity security/reload"},
@@ -112,7 +113,7 @@ var packages = []packageRule{
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector observe partition planning text wire"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
@@ -124,7 +125,7 @@ var packages = []packageRule{
 	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
+	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},

@@ -20,7 +20,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/build/go.mod")), directRequirements(read(t, "tools/asm/go.mod")),
 		directRequirements(read(t, "tools/s3/go.mod")), directRequirements(read(t, "tools/browser/go.mod")),
-		directRequirements(read(t, "tools/image/go.mod")), directRequirements(read(t, "tools/kubernetes/go.mod")), directRequirements(read(t, "test/deploy/go.mod")),
+		directRequirements(read(t, "tools/packages/go.mod")), directRequirements(read(t, "tools/image/go.mod")), directRequirements(read(t, "tools/kubernetes/go.mod")), directRequirements(read(t, "test/deploy/go.mod")),
 		directRequirements(read(t, "examples/go.mod")), npmDependencies(t, read(t, "clients/typescript/package.json")))
 	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // the examples use ours
 	for _, name := range needed {

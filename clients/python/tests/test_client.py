@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import socket
+import tarfile
 import threading
 from concurrent import futures
 
@@ -97,6 +98,17 @@ def test_the_model_of_a_mixture_gives_the_labels_and_confidences_of_its_job(clie
     prediction = client.predict(job.job_id, dataset_id=stored.dataset_id)
     np.testing.assert_array_equal(prediction.labels, labels)
     np.testing.assert_array_equal(prediction.confidence, scores.confidence)
+
+
+def test_backup(client, blobs, tmp_path):
+    stored = client.upload_points(blobs[0])
+    client.backup(str(tmp_path / "backup.tar"))
+    with tarfile.open(tmp_path / "backup.tar") as backup:
+        names = backup.getnames()
+    assert names[:2] == ["backup.json", "state"] and names[-1] == "SHA256SUMS"
+    assert any(stored.dataset_id in name for name in names)
+    with pytest.raises(FileExistsError):
+        client.backup(str(tmp_path / "backup.tar"))
 
 
 def test_embeddings_and_neighbor_graphs(client, blobs):

@@ -85,6 +85,99 @@ func (WorkerState) EnumDescriptor() ([]byte, []int) {
 	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+// BackupRequest is the request of ClusterService.Backup.
+type BackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupRequest) Reset() {
+	*x = BackupRequest{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupRequest) ProtoMessage() {}
+
+func (x *BackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
+func (*BackupRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
+}
+
+// BackupResponse is a part of a backup. The parts together, in order, are the file.
+type BackupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// About how long the file will be, in bytes: at least its actual length. Only in the first message, which has no
+	// content.
+	TotalBytes uint64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	// The next bytes of the file.
+	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupResponse) Reset() {
+	*x = BackupResponse{}
+	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupResponse) ProtoMessage() {}
+
+func (x *BackupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
+func (*BackupResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *BackupResponse) GetTotalBytes() uint64 {
+	if x != nil {
+		return x.TotalBytes
+	}
+	return 0
+}
+
+func (x *BackupResponse) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 // GetLimitsRequest is the request of ClusterService.GetLimits.
 type GetLimitsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -94,7 +187,7 @@ type GetLimitsRequest struct {
 
 func (x *GetLimitsRequest) Reset() {
 	*x = GetLimitsRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -106,7 +199,7 @@ func (x *GetLimitsRequest) String() string {
 func (*GetLimitsRequest) ProtoMessage() {}
 
 func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[0]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -119,7 +212,7 @@ func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{0}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
 }
 
 // GetLimitsResponse is the response of ClusterService.GetLimits.
@@ -135,7 +228,7 @@ type GetLimitsResponse struct {
 
 func (x *GetLimitsResponse) Reset() {
 	*x = GetLimitsResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -147,7 +240,7 @@ func (x *GetLimitsResponse) String() string {
 func (*GetLimitsResponse) ProtoMessage() {}
 
 func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[1]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -160,7 +253,7 @@ func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{1}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetLimitsResponse) GetLimits() *Limits {
@@ -230,7 +323,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -242,7 +335,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[2]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -255,7 +348,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{2}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Limits) GetRows() uint32 {
@@ -433,7 +526,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +538,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[3]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +551,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Usage) GetJobsRunning() uint32 {
@@ -517,7 +610,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +622,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[4]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +635,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListWorkersRequest) GetPageSize() int32 {
@@ -572,7 +665,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +677,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[5]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +690,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -625,7 +718,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +730,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[6]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +743,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DrainWorkerRequest) GetWorkerId() string {
@@ -671,7 +764,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +776,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[7]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +789,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DrainWorkerResponse) GetWorker() *Worker {
@@ -742,7 +835,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +847,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_cluster_proto_msgTypes[8]
+	mi := &file_cleave_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +860,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_cleave_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Worker) GetWorkerId() string {
@@ -865,7 +958,12 @@ var File_cleave_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
+	"\x17cleave/v1/cluster.proto\x12\tcleave.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0f\n" +
+	"\rBackupRequest\"K\n" +
+	"\x0eBackupResponse\x12\x1f\n" +
+	"\vtotal_bytes\x18\x01 \x01(\x04R\n" +
+	"totalBytes\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent\"\x12\n" +
 	"\x10GetLimitsRequest\"f\n" +
 	"\x11GetLimitsResponse\x12)\n" +
 	"\x06limits\x18\x01 \x01(\v2\x11.cleave.v1.LimitsR\x06limits\x12&\n" +
@@ -938,12 +1036,14 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
 	"\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n" +
-	"\x18WORKER_STATE_QUARANTINED\x10\x042\xc7\x02\n" +
+	"\x18WORKER_STATE_QUARANTINED\x10\x042\x9c\x03\n" +
 	"\x0eClusterService\x12a\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/workers\x12v\n" +
 	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/workers/{worker_id}:drain\x12Z\n" +
 	"\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/limitsB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"/v1/limits\x12S\n" +
+	"\x06Backup\x12\x18.cleave.v1.BackupRequest\x1a\x19.cleave.v1.BackupResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/backup0\x01B9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_cluster_proto_rawDescOnce sync.Once
@@ -958,43 +1058,47 @@ func file_cleave_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_cleave_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_cleave_v1_cluster_proto_goTypes = []any{
 	(WorkerState)(0),              // 0: cleave.v1.WorkerState
-	(*GetLimitsRequest)(nil),      // 1: cleave.v1.GetLimitsRequest
-	(*GetLimitsResponse)(nil),     // 2: cleave.v1.GetLimitsResponse
-	(*Limits)(nil),                // 3: cleave.v1.Limits
-	(*Usage)(nil),                 // 4: cleave.v1.Usage
-	(*ListWorkersRequest)(nil),    // 5: cleave.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 6: cleave.v1.ListWorkersResponse
-	(*DrainWorkerRequest)(nil),    // 7: cleave.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 8: cleave.v1.DrainWorkerResponse
-	(*Worker)(nil),                // 9: cleave.v1.Worker
-	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
+	(*BackupRequest)(nil),         // 1: cleave.v1.BackupRequest
+	(*BackupResponse)(nil),        // 2: cleave.v1.BackupResponse
+	(*GetLimitsRequest)(nil),      // 3: cleave.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),     // 4: cleave.v1.GetLimitsResponse
+	(*Limits)(nil),                // 5: cleave.v1.Limits
+	(*Usage)(nil),                 // 6: cleave.v1.Usage
+	(*ListWorkersRequest)(nil),    // 7: cleave.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 8: cleave.v1.ListWorkersResponse
+	(*DrainWorkerRequest)(nil),    // 9: cleave.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 10: cleave.v1.DrainWorkerResponse
+	(*Worker)(nil),                // 11: cleave.v1.Worker
+	(*durationpb.Duration)(nil),   // 12: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
 }
 var file_cleave_v1_cluster_proto_depIdxs = []int32{
-	3,  // 0: cleave.v1.GetLimitsResponse.limits:type_name -> cleave.v1.Limits
-	4,  // 1: cleave.v1.GetLimitsResponse.usage:type_name -> cleave.v1.Usage
-	10, // 2: cleave.v1.Limits.default_time_limit:type_name -> google.protobuf.Duration
-	10, // 3: cleave.v1.Limits.max_time_limit:type_name -> google.protobuf.Duration
-	10, // 4: cleave.v1.Limits.slow_reader:type_name -> google.protobuf.Duration
-	10, // 5: cleave.v1.Limits.upload_stall:type_name -> google.protobuf.Duration
-	10, // 6: cleave.v1.Limits.keep_jobs:type_name -> google.protobuf.Duration
-	10, // 7: cleave.v1.Limits.keep_datasets:type_name -> google.protobuf.Duration
-	9,  // 8: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
-	9,  // 9: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
+	5,  // 0: cleave.v1.GetLimitsResponse.limits:type_name -> cleave.v1.Limits
+	6,  // 1: cleave.v1.GetLimitsResponse.usage:type_name -> cleave.v1.Usage
+	12, // 2: cleave.v1.Limits.default_time_limit:type_name -> google.protobuf.Duration
+	12, // 3: cleave.v1.Limits.max_time_limit:type_name -> google.protobuf.Duration
+	12, // 4: cleave.v1.Limits.slow_reader:type_name -> google.protobuf.Duration
+	12, // 5: cleave.v1.Limits.upload_stall:type_name -> google.protobuf.Duration
+	12, // 6: cleave.v1.Limits.keep_jobs:type_name -> google.protobuf.Duration
+	12, // 7: cleave.v1.Limits.keep_datasets:type_name -> google.protobuf.Duration
+	11, // 8: cleave.v1.ListWorkersResponse.workers:type_name -> cleave.v1.Worker
+	11, // 9: cleave.v1.DrainWorkerResponse.worker:type_name -> cleave.v1.Worker
 	0,  // 10: cleave.v1.Worker.state:type_name -> cleave.v1.WorkerState
-	11, // 11: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
-	11, // 12: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
-	5,  // 13: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
-	7,  // 14: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
-	1,  // 15: cleave.v1.ClusterService.GetLimits:input_type -> cleave.v1.GetLimitsRequest
-	6,  // 16: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
-	8,  // 17: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
-	2,  // 18: cleave.v1.ClusterService.GetLimits:output_type -> cleave.v1.GetLimitsResponse
-	16, // [16:19] is the sub-list for method output_type
-	13, // [13:16] is the sub-list for method input_type
+	13, // 11: cleave.v1.Worker.attach_time:type_name -> google.protobuf.Timestamp
+	13, // 12: cleave.v1.Worker.last_heartbeat_time:type_name -> google.protobuf.Timestamp
+	7,  // 13: cleave.v1.ClusterService.ListWorkers:input_type -> cleave.v1.ListWorkersRequest
+	9,  // 14: cleave.v1.ClusterService.DrainWorker:input_type -> cleave.v1.DrainWorkerRequest
+	3,  // 15: cleave.v1.ClusterService.GetLimits:input_type -> cleave.v1.GetLimitsRequest
+	1,  // 16: cleave.v1.ClusterService.Backup:input_type -> cleave.v1.BackupRequest
+	8,  // 17: cleave.v1.ClusterService.ListWorkers:output_type -> cleave.v1.ListWorkersResponse
+	10, // 18: cleave.v1.ClusterService.DrainWorker:output_type -> cleave.v1.DrainWorkerResponse
+	4,  // 19: cleave.v1.ClusterService.GetLimits:output_type -> cleave.v1.GetLimitsResponse
+	2,  // 20: cleave.v1.ClusterService.Backup:output_type -> cleave.v1.BackupResponse
+	17, // [17:21] is the sub-list for method output_type
+	13, // [13:17] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -1011,7 +1115,7 @@ func file_cleave_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_cluster_proto_rawDesc), len(file_cleave_v1_cluster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

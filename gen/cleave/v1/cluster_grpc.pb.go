@@ -22,13 +22,14 @@ const (
 	ClusterService_ListWorkers_FullMethodName = "/cleave.v1.ClusterService/ListWorkers"
 	ClusterService_DrainWorker_FullMethodName = "/cleave.v1.ClusterService/DrainWorker"
 	ClusterService_GetLimits_FullMethodName   = "/cleave.v1.ClusterService/GetLimits"
+	ClusterService_Backup_FullMethodName      = "/cleave.v1.ClusterService/Backup"
 )
 
 // ClusterServiceClient is the client API for ClusterService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ClusterService lists and drains workers and reports the limits of the coordinator.
+// ClusterService lists and drains workers, reports the limits of the coordinator, and backs up what it stores.
 type ClusterServiceClient interface {
 	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
@@ -40,6 +41,10 @@ type ClusterServiceClient interface {
 	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the
 	// delay.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
+	// Backup streams a consistent copy of everything that the coordinator stores, for all owners, as one file. The
+	// coordinator keeps serving meanwhile: the copy has all that was acknowledged before the call, and nothing that began
+	// after the first message. coordinator --restore restores it. Only for administrators.
+	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 }
 
 type clusterServiceClient struct {
@@ -80,11 +85,30 @@ func (c *clusterServiceClient) GetLimits(ctx context.Context, in *GetLimitsReque
 	return out, nil
 }
 
+func (c *clusterServiceClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ClusterService_ServiceDesc.Streams[0], ClusterService_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BackupRequest, BackupResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ClusterService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
+
 // ClusterServiceServer is the server API for ClusterService service.
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
 //
-// ClusterService lists and drains workers and reports the limits of the coordinator.
+// ClusterService lists and drains workers, reports the limits of the coordinator, and backs up what it stores.
 type ClusterServiceServer interface {
 	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
@@ -96,6 +120,10 @@ type ClusterServiceServer interface {
 	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the
 	// delay.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
+	// Backup streams a consistent copy of everything that the coordinator stores, for all owners, as one file. The
+	// coordinator keeps serving meanwhile: the copy has all that was acknowledged before the call, and nothing that began
+	// after the first message. coordinator --restore restores it. Only for administrators.
+	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	mustEmbedUnimplementedClusterServiceServer()
 }
 
@@ -114,6 +142,9 @@ func (UnimplementedClusterServiceServer) DrainWorker(context.Context, *DrainWork
 }
 func (UnimplementedClusterServiceServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
+}
+func (UnimplementedClusterServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
 }
 func (UnimplementedClusterServiceServer) mustEmbedUnimplementedClusterServiceServer() {}
 func (UnimplementedClusterServiceServer) testEmbeddedByValue()                        {}
@@ -190,6 +221,17 @@ func _ClusterService_GetLimits_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ClusterService_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ClusterServiceServer).Backup(m, &grpc.GenericServerStream[BackupRequest, BackupResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ClusterService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
+
 // ClusterService_ServiceDesc is the grpc.ServiceDesc for ClusterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -210,6 +252,12 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ClusterService_GetLimits_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Backup",
+			Handler:       _ClusterService_Backup_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "cleave/v1/cluster.proto",
 }

@@ -66,6 +66,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.ClusterService/ListWorkers": {identity.Reader, ends},
 	"/cleave.v1.ClusterService/GetLimits":   {identity.Reader, ends},
 	"/cleave.v1.ClusterService/DrainWorker": {identity.Admin, changes},
+	"/cleave.v1.ClusterService/Backup":      {identity.Admin, changes},
 
 	"/cleave.worker.v1.WorkerService/Attach":       {identity.Worker, changes},
 	"/cleave.worker.v1.WorkerService/FetchDataset": {identity.Worker, silent},

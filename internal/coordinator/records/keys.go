@@ -3,6 +3,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -51,6 +52,10 @@ const (
 	CreatedKey       = "created"
 	WebhookPrefix    = "webhooks/"
 	ownersPrefix     = "owners/"
+	DatasetPrefix    = "datasets/"
+	TablePrefix      = "tables/"
+
+	specPart = "spec"
 )
 
 // Layout is the version of the state's layout, the value of CreatedKey. A state of an earlier layout is migrated when a
@@ -125,7 +130,26 @@ func NewBlob(key string) string { return key + "/" + uuid.NewString() }
 func JobBlobPrefix(id string) string { return JobPrefix + id + "/" }
 
 // SpecBlob returns the name of the blob with a job's spec.
-func SpecBlob(id string) string { return JobBlobPrefix(id) + "spec" }
+func SpecBlob(id string) string { return JobBlobPrefix(id) + specPart }
+
+// SnapshotPrefix returns the prefix of the names of a job's snapshots.
+func SnapshotPrefix(id string) string { return JobBlobPrefix(id) + "snapshots/" }
+
+// SnapshotBlob returns the name of a snapshot. Later terms have larger numbers.
+func SnapshotBlob(id string, term int64, number int) string {
+	return fmt.Sprintf("%s%d.%d", SnapshotPrefix(id), term, number)
+}
+
+// CompareSnapshots orders the names of the snapshots of a job from oldest to newest.
+func CompareSnapshots(a, b string) int {
+	age := func(name string) (term, number int64) {
+		_, _ = fmt.Sscanf(name[strings.LastIndex(name, "/")+1:], "%d.%d", &term, &number)
+		return term, number
+	}
+	termA, numberA := age(a)
+	termB, numberB := age(b)
+	return cmp.Or(cmp.Compare(termA, termB), cmp.Compare(numberA, numberB))
+}
 
 // EndBlob returns the name of a blob of a job's result. No two attempts to store the result use the same names.
 func EndBlob(id string, term int64, attempt int, what string) string {

@@ -94,6 +94,7 @@ EVALUATE_JOB: Method[v1.EvaluateJobRequest, v1.EvaluateJobResponse] = _method("J
 LIST_WORKERS: Method[v1.ListWorkersRequest, v1.ListWorkersResponse] = _method("ClusterService", "ListWorkers")
 DRAIN_WORKER: Method[v1.DrainWorkerRequest, v1.DrainWorkerResponse] = _method("ClusterService", "DrainWorker")
 GET_LIMITS: Method[v1.GetLimitsRequest, v1.GetLimitsResponse] = _method("ClusterService", "GetLimits")
+BACKUP: Method[v1.BackupRequest, v1.BackupResponse] = _method("ClusterService", "Backup")
 
 
 def parse_addresses(text: str) -> List[str]:

@@ -398,3 +398,12 @@ class Client:
     async def get_limits(self) -> v1.GetLimitsResponse:
         """Returns the limits of the server, and how much of them is in use."""
         return await self._call(api.GET_LIMITS, v1.GetLimitsRequest())
+
+    async def backup(self, path: str) -> None:
+        """Copies everything that the server stores to a file, which coordinator --restore restores. Only for administrators."""
+        with open(path, "xb") as file:
+            async for part in self._stream(api.BACKUP, v1.BackupRequest):
+                if part.total_bytes:  # the first part: of another attempt, if the stream broke
+                    file.seek(0)
+                    file.truncate()
+                file.write(part.content)

@@ -417,6 +417,15 @@ class Client:
         """Returns the limits of the server, and how much of them is in use."""
         return self._call(api.GET_LIMITS, v1.GetLimitsRequest())
 
+    def backup(self, path: str) -> None:
+        """Copies everything that the server stores to a file, which coordinator --restore restores. Only for administrators."""
+        with open(path, "xb") as file:
+            for part in self._stream(api.BACKUP, v1.BackupRequest):
+                if part.total_bytes:  # the first part: of another attempt, if the stream broke
+                    file.seek(0)
+                    file.truncate()
+                file.write(part.content)
+
 
 def create_request(
     spec: v1.JobSpec, request_id: Optional[str], name: str, time_limit: Optional[float], scheduling: Optional[v1.Scheduling]

@@ -13,6 +13,18 @@ WORKER_STATE_READY: WorkerState
 WORKER_STATE_SILENT: WorkerState
 WORKER_STATE_UNSPECIFIED: WorkerState
 
+class BackupRequest(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class BackupResponse(_message.Message):
+    __slots__ = ["content", "total_bytes"]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    total_bytes: int
+    def __init__(self, total_bytes: _Optional[int] = ..., content: _Optional[bytes] = ...) -> None: ...
+
 class DrainWorkerRequest(_message.Message):
     __slots__ = ["worker_id"]
     WORKER_ID_FIELD_NUMBER: _ClassVar[int]

@@ -13,7 +13,51 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cleave/v1/cluster.proto.
  */
 export const file_cleave_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbGVhdmUvdjEvY2x1c3Rlci5wcm90bxIJY2xlYXZlLnYxIhIKEEdldExpbWl0c1JlcXVlc3QiVwoRR2V0TGltaXRzUmVzcG9uc2USIQoGbGltaXRzGAEgASgLMhEuY2xlYXZlLnYxLkxpbWl0cxIfCgV1c2FnZRgCIAEoCzIQLmNsZWF2ZS52MS5Vc2FnZSKuBQoGTGltaXRzEgwKBHJvd3MYASABKA0SFQoNZGF0YXNldF9ieXRlcxgCIAEoBBIVCg1tZXNzYWdlX2J5dGVzGAMgASgEEhAKCGNsdXN0ZXJzGAQgASgNEhMKC2NvbnN0cmFpbnRzGAUgASgNEhQKDGpvYnNfcnVubmluZxgGIAEoDRIeChZqb2JzX3J1bm5pbmdfcGVyX293bmVyGAcgASgNEhMKC2pvYnNfcXVldWVkGAggASgNEh0KFWpvYnNfcXVldWVkX3Blcl9vd25lchgJIAEoDRI1ChJkZWZhdWx0X3RpbWVfbGltaXQYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMQoObWF4X3RpbWVfbGltaXQYCyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFY2FsbHMYDCABKA0SDQoFcmVhZHMYFiABKA0SDwoHc3RyZWFtcxgNIAEoDRIuCgtzbG93X3JlYWRlchgOIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIfChd1cGxvYWRfYnl0ZXNfcGVyX3NlY29uZBgPIAEoBBIpCiF1cGxvYWRfYnl0ZXNfcGVyX3NlY29uZF9wZXJfb3duZXIYECABKAQSLwoMdXBsb2FkX3N0YWxsGBEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhgKEGRpc2tfcXVvdGFfYnl0ZXMYEiABKAQSFwoPZnJlZV9kaXNrX2J5dGVzGBMgASgEEiwKCWtlZXBfam9icxgUIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCg1rZWVwX2RhdGFzZXRzGBUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIn8KBVVzYWdlEhQKDGpvYnNfcnVubmluZxgBIAEoDRITCgtqb2JzX3F1ZXVlZBgCIAEoDRIXCg9qb2JzX3F1ZXVlZF9vd24YAyABKA0SDQoFY2FsbHMYBCABKA0SDwoHc3RyZWFtcxgFIAEoDRISCgpkaXNrX2J5dGVzGAYgASgEIjsKEkxpc3RXb3JrZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJSChNMaXN0V29ya2Vyc1Jlc3BvbnNlEiIKB3dvcmtlcnMYASADKAsyES5jbGVhdmUudjEuV29ya2VyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChJEcmFpbldvcmtlclJlcXVlc3QSEQoJd29ya2VyX2lkGAEgASgJIjgKE0RyYWluV29ya2VyUmVzcG9uc2USIQoGd29ya2VyGAEgASgLMhEuY2xlYXZlLnYxLldvcmtlciLVAgoGV29ya2VyEhEKCXdvcmtlcl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiUKBXN0YXRlGAMgASgOMhYuY2xlYXZlLnYxLldvcmtlclN0YXRlEg8KB3ZlcnNpb24YBCABKAkSDwoHdGhyZWFkcxgFIAEoDRIUCgxtZW1vcnlfYnl0ZXMYBiABKAQSFQoNbnVtZXJpY19jbGFzcxgHIAEoCRIvCgthdHRhY2hfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoTbGFzdF9oZWFydGJlYXRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFdGlsZXMYCyABKA0SEgoKdGlsZV9ieXRlcxgMIAEoBBIPCgdqb2JfaWRzGA0gAygJEhYKDnN0YXR1c19tZXNzYWdlGA4gASgJKpUBCgtXb3JrZXJTdGF0ZRIcChhXT1JLRVJfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJXT1JLRVJfU1RBVEVfUkVBRFkQARIXChNXT1JLRVJfU1RBVEVfU0lMRU5UEAISGQoVV09SS0VSX1NUQVRFX0RSQUlOSU5HEAMSHAoYV09SS0VSX1NUQVRFX1FVQVJBTlRJTkVEEAQyxwIKDkNsdXN0ZXJTZXJ2aWNlEmEKC0xpc3RXb3JrZXJzEh0uY2xlYXZlLnYxLkxpc3RXb3JrZXJzUmVxdWVzdBoeLmNsZWF2ZS52MS5MaXN0V29ya2Vyc1Jlc3BvbnNlIhOC0+STAg0SCy92MS93b3JrZXJzEnYKC0RyYWluV29ya2VyEh0uY2xlYXZlLnYxLkRyYWluV29ya2VyUmVxdWVzdBoeLmNsZWF2ZS52MS5EcmFpbldvcmtlclJlc3BvbnNlIiiC0+STAiI6ASoiHS92MS93b3JrZXJzL3t3b3JrZXJfaWR9OmRyYWluEloKCUdldExpbWl0cxIbLmNsZWF2ZS52MS5HZXRMaW1pdHNSZXF1ZXN0GhwuY2xlYXZlLnYxLkdldExpbWl0c1Jlc3BvbnNlIhKC0+STAgwSCi92MS9saW1pdHNCOVo3Z2l0aHViLmNvbS9jbGVhdmUtcHJvamVjdC9jbGVhdmUvZ2VuL2NsZWF2ZS92MTtjbGVhdmV2MWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChdjbGVhdmUvdjEvY2x1c3Rlci5wcm90bxIJY2xlYXZlLnYxIg8KDUJhY2t1cFJlcXVlc3QiNgoOQmFja3VwUmVzcG9uc2USEwoLdG90YWxfYnl0ZXMYASABKAQSDwoHY29udGVudBgCIAEoDCISChBHZXRMaW1pdHNSZXF1ZXN0IlcKEUdldExpbWl0c1Jlc3BvbnNlEiEKBmxpbWl0cxgBIAEoCzIRLmNsZWF2ZS52MS5MaW1pdHMSHwoFdXNhZ2UYAiABKAsyEC5jbGVhdmUudjEuVXNhZ2UirgUKBkxpbWl0cxIMCgRyb3dzGAEgASgNEhUKDWRhdGFzZXRfYnl0ZXMYAiABKAQSFQoNbWVzc2FnZV9ieXRlcxgDIAEoBBIQCghjbHVzdGVycxgEIAEoDRITCgtjb25zdHJhaW50cxgFIAEoDRIUCgxqb2JzX3J1bm5pbmcYBiABKA0SHgoWam9ic19ydW5uaW5nX3Blcl9vd25lchgHIAEoDRITCgtqb2JzX3F1ZXVlZBgIIAEoDRIdChVqb2JzX3F1ZXVlZF9wZXJfb3duZXIYCSABKA0SNQoSZGVmYXVsdF90aW1lX2xpbWl0GAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjEKDm1heF90aW1lX2xpbWl0GAsgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWNhbGxzGAwgASgNEg0KBXJlYWRzGBYgASgNEg8KB3N0cmVhbXMYDSABKA0SLgoLc2xvd19yZWFkZXIYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SHwoXdXBsb2FkX2J5dGVzX3Blcl9zZWNvbmQYDyABKAQSKQohdXBsb2FkX2J5dGVzX3Blcl9zZWNvbmRfcGVyX293bmVyGBAgASgEEi8KDHVwbG9hZF9zdGFsbBgRIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIYChBkaXNrX3F1b3RhX2J5dGVzGBIgASgEEhcKD2ZyZWVfZGlza19ieXRlcxgTIAEoBBIsCglrZWVwX2pvYnMYFCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMAoNa2VlcF9kYXRhc2V0cxgVIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJ/CgVVc2FnZRIUCgxqb2JzX3J1bm5pbmcYASABKA0SEwoLam9ic19xdWV1ZWQYAiABKA0SFwoPam9ic19xdWV1ZWRfb3duGAMgASgNEg0KBWNhbGxzGAQgASgNEg8KB3N0cmVhbXMYBSABKA0SEgoKZGlza19ieXRlcxgGIAEoBCI7ChJMaXN0V29ya2Vyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoTTGlzdFdvcmtlcnNSZXNwb25zZRIiCgd3b3JrZXJzGAEgAygLMhEuY2xlYXZlLnYxLldvcmtlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoSRHJhaW5Xb3JrZXJSZXF1ZXN0EhEKCXdvcmtlcl9pZBgBIAEoCSI4ChNEcmFpbldvcmtlclJlc3BvbnNlEiEKBndvcmtlchgBIAEoCzIRLmNsZWF2ZS52MS5Xb3JrZXIi1QIKBldvcmtlchIRCgl3b3JrZXJfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIlCgVzdGF0ZRgDIAEoDjIWLmNsZWF2ZS52MS5Xb3JrZXJTdGF0ZRIPCgd2ZXJzaW9uGAQgASgJEg8KB3RocmVhZHMYBSABKA0SFAoMbWVtb3J5X2J5dGVzGAYgASgEEhUKDW51bWVyaWNfY2xhc3MYByABKAkSLwoLYXR0YWNoX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjcKE2xhc3RfaGVhcnRiZWF0X3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRpbGVzGAsgASgNEhIKCnRpbGVfYnl0ZXMYDCABKAQSDwoHam9iX2lkcxgNIAMoCRIWCg5zdGF0dXNfbWVzc2FnZRgOIAEoCSqVAQoLV29ya2VyU3RhdGUSHAoYV09SS0VSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSV09SS0VSX1NUQVRFX1JFQURZEAESFwoTV09SS0VSX1NUQVRFX1NJTEVOVBACEhkKFVdPUktFUl9TVEFURV9EUkFJTklORxADEhwKGFdPUktFUl9TVEFURV9RVUFSQU5USU5FRBAEMpwDCg5DbHVzdGVyU2VydmljZRJhCgtMaXN0V29ya2VycxIdLmNsZWF2ZS52MS5MaXN0V29ya2Vyc1JlcXVlc3QaHi5jbGVhdmUudjEuTGlzdFdvcmtlcnNSZXNwb25zZSITgtPkkwINEgsvdjEvd29ya2VycxJ2CgtEcmFpbldvcmtlchIdLmNsZWF2ZS52MS5EcmFpbldvcmtlclJlcXVlc3QaHi5jbGVhdmUudjEuRHJhaW5Xb3JrZXJSZXNwb25zZSIogtPkkwIiOgEqIh0vdjEvd29ya2Vycy97d29ya2VyX2lkfTpkcmFpbhJaCglHZXRMaW1pdHMSGy5jbGVhdmUudjEuR2V0TGltaXRzUmVxdWVzdBocLmNsZWF2ZS52MS5HZXRMaW1pdHNSZXNwb25zZSISgtPkkwIMEgovdjEvbGltaXRzElMKBkJhY2t1cBIYLmNsZWF2ZS52MS5CYWNrdXBSZXF1ZXN0GhkuY2xlYXZlLnYxLkJhY2t1cFJlc3BvbnNlIhKC0+STAgwSCi92MS9iYWNrdXAwAUI5WjdnaXRodWIuY29tL2NsZWF2ZS1wcm9qZWN0L2NsZWF2ZS9nZW4vY2xlYXZlL3YxO2NsZWF2ZXYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+
+/**
+ * BackupRequest is the request of ClusterService.Backup.
+ *
+ * @generated from message cleave.v1.BackupRequest
+ */
+export type BackupRequest = Message<"cleave.v1.BackupRequest"> & {
+};
+
+/**
+ * Describes the message cleave.v1.BackupRequest.
+ * Use `create(BackupRequestSchema)` to create a new message.
+ */
+export const BackupRequestSchema: GenMessage<BackupRequest> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_cluster, 0);
+
+/**
+ * BackupResponse is a part of a backup. The parts together, in order, are the file.
+ *
+ * @generated from message cleave.v1.BackupResponse
+ */
+export type BackupResponse = Message<"cleave.v1.BackupResponse"> & {
+  /**
+   * About how long the file will be, in bytes: at least its actual length. Only in the first message, which has no
+   * content.
+   *
+   * @generated from field: uint64 total_bytes = 1;
+   */
+  totalBytes: bigint;
+
+  /**
+   * The next bytes of the file.
+   *
+   * @generated from field: bytes content = 2;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message cleave.v1.BackupResponse.
+ * Use `create(BackupResponseSchema)` to create a new message.
+ */
+export const BackupResponseSchema: GenMessage<BackupResponse> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_cluster, 1);
 
 /**
  * GetLimitsRequest is the request of ClusterService.GetLimits.
@@ -28,7 +72,7 @@ export type GetLimitsRequest = Message<"cleave.v1.GetLimitsRequest"> & {
  * Use `create(GetLimitsRequestSchema)` to create a new message.
  */
 export const GetLimitsRequestSchema: GenMessage<GetLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 0);
+  messageDesc(file_cleave_v1_cluster, 2);
 
 /**
  * GetLimitsResponse is the response of ClusterService.GetLimits.
@@ -56,7 +100,7 @@ export type GetLimitsResponse = Message<"cleave.v1.GetLimitsResponse"> & {
  * Use `create(GetLimitsResponseSchema)` to create a new message.
  */
 export const GetLimitsResponseSchema: GenMessage<GetLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 1);
+  messageDesc(file_cleave_v1_cluster, 3);
 
 /**
  * Limits holds the limits that a coordinator enforces. A value of 0, or an unset duration, means unlimited.
@@ -224,7 +268,7 @@ export type Limits = Message<"cleave.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 2);
+  messageDesc(file_cleave_v1_cluster, 4);
 
 /**
  * Usage reports how much of the limits is in use.
@@ -280,7 +324,7 @@ export type Usage = Message<"cleave.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 3);
+  messageDesc(file_cleave_v1_cluster, 5);
 
 /**
  * ListWorkersRequest is the request of ClusterService.ListWorkers.
@@ -309,7 +353,7 @@ export type ListWorkersRequest = Message<"cleave.v1.ListWorkersRequest"> & {
  * Use `create(ListWorkersRequestSchema)` to create a new message.
  */
 export const ListWorkersRequestSchema: GenMessage<ListWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 4);
+  messageDesc(file_cleave_v1_cluster, 6);
 
 /**
  * ListWorkersResponse is one page of workers.
@@ -337,7 +381,7 @@ export type ListWorkersResponse = Message<"cleave.v1.ListWorkersResponse"> & {
  * Use `create(ListWorkersResponseSchema)` to create a new message.
  */
 export const ListWorkersResponseSchema: GenMessage<ListWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 5);
+  messageDesc(file_cleave_v1_cluster, 7);
 
 /**
  * DrainWorkerRequest is the request of ClusterService.DrainWorker.
@@ -358,7 +402,7 @@ export type DrainWorkerRequest = Message<"cleave.v1.DrainWorkerRequest"> & {
  * Use `create(DrainWorkerRequestSchema)` to create a new message.
  */
 export const DrainWorkerRequestSchema: GenMessage<DrainWorkerRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 6);
+  messageDesc(file_cleave_v1_cluster, 8);
 
 /**
  * DrainWorkerResponse is the response of ClusterService.DrainWorker.
@@ -379,7 +423,7 @@ export type DrainWorkerResponse = Message<"cleave.v1.DrainWorkerResponse"> & {
  * Use `create(DrainWorkerResponseSchema)` to create a new message.
  */
 export const DrainWorkerResponseSchema: GenMessage<DrainWorkerResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 7);
+  messageDesc(file_cleave_v1_cluster, 9);
 
 /**
  * Worker describes an attached worker.
@@ -487,7 +531,7 @@ export type Worker = Message<"cleave.v1.Worker"> & {
  * Use `create(WorkerSchema)` to create a new message.
  */
 export const WorkerSchema: GenMessage<Worker> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_cluster, 8);
+  messageDesc(file_cleave_v1_cluster, 10);
 
 /**
  * WorkerState tells whether a worker can take work.
@@ -538,7 +582,7 @@ export const WorkerStateSchema: GenEnum<WorkerState> = /*@__PURE__*/
   enumDesc(file_cleave_v1_cluster, 0);
 
 /**
- * ClusterService lists and drains workers and reports the limits of the coordinator.
+ * ClusterService lists and drains workers, reports the limits of the coordinator, and backs up what it stores.
  *
  * @generated from service cleave.v1.ClusterService
  */
@@ -576,6 +620,18 @@ export const ClusterService: GenService<{
     methodKind: "unary";
     input: typeof GetLimitsRequestSchema;
     output: typeof GetLimitsResponseSchema;
+  },
+  /**
+   * Backup streams a consistent copy of everything that the coordinator stores, for all owners, as one file. The
+   * coordinator keeps serving meanwhile: the copy has all that was acknowledged before the call, and nothing that began
+   * after the first message. coordinator --restore restores it. Only for administrators.
+   *
+   * @generated from rpc cleave.v1.ClusterService.Backup
+   */
+  backup: {
+    methodKind: "server_streaming";
+    input: typeof BackupRequestSchema;
+    output: typeof BackupResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cleave_v1_cluster, 0);

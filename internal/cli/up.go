@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/certs"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// upScript runs on each machine, as root.
+//
+//go:embed up.sh
+var upScript []byte
+
+// unpack is what ssh runs: it unpacks the folder that arrives on standard input and runs its script.
+const unpack = `d=$(mktemp -d) || exit; trap "rm -rf $d" EXIT; tar -xf - -C $d || exit; if [ $(id -u) = 0 ]; then sh $d/up.sh; else sudo -n sh $d/up.sh; fi`
+
+// probe prints what cleave up must know of a machine: its architecture, and its name, which is that of its worker.
+const probe = `dpkg --print-architecture 2>/dev/null || uname -m; hostname`
+
+const (
+	coordinatorRole = "coordinator"
+	workerRole      = "worker"
+)
+
+type upFlags struct {
+	certsFlags
+	packages, ssh, address string
+	wait                   shell.Duration
+}
+
+// machine is a machine of the cluster, as ssh reaches it.
+type machine struct {
+	target       string // [USER@]HOST
+	host         string
+	role         string
+	architecture string
+	name         string
+}
+
+func (a *app) upCommand() *cobra.Command {
+	f := &upFlags{wait: shell.Duration(time.Minute)}
+	cmd := &cobra.Command{
+		Use:   "up COORDINATOR WORKER...",
+		Short: "Start a coordinator and workers on machines that ssh reaches, and log in",
+		Args:  cobra.ArbitraryArgs,
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.dir, "certs", "certs", "`DIR` of the cluster's certificates; they are created if there are none")
+	set.StringVar(&f.packages, "packages", "", "`DIR` with the Debian packages to install (default: they are installed already)")
+	set.StringVar(&f.address, "address", "", "`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
+	set.StringVar(&f.ssh, "ssh", "ssh", "`COMMAND` to call machines with, such as \"ssh -i key\"")
+	set.Var(&f.wait, "wait", "how long to wait until all workers are attached")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.up(cmd.Context(), f, args) }
+	return cmd
+}
+
+// up makes certificates, installs the coordinator and then the workers, waits until all are attached, and logs in.
+func (a *app) up(ctx context.Context, f *upFlags, targets []string) error {
+	machines, err := parseMachines(targets)
+	if err != nil {
+		return err
+	}
+	f.address = withPorts(cmp.Or(f.address, machines[0].host))
+	if err := a.upCertificates(f); err != nil {
+		return err
+	}
+	if err := forAll(machines, func(m *machine) error { return f.look(ctx, m) }); err != nil {
+		return err
+	}
+	a.warn("starting the coordinator on %s", machines[0].host)
+	if err := a.install(ctx, f, &machines[0]); err != nil {
+		return err
+	}
+	workers := machines[1:]
+	a.warn("starting %s", text.Plural(len(workers), "worker"))
+	if err := forAll(workers, func(m *machine) error { return a.install(ctx, f, m) }); err != nil {
+		return err
+	}
+	a.access.dial = credentials.Dial{Files: credentials.Files{Dir: filepath.Join(f.dir, "admin")}}
+	if err := a.awaitWorkers(ctx, f, machines); err != nil {
+		return err
+	}
+	return a.login(ctx, f.address, false)
+}
+
+// parseMachines returns the machines that the arguments name, the coordinator first.
+func parseMachines(targets []string) ([]machine, error) {
+	if len(targets) < 2 {
+		return nil, shell.Usage("give the machine of the coordinator, and then those of the workers: cleave up c.example w1.example w2.example")
+	}
+	var machines []machine
+	for at, target := range targets {
+		m := machine{target: target, host: target[strings.LastIndexByte(target, '@')+1:], role: workerRole}
+		if at == 0 {
+			m.role = coordinatorRole
+		}
+		if m.host == "" || strings.HasPrefix(target, "-") || strings.ContainsAny(m.host, ":/ \t\n'\"") {
+			return nil, shell.Usage("%q is not a machine that ssh reaches; use HOST or USER@HOST, and set ports and keys with --ssh or in the configuration of ssh", target)
+		}
+		if slices.ContainsFunc(machines, func(other machine) bool { return other.host == m.host }) {
+			return nil, shell.Usage("%s is given twice; a machine has one role", m.host)
+		}
+		machines = append(machines, m)
+	}
+	return machines, nil
+}
+
+// upCertificates makes the certificates that are missing. Those that are there stay, so that later calls add workers.
+func (a *app) upCertificates(f *upFlags) error {
+	host, _, err := net.SplitHostPort(f.address)
+	if err != nil {
+		return shell.Usage("--address is %q; use HOST:PORT", f.address)
+	}
+	f.days, f.hosts = int(certs.DefaultLife.Hours()/24), []string{host}
+	folder := f.folder()
+	if _, err := os.Stat(filepath.Join(f.dir, "ca")); errors.Is(err, os.ErrNotExist) {
+		if err := folder.Init(); err != nil {
+			return err
+		}
+		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"), filepath.Join(f.dir, "ca", credentials.KeyFile))
+	}
+	for name, party := range map[string]certs.Party{
+		coordinatorRole: {Hosts: f.allHosts()},
+		workerRole:      {Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}},
+		"admin":         {Caller: &identity.Caller{Name: "admin", Role: identity.Admin}},
+	} {
+		before, exists, err := folder.Party(name)
+		switch {
+		case err != nil:
+			return err
+		case exists && name == coordinatorRole && !slices.Contains(before.Hosts, host):
+			return fault.Invalid("OTHER_HOST", "the certificate in %s is for %s, and not for %s; give --address with one of these names, or renew it: "+
+				"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, name), strings.Join(before.Hosts, ", "), host, f.dir, host)
+		case exists:
+			continue
+		}
+		party.Life = f.life()
+		if _, err := folder.Issue(name, party); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forAll calls a function for all machines at once, and returns all errors.
+func forAll(machines []machine, do func(*machine) error) error {
+	errs := make([]error, len(machines))
+	var all sync.WaitGroup
+	for at := range machines {
+		all.Go(func() { errs[at] = do(&machines[at]) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it fails.
+func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io.Reader) (string, error) {
+	words := strings.Fields(f.ssh)
+	if len(words) == 0 {
+		return "", shell.Usage("--ssh is empty; give the command that calls a machine")
+	}
+	// Machines are called at once, so that questions about passwords would mix.
+	words = append(words, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", m.target, "sh -c '"+command+"'")
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	var out, messages bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &messages
+	err := cmd.Run()
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case failed && exit.ExitCode() == 255:
+		return "", fault.New(fault.Unavailable, "NO_SSH", "%s cannot be reached with %q: %s; check that this works without a password: %s %s true",
+			m.target, f.ssh, lastLine(messages.String()), f.ssh, m.target)
+	case failed:
+		return "", fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s: %s", m.target, cmp.Or(strings.TrimSpace(messages.String()), err.Error()))
+	case err != nil:
+		return "", shell.Usage("%q cannot be run: %v", f.ssh, err)
+	}
+	return out.String(), nil
+}
+
+func lastLine(lines string) string {
+	lines = strings.TrimSpace(lines)
+	return strings.TrimSpace(lines[strings.LastIndexByte(lines, '\n')+1:])
+}
+
+// look finds out the architecture and the name of a machine.
+func (f *upFlags) look(ctx context.Context, m *machine) error {
+	out, err := f.call(ctx, m, probe, nil)
+	if err != nil {
+		return err
+	}
+	lines := strings.Fields(out)
+	if len(lines) != 2 {
+		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s does not tell its architecture and name, but %.200q; is it a Linux machine, and does its shell print something at login?", m.target, out)
+	}
+	m.architecture, m.name = lines[0], lines[1]
+	return nil
+}
+
+// install sends a machine what its role needs, and starts the unit.
+func (a *app) install(ctx context.Context, f *upFlags, m *machine) error {
+	folder, err := f.parcel(m)
+	if err != nil {
+		return err
+	}
+	_, err = f.call(ctx, m, unpack, bytes.NewReader(folder))
+	return err
+}
+
+// parcel returns what a machine gets, as a tar file.
+func (f *upFlags) parcel(m *machine) ([]byte, error) {
+	var parcel bytes.Buffer
+	w := tar.NewWriter(&parcel)
+	add := func(name string, content []byte) error {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
+			return err
+		}
+		_, err := w.Write(content)
+		return err
+	}
+	var settings string
+	if m.role == workerRole {
+		settings = "CLEAVE_WORKER_COORDINATOR=" + f.address + "\n"
+	} else if _, port, _ := net.SplitHostPort(f.address); port != "" {
+		settings = "CLEAVE_COORDINATOR_LISTEN=0.0.0.0:" + port + "\n"
+	}
+	err := errors.Join(add("up.sh", upScript), add("role", []byte(m.role)), add("settings", []byte(settings)))
+	for _, name := range []string{credentials.CAFile, credentials.CertFile, credentials.KeyFile} {
+		content, readErr := os.ReadFile(filepath.Join(f.dir, m.role, name))
+		err = errors.Join(err, readErr, add("tls/"+name, content))
+	}
+	if f.packages != "" {
+		content, readErr := f.packageFor(m)
+		err = errors.Join(err, readErr, add("package.deb", content))
+	}
+	err = errors.Join(err, w.Close())
+	return parcel.Bytes(), err
+}
+
+// packageFor reads the package of a machine's role and architecture.
+func (f *upFlags) packageFor(m *machine) ([]byte, error) {
+	pattern := "cleave-" + m.role + "_*_" + m.architecture + ".deb"
+	found, err := filepath.Glob(filepath.Join(f.packages, pattern))
+	if err != nil || len(found) != 1 {
+		return nil, shell.Usage("--packages %s must have one file %s for %s, and has %d; make packages builds it", f.packages, pattern, m.host, len(found))
+	}
+	return os.ReadFile(found[0])
+}
+
+// upEvery is how often cleave up asks whether the workers are there.
+const upEvery = 250 * time.Millisecond
+
+// awaitWorkers waits until the coordinator answers and all workers are attached. If that takes too long, the error has the end
+// of the logs of those that are missing.
+func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) error {
+	c, err := a.connectTo(target{server: f.address})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.Warn = nil
+	waiting, cancel := context.WithTimeout(ctx, time.Duration(f.wait))
+	defer cancel()
+	for {
+		missing, err := missingWorkers(waiting, c, machines)
+		if err == nil && len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(upEvery):
+			continue
+		case <-waiting.Done():
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(missing) == 0 {
+			missing = machines[:1]
+		}
+		return f.whyMissing(ctx, missing)
+	}
+}
+
+// missingWorkers returns the machines whose workers are not attached, or an error if the coordinator does not answer.
+func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (missing []machine, err error) {
+	workers, err := c.ListWorkers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range machines[1:] {
+		attached := slices.ContainsFunc(workers, func(w *cleavev1.Worker) bool {
+			return w.GetName() == m.name && w.GetState() == cleavev1.WorkerState_WORKER_STATE_READY
+		})
+		if !attached {
+			missing = append(missing, m)
+		}
+	}
+	return missing, nil
+}
+
+// whyMissing returns an error with the end of the logs of machines.
+func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
+	var why strings.Builder
+	for at := range machines {
+		m := &machines[at]
+		command := "journalctl --unit cleave-" + m.role + " --lines 5 --output cat --no-pager"
+		log, err := f.call(ctx, m, command+" || sudo -n "+command, nil)
+		if err != nil {
+			log = err.Error()
+		}
+		fmt.Fprintf(&why, "\n%s, the end of its log:\n%s", m.host, strings.TrimRight(log, "\n"))
+	}
+	what := "the coordinator does not answer at " + f.address
+	if machines[0].role == workerRole {
+		what = text.Plural(len(machines), "worker") + " did not attach to " + f.address
+	}
+	return fault.New(fault.Unavailable, "NOT_UP", "%s within %v; the same command again waits again%s", what, &f.wait, why.String())
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Installs one role of a cluster on this machine. cleave up sends it with a folder that has:
+#
+#   role           coordinator or worker
+#   settings       lines for the environment file of the unit
+#   tls/           certificate, key and authority of the role
+#   package.deb    the package to install; absent if it is installed already
+#
+# It changes only what differs, so that a second time does nothing.
+set -eu
+from=$(dirname "$0")
+role=$(cat "$from/role")
+unit=cleave-$role.service
+changed=
+
+say() { echo "cleave up: $*" >&2; }
+
+if [ ! -d /run/systemd/system ]; then
+    say "systemd does not run on $(hostname); start cleave-$role by hand"
+    exit 1
+fi
+if [ -e "$from/package.deb" ]; then
+    wanted=$(dpkg-deb --show --showformat='${Version}' "$from/package.deb")
+    if [ "$(dpkg-query --show --showformat='${Version}' "cleave-$role" 2>/dev/null || true)" != "$wanted" ]; then
+        DEBIAN_FRONTEND=noninteractive dpkg --install --force-confold "$from/package.deb" >&2
+        changed=yes
+    fi
+fi
+if [ ! -e "/usr/lib/systemd/system/$unit" ] && [ ! -e "/etc/systemd/system/$unit" ]; then
+    say "the package cleave-$role is not installed on $(hostname); install it, or give --packages"
+    exit 1
+fi
+
+# put SOURCE TARGET MODE copies a file if it differs.
+put() {
+    if ! cmp -s "$1" "$2"; then
+        install -m "$3" "$1" "$2.new"
+        mv "$2.new" "$2"
+        changed=yes
+    fi
+}
+
+install -d -m 700 /etc/cleave/tls "/etc/cleave/tls/$role"
+for file in ca.pem cert.pem key.pem; do
+    put "$from/tls/$file" "/etc/cleave/tls/$role/$file" 600
+done
+
+# Settings of cleave up replace lines of the same variables; other lines stay.
+env=/etc/cleave/$role.env
+touch "$env"
+cp "$env" "$from/env"
+while IFS= read -r line; do
+    grep -v "^${line%%=*}=" "$from/env" >"$from/rest" || true
+    { cat "$from/rest"; printf '%s\n' "$line"; } >"$from/env"
+done <"$from/settings"
+put "$from/env" "$env" 600
+
+systemctl daemon-reload
+systemctl --quiet enable "$unit"
+if [ -n "$changed" ] || ! systemctl --quiet is-active "$unit"; then
+    systemctl restart "$unit"
+fi

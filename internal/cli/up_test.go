@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMachinesOfUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ args, want string }{
+		{"up", "give the machine of the coordinator, and then those of the workers"},
+		{"up c", "give the machine of the coordinator, and then those of the workers"},
+		{"up c w w", "w is given twice"},
+		{"up c root@c", "c is given twice"},
+		{"up c root@", `"root@" is not a machine that ssh reaches`},
+		{"up c w:22", "set ports and keys with --ssh"},
+		{"up c w --address c:1:2", "use HOST:PORT"},
+		{"up c w --ssh no-such-program", `"no-such-program" cannot be run`},
+	} {
+		if r := invoke(t, c.args); r.code == 0 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("cleave %s: exit code %d: %s", c.args, r.code, r.stderr)
+		}
+	}
+}
+
+// fakeSSH writes a program that is called like ssh and answers with a script, which has the machine as $host, and the command as $command.
+func fakeSSH(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ssh")
+	content := "#!/bin/sh\nfor command do host=$previous; previous=$command; done\n" + script
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestUpReportsWhatMachinesSay(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ about, script, want string }{
+		{"a machine that is not there", "echo 'Connection refused' >&2; exit 255", "w cannot be reached with"},
+		{"no Debian", "echo motd; echo x86_64; hostname", "does its shell print something at login?"},
+		{"no package", "case $command in *mktemp*) cat >/dev/null; echo 'the package is not installed' >&2; exit 1;; esac; echo amd64; echo name", "c: the package is not installed"},
+	} {
+		r := invoke(t, "up --certs certs --ssh "+fakeSSH(t, c.script)+" c w")
+		if r.code == 0 || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit code %d: %s", c.about, r.code, r.stderr)
+		}
+	}
+	r := invoke(t, "up --certs certs --ssh "+fakeSSH(t, "exit 255")+" other w")
+	if r.code == 0 || !strings.Contains(r.stderr, "certs/coordinator is for c, localhost") || !strings.Contains(r.stderr, "cleave certs coordinator --renew") {
+		t.Errorf("the certificates of another coordinator: exit code %d: %s", r.code, r.stderr)
+	}
+	r = invoke(t, "up --certs certs --packages . --ssh "+fakeSSH(t, "echo amd64; echo name")+" c w")
+	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, and has 0") {
+		t.Errorf("without packages: exit code %d: %s", r.code, r.stderr)
+	}
+}
+
+// A machine gets its own key and no other.
+func TestParcelOfUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := &upFlags{address: "c:7500"}
+	f.dir = "certs"
+	a := &app{stderr: io.Discard}
+	if err := a.upCertificates(f); err != nil {
+		t.Fatal(err)
+	}
+	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n", coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=0.0.0.0:7500\n"} {
+		parcel, err := f.parcel(&machine{role: role})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for r := tar.NewReader(bytes.NewReader(parcel)); ; {
+			header, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[header.Name] = string(content)
+		}
+		key, err := os.ReadFile(filepath.Join("certs", role, "key.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 6 || got["role"] != role || got["settings"] != setting || got["tls/key.pem"] != string(key) || got["up.sh"] != string(upScript) {
+			t.Errorf("a %s gets %q", role, got)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package coordinator
+
+import (
+	"bufio"
+	"context"
+
+	"google.golang.org/grpc"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
+)
+
+// backupPart is the size of a message of a backup.
+const backupPart = 1 << 20
+
+// Backup copies what the coordinator stores while it serves. Blobs that are deleted meanwhile stay until it ends, so that everything
+// that the copied state refers to can be copied too.
+func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStreamingServer[cleavev1.BackupResponse]) error {
+	c := s.c
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	go func() { // a shutdown does not wait for a backup
+		select {
+		case <-c.stopping:
+			cancel(errStopping)
+		case <-ctx.Done():
+		}
+	}()
+	end := c.hold.Begin()
+	defer func() {
+		if end() && c.storeCtx.Err() == nil {
+			c.makePostponedDeletions()
+		}
+	}()
+	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now()})
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	defer b.Close()
+	head := b.Head()
+	c.log.Info("a backup begins", "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
+	if err := stream.Send(&cleavev1.BackupResponse{TotalBytes: uint64(b.Bytes())}); err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(backupStream{ctx, stream}, backupPart)
+	if err := b.Write(ctx, out); err != nil {
+		return causeOf(ctx, err)
+	}
+	if err := out.Flush(); err != nil {
+		return causeOf(ctx, err)
+	}
+	c.log.Info("a backup is complete", "revision", head.Revision)
+	return nil
+}
+
+// causeOf returns why ctx ended, if it did, or else err.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// backupStream sends what is written to it.
+type backupStream struct {
+	ctx    context.Context
+	stream grpc.ServerStreamingServer[cleavev1.BackupResponse]
+}
+
+func (w backupStream) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if w.ctx.Err() != nil {
+			return 0, context.Cause(w.ctx)
+		}
+		part := rest[:min(len(rest), backupPart)]
+		if err := w.stream.Send(&cleavev1.BackupResponse{Content: part}); err != nil {
+			return 0, err
+		}
+		rest = rest[len(part):]
+	}
+	return len(p), nil
+}
+
+// makePostponedDeletions deletes what was not deleted because of a backup.
+func (c *Coordinator) makePostponedDeletions() {
+	if err := c.collectGarbage(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
+		c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
+	}
+}
+
+// restore restores the configured backup, if there is one, and refuses stores with a part of one.
+func (c *Coordinator) restore(ctx context.Context) error {
+	if c.cfg.Restore == "" {
+		return c.retry(ctx, "the state cannot be read now, trying again", func() error { return backup.Unfinished(ctx, c.state) })
+	}
+	c.log.Info("restoring a backup", "file", c.cfg.Restore)
+	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit})
+	if err != nil {
+		return err
+	}
+	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
+	return nil
+}

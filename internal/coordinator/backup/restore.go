@@ -1,0 +1,145 @@
+package backup
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// Target is where a backup is restored to. Only the leader has one.
+type Target struct {
+	State  store.State
+	Blobs  store.Blobs
+	Commit func(store.Txn) error
+}
+
+// restoring is the value of records.CreatedKey until everything is restored, so that no coordinator takes a part for the whole.
+const restoring = "restoring"
+
+const (
+	// maxPuts is how many keys are restored in one transaction: an etcd with default settings takes 128 changes.
+	maxPuts = 100
+	// maxPutBytes is how many bytes of keys and values are restored in one transaction, unless one value is larger.
+	maxPutBytes = 512 << 10
+	// room is how much space must be left after a restore, since a coordinator does not work with less.
+	room = 128 << 20
+)
+
+// Restore restores the backup in a file. It reads the file twice: nothing is written before all of it is known to be intact.
+func Restore(ctx context.Context, path string, to Target) (Head, error) {
+	if err := to.checkEmpty(ctx); err != nil {
+		return Head{}, err
+	}
+	head, err := readFile(path, visitor{})
+	if err != nil {
+		return head, err
+	}
+	if free, known := to.Blobs.Free(); known && free < head.Bytes+room {
+		return head, fault.New(fault.ResourceExhausted, store.DiskFull, "the backup takes %s, and %s are free", text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
+	}
+	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err != nil {
+		return head, err
+	}
+	var created store.Entry
+	puts := &batch{commit: to.Commit}
+	_, err = readFile(path, visitor{
+		entry: func(e store.Entry) error {
+			if e.Key == records.CreatedKey {
+				created = e
+				return nil
+			}
+			return puts.add(e)
+		},
+		blob: func(name string, content io.Reader) error {
+			return to.Blobs.Put(ctx, name, func(w io.Writer) error {
+				_, err := io.Copy(w, content)
+				return err
+			})
+		},
+	})
+	if err != nil {
+		return head, err
+	}
+	if created.Key == "" {
+		return head, damaged("its state lacks the key %q", records.CreatedKey)
+	}
+	if err := puts.flush(); err != nil {
+		return head, err
+	}
+	return head, to.Commit(store.Txn{Put: []store.Entry{created}})
+}
+
+// readFile is read of a file.
+func readFile(path string, visit visitor) (Head, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Head{}, fault.Invalid("BACKUP_UNREADABLE", "the backup cannot be opened: %v", err)
+	}
+	defer file.Close()
+	return read(file, visit)
+}
+
+// checkEmpty refuses stores that have something: a restore adds to nothing and replaces nothing.
+func (t Target) checkEmpty(ctx context.Context) error {
+	if err := Unfinished(ctx, t.State); err != nil {
+		return err
+	}
+	entries, err := t.State.List(ctx, "", "", 1)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fault.New(fault.FailedPrecondition, "STATE_NOT_EMPTY", "the state store has entries already, such as %q, and a backup is restored into an empty one; "+
+			"leave out --restore if it was restored before, or give another --data-dir or --store", entries[0].Key)
+	}
+	blobs, err := t.Blobs.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	if len(blobs) > 0 {
+		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY", "the blob store has %s already, such as %s, and a backup is restored into an empty one; give another --data-dir or --blobs",
+			text.Plural(len(blobs), "blob"), blobs[0])
+	}
+	return nil
+}
+
+// Unfinished returns an error if a restore into this state was interrupted.
+func Unfinished(ctx context.Context, state store.State) error {
+	entries, err := state.List(ctx, records.CreatedKey, "", 1)
+	if err != nil || len(entries) == 0 || string(entries[0].Value) != restoring {
+		return err
+	}
+	return fault.New(fault.DataLoss, "RESTORE_INTERRUPTED", "a restore into these stores did not end; empty the data directory, or the state and blob stores, and restore again")
+}
+
+// batch collects entries into transactions.
+type batch struct {
+	commit func(store.Txn) error
+	puts   []store.Entry
+	bytes  int
+}
+
+func (b *batch) add(e store.Entry) error {
+	size := len(e.Key) + len(e.Value)
+	if len(b.puts) == maxPuts || len(b.puts) > 0 && b.bytes+size > maxPutBytes {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	b.puts, b.bytes = append(b.puts, e), b.bytes+size
+	return nil
+}
+
+func (b *batch) flush() error {
+	if len(b.puts) == 0 {
+		return nil
+	}
+	err := b.commit(store.Txn{Put: b.puts})
+	b.puts, b.bytes = nil, 0
+	return err
+}

@@ -1,0 +1,76 @@
+package clustertest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A backup is taken while a job runs, and restored into an empty directory: the running job goes on there, to the outcome and the events
+// of an undisturbed run, and what had ended is there.
+func TestBackupAndRestore(t *testing.T) {
+	load := longPoints()
+	c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})
+	worker := StartWorker(t, c, "w0")
+	c.AwaitWorkers(1)
+	data, out := filepath.Join(t.TempDir(), "data.csv"), t.TempDir()
+	if err := os.WriteFile(data, []byte("0,0\n0,1\n9,9\n9,8\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"run", "--data", data, "--k", "2", "--algorithm", "kmeans", "--request-id", "before", "--quiet"}
+	if r := Cleave(t, append(run, "--server", c.Addr, "--out", filepath.Join(out, "before"))...); r.ExitCode != 0 {
+		t.Fatal(r.Stderr)
+	}
+	job, w := load.run(c)
+	Eventually(t, "a snapshot is stored", func() (bool, string) { return len(c.snapshots(job)) > 0, "there is none" })
+	file := filepath.Join(out, "backup.tar")
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 0 || !strings.Contains(r.Stdout, "coordinator --restore") {
+		t.Fatalf("%+v", r)
+	}
+	w.StillRunning()
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "is there already") {
+		t.Errorf("a second backup into the same file: %+v", r)
+	}
+	left, err := filepath.Glob(filepath.Join(out, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v are left (%v)", left, err)
+	}
+	load.finish(t, "during a backup", w)
+	want := c.Labels(job)
+	worker.Terminate()
+	c.Kill()
+
+	restored := StartCoordinator(t, Options{Args: []string{"--restore", file}})
+	StartWorker(t, restored, "w1")
+	watch := restored.Watch(job)
+	load.finish(t, "after a restore", watch)
+	if !slices.Equal(restored.Labels(job), want) {
+		t.Error("the labels after a restore differ")
+	}
+	if !strings.Contains(restored.Stderr(), "the job goes on from a snapshot") {
+		t.Error("the job started over")
+	}
+	if r := Cleave(t, append(run, "--server", restored.Addr, "--out", filepath.Join(out, "after"))...); r.ExitCode != 0 {
+		t.Fatal(r.Stderr)
+	}
+	before, err := os.ReadFile(filepath.Join(out, "before", "labels.csv"))
+	after, afterErr := os.ReadFile(filepath.Join(out, "after", "labels.csv"))
+	if err != nil || afterErr != nil || !slices.Equal(before, after) {
+		t.Errorf("the labels of the job that had ended: %v, %v", err, afterErr)
+	}
+
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--restore", file)
+	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "this is no intact backup") {
+		t.Errorf("a damaged backup: %+v", r)
+	}
+}
