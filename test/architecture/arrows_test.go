@@ -125,7 +125,7 @@ var packages = []packageRule{
 	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact text wire worker"},
+	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},
