@@ -24,7 +24,7 @@ type cluster struct {
 	*Podman
 	objects []runtime.Object
 	pods    map[string]core.Pod
-	secrets map[string]map[string][]byte
+	folder  string // has a folder for each Secret
 	certs   string // a folder of cleave certs init; empty: there is no encryption
 	program string // the program cleave of the same build
 }
@@ -42,6 +42,12 @@ func root(t *testing.T, elements ...string) string {
 // deploy renders the chart and plays all of its pods.
 func deploy(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte, certs string) *cluster {
 	t.Helper()
+	return deployChanged(t, p, values, secrets, certs, func(*core.Pod) {})
+}
+
+// deployChanged is deploy for tests of what may be wrong with pods.
+func deployChanged(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte, certs string, change func(*core.Pod)) *cluster {
+	t.Helper()
 	rendered, err := chart.Render(chart.Default(values))
 	if err != nil {
 		t.Fatal(err)
@@ -50,12 +56,14 @@ func deploy(t *testing.T, p *Podman, values map[string]any, secrets map[string]m
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods, err := Pods(objects, secrets, t.TempDir())
+	folder := t.TempDir()
+	pods, err := Pods(objects, secrets, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{Podman: p, objects: objects, pods: map[string]core.Pod{}, secrets: secrets, certs: certs, program: root(t, "bin", "cleave")}
+	c := &cluster{Podman: p, objects: objects, pods: map[string]core.Pod{}, folder: folder, certs: certs, program: root(t, "bin", "cleave")}
 	for _, pod := range pods {
+		change(&pod)
 		c.pods[pod.Name] = pod
 		p.play(pod)
 	}
