@@ -133,9 +133,11 @@ func TestTrial(t *testing.T) {
 	}
 	for _, pod := range append(c.names("coordinator"), c.names("worker")...) {
 		for _, probe := range []func(core.Container) *core.Probe{readiness, liveness} {
-			if status, body := c.probe(pod, probe); status != ok {
-				t.Errorf("a probe of %s says %d, %s", pod, status, body)
-			}
+			// The job may have ended before the last worker has attached.
+			eventually(t, "the probes of "+pod+" hold", func() (bool, string) {
+				status, body := c.probe(pod, probe)
+				return status == ok, body
+			})
 		}
 	}
 	// 80 % of the limit of 1 GiB, and half a processor as one thread.
@@ -190,9 +192,10 @@ func TestSeveralCoordinators(t *testing.T) {
 	c := deploy(t, p, values, secrets, certs)
 	c.awaitWorkers(3)
 	for _, pod := range c.names("coordinator") { // standbys too
-		if status, body := c.probe(pod, readiness); status != ok {
-			t.Errorf("%s is not ready: %d, %s", pod, status, body)
-		}
+		eventually(t, pod+" is ready", func() (bool, string) {
+			status, body := c.probe(pod, readiness)
+			return status == ok, body
+		})
 	}
 
 	data := points(t, 20000)
