@@ -39,7 +39,7 @@ var upScript []byte
 // unpack is what ssh runs: it unpacks the folder that arrives on standard input and runs its script.
 const unpack = `d=$(mktemp -d) || exit; trap "rm -rf $d" EXIT; tar -xf - -C $d || exit; if [ $(id -u) = 0 ]; then sh $d/up.sh; else sudo -n sh $d/up.sh; fi`
 
-// probe prints what cleave up must know of a machine: its architecture, and its name, which is that of its worker.
+// probe prints what cleave up must know about a machine: its architecture and its host name, which names its worker.
 const probe = `dpkg --print-architecture 2>/dev/null || uname -m; hostname`
 
 const (
@@ -89,7 +89,7 @@ func (a *app) up(ctx context.Context, f *upFlags, targets []string) error {
 	if err := a.upCertificates(f); err != nil {
 		return err
 	}
-	if err := forAll(machines, func(m *machine) error { return f.look(ctx, m) }); err != nil {
+	if err := forAll(machines, func(m *machine) error { return f.inspect(ctx, m) }); err != nil {
 		return err
 	}
 	a.warn("starting the coordinator on %s", machines[0].host)
@@ -184,7 +184,7 @@ func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io
 	if len(words) == 0 {
 		return "", shell.Usage("--ssh is empty; give the command that calls a machine")
 	}
-	// Machines are called at once, so that questions about passwords would mix.
+	// All machines are called at the same time, so ssh must not ask for passwords.
 	words = append(words, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", m.target, "sh -c '"+command+"'")
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var out, messages bytes.Buffer
@@ -208,8 +208,8 @@ func lastLine(lines string) string {
 	return strings.TrimSpace(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 
-// look finds out the architecture and the name of a machine.
-func (f *upFlags) look(ctx context.Context, m *machine) error {
+// inspect sets the architecture and the name of a machine.
+func (f *upFlags) inspect(ctx context.Context, m *machine) error {
 	out, err := f.call(ctx, m, probe, nil)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (f *upFlags) look(ctx context.Context, m *machine) error {
 
 // install sends a machine what its role needs, and starts the unit.
 func (a *app) install(ctx context.Context, f *upFlags, m *machine) error {
-	folder, err := f.parcel(m)
+	folder, err := f.bundle(m)
 	if err != nil {
 		return err
 	}
@@ -232,10 +232,10 @@ func (a *app) install(ctx context.Context, f *upFlags, m *machine) error {
 	return err
 }
 
-// parcel returns what a machine gets, as a tar file.
-func (f *upFlags) parcel(m *machine) ([]byte, error) {
-	var parcel bytes.Buffer
-	w := tar.NewWriter(&parcel)
+// bundle returns everything that a machine needs, as a tar file.
+func (f *upFlags) bundle(m *machine) ([]byte, error) {
+	var bundle bytes.Buffer
+	w := tar.NewWriter(&bundle)
 	add := func(name string, content []byte) error {
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (f *upFlags) parcel(m *machine) ([]byte, error) {
 		err = errors.Join(err, readErr, add("package.deb", content))
 	}
 	err = errors.Join(err, w.Close())
-	return parcel.Bytes(), err
+	return bundle.Bytes(), err
 }
 
 // packageFor reads the package of a machine's role and architecture.
@@ -339,5 +339,5 @@ func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
 	if machines[0].role == workerRole {
 		what = text.Plural(len(machines), "worker") + " did not attach to " + f.address
 	}
-	return fault.New(fault.Unavailable, "NOT_UP", "%s within %v; the same command again waits again%s", what, &f.wait, why.String())
+	return fault.New(fault.Unavailable, "NOT_UP", "%s within %v; run the same command again to keep waiting%s", what, &f.wait, why.String())
 }

@@ -71,12 +71,12 @@ func TestParcelOfUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n", coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=0.0.0.0:7500\n"} {
-		parcel, err := f.parcel(&machine{role: role})
+		bundle, err := f.bundle(&machine{role: role})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for r := tar.NewReader(bytes.NewReader(parcel)); ; {
+		for r := tar.NewReader(bytes.NewReader(bundle)); ; {
 			header, err := r.Next()
 			if err == io.EOF {
 				break

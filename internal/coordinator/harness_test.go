@@ -138,12 +138,12 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	return h
 }
 
-// close shuts the coordinator down.
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
 	h.c.state, h.c.writer.State, h.c.datasets.State = state, state, state
 }
 
+// close shuts the coordinator down.
 func (h *harness) close() {
 	h.once.Do(func() {
 		h.stop()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
@@ -156,10 +157,20 @@ func TestWebhooksSurviveAFailover(t *testing.T) {
 	spec.Data, spec.Restarts = &cleavev1.JobSpec_DatasetId{DatasetId: c.Upload(load.data)}, 1
 	created, err := c.Jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec, Scheduling: &cleavev1.Scheduling{WebhookUrl: receiver.URL}})
 	job := must(t, created, err).GetJob().GetJobId()
-	before := <-refused
+	receive := func(what string, from <-chan string) string {
+		t.Helper()
+		select {
+		case id := <-from:
+			return id
+		case <-time.After(Timeout):
+			t.Fatalf("no notification is %s", what)
+			return ""
+		}
+	}
+	before := receive("refused", refused)
 	first.Kill()
 	accepts.Store(true)
-	if after := <-accepted; before != job+".ended" || after != before {
+	if after := receive("accepted", accepted); before != job+".ended" || after != before {
 		t.Errorf("the notification of %s was %s at first and then %s", job, before, after)
 	}
 }

@@ -109,10 +109,12 @@ def jobs_of(address: str) -> "list[v1.Job]":
 
 def await_job(address: str, state: int) -> v1.Job:
     """Waits until the server has one job, in a state."""
+    deadline = time.monotonic() + 120
     while True:
         jobs = jobs_of(address)
         if len(jobs) == 1 and jobs[0].state == state:
             return jobs[0]
+        assert time.monotonic() < deadline, jobs
         time.sleep(0.02)
 
 

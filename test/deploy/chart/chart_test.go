@@ -39,7 +39,7 @@ func ciValues(t *testing.T, name string) map[string]any {
 	return values
 }
 
-// only returns the object of a type, of which there is one.
+// only returns the one object of a type. It fails the test if there are none or several.
 func only[T runtime.Object](t *testing.T, objects []runtime.Object) T {
 	t.Helper()
 	var found []T
