@@ -52,6 +52,59 @@ func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32)
 	}
 }
 
+// distancesDense computes the distances of some points of a tile to all clusters, point after point.
+func (s *Shard) distancesDense(dst []float64, t *tile, points []int32, terms *terms, w *workspace) {
+	for len(points) > 0 {
+		count := min(groupRows, len(points))
+		s.measureRows(t, points[:count], terms, w)
+		for r := range count {
+			terms.takeDistances(dst[:terms.model.Clusters], r, w)
+			dst = dst[terms.model.Clusters:]
+		}
+		points = points[count:]
+	}
+}
+
+// takeDistances copies the distances of row r from w.scores, where they are by place.
+func (t *terms) takeDistances(dst []float64, r int, w *workspace) {
+	for c, place := range t.place {
+		dst[c] = math.Inf(1)
+		if place >= 0 {
+			dst[c] = w.scores[int(place)*groupRows+r]
+		}
+	}
+}
+
+// measureRows computes the distances of at most groupRows points of a tile to the clusters that are not absent, in
+// w.scores. It packs the points into a group of their own, a part of the features at a time.
+func (s *Shard) measureRows(t *tile, points []int32, terms *terms, w *workspace) {
+	w.scores = resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
+	clear(w.scores)
+	d, most := s.source.spec.Columns, max(1, unpackedRows*t.width/groupRows) // what fits into w.unpacked
+	for from := 0; from < d; from += most {
+		features := min(most, d-from)
+		s.addDistances(w.scores, w.pack(points, from, features), from, features, terms)
+	}
+}
+
+// distanceBlocks returns the number of blocks of clusters that distances are computed for.
+func (t *terms) distanceBlocks() int {
+	return (len(t.present) + distanceClusters - 1) / distanceClusters
+}
+
+// addDistances adds some features to the distances of a group of rows to the clusters that are not absent, by place.
+func (s *Shard) addDistances(distances, rows []float64, from, features int, terms *terms) {
+	d := s.source.spec.Columns
+	for block := range terms.distanceBlocks() {
+		var at [distanceClusters]int
+		for c := range at {
+			place := min(block*distanceClusters+c, len(terms.present)-1)
+			at[c] = int(terms.present[place])*d + from
+		}
+		s.source.routines.distanceBlock(distances[block*distanceClusters*groupRows:], rows, &at, terms.model.Centroids, terms.featureWeights[from:][:features])
+	}
+}
+
 // nearestDistances computes, for every row of a tile, the distance to the nearest centroid.
 func (s *Shard) nearestDistances(t *tile, terms *terms, w *workspace, nearest []float64) {
 	for r := range nearest {
@@ -66,15 +119,14 @@ func (s *Shard) nearestDistances(t *tile, terms *terms, w *workspace, nearest []
 		}
 		return
 	}
+	w.scores = resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
 	for from := 0; from < len(nearest); from += groupRows {
+		clear(w.scores)
+		s.addDistances(w.scores, t.group(from/groupRows), 0, s.source.spec.Columns, terms)
 		rows := nearest[from:min(from+groupRows, len(nearest))]
-		for _, c := range terms.present {
-			for l := range w.places {
-				w.places[l] = int64(c) * int64(s.source.spec.Columns)
-			}
-			s.source.routines.distances(&w.lowest, t.group(from/groupRows), &w.places, terms.model.Centroids, terms.featureWeights)
-			for l := range rows {
-				rows[l] = min(rows[l], w.lowest[l])
+		for place := range terms.present {
+			for l, distance := range w.scores[place*groupRows:][:len(rows)] {
+				rows[l] = min(rows[l], distance)
 			}
 		}
 	}

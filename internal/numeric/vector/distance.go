@@ -52,30 +52,6 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	return sum
 }
 
-// distances computes D(x, mu_c) for all clusters. It computes squared Euclidean distances of dense rows for four
-// clusters at a time, because each is a chain of additions that wait for each other.
-func (t *terms) distances(dst []float64, x *row, w *workspace) {
-	c, d := 0, len(t.model.Centroids)/t.model.Clusters
-	if t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full && x.columns == nil && len(t.present) == len(dst) {
-		values, weights := x.values[:d], t.featureWeights[:d]
-		for ; c+4 <= len(dst); c += 4 {
-			first, second, third, fourth := t.centroid(c, d), t.centroid(c+1, d), t.centroid(c+2, d), t.centroid(c+3, d)
-			p, q, r, s := 0.0, 0.0, 0.0, 0.0
-			for f, v := range values {
-				a, b, e, g, weight := v-first[f], v-second[f], v-third[f], v-fourth[f], weights[f]
-				p += float64(weight * float64(a*a))
-				q += float64(weight * float64(b*b))
-				r += float64(weight * float64(e*e))
-				s += float64(weight * float64(g*g))
-			}
-			dst[c], dst[c+1], dst[c+2], dst[c+3] = p, q, r, s
-		}
-	}
-	for ; c < len(dst); c++ {
-		dst[c] = t.distance(c, x, w)
-	}
-}
-
 // sparseDistance returns |mu|^2 plus, for each listed feature, (x - mu)^2 - mu^2 = x (x - 2 mu), with all terms
 // multiplied by the feature weights.
 func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
@@ -147,10 +123,16 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) (
 	}
 	count := func(q int, t *tile) int { return len(t.pointsOf(queries[q].Points)) * queries[q].Model.Clusters }
 	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
-		terms := s.terms[q]
-		for _, i := range t.pointsOf(queries[q].Points) {
+		terms, points := s.terms[q], t.pointsOf(queries[q].Points)
+		if terms.hasDistanceRoutine(t) {
+			s.distancesDense(dst, t, points, terms, w)
+			return
+		}
+		for _, i := range points {
 			x := w.row(int(i) - t.rows.From)
-			terms.distances(dst[:terms.model.Clusters], x, w)
+			for c := range terms.model.Clusters {
+				dst[c] = terms.distance(c, x, w)
+			}
 			dst = dst[terms.model.Clusters:]
 		}
 	})

@@ -5,6 +5,9 @@ import "math"
 // blockClusters is the number of clusters that a group of dense rows is scored against at a time.
 const blockClusters = 6
 
+// distanceClusters is the number of clusters that a group of dense rows is measured against at a time.
+const distanceClusters = 4
+
 // sparsePadding is the number that the clusters of sparse scores are padded to a multiple of.
 const sparsePadding = 8
 
@@ -25,13 +28,16 @@ type routines struct {
 	// distances computes the squared distance, with weighted features, of each row of a group to the centroid that
 	// begins at its place.
 	distances func(out *[groupRows]float64, rows []float64, at *places, centroids, weights []float64)
+	// distanceBlock adds some features to the squared distances, with weighted features, of each row of a group to a
+	// block of centroids, distances[c*groupRows+r]. The features of the centroids begin at the given places.
+	distanceBlock func(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64)
 	// scoreSparse adds entries of one row to its scores. Each column has len(scores) weights.
 	scoreSparse func(scores, weights []float64, columns []int32, values []float64)
 }
 
 func portable() routines {
 	return routines{name: "portable", scoreBlock: scoreBlockPortable, extremes: extremesPortable,
-		distances: distancesPortable, scoreSparse: scoreSparsePortable}
+		distances: distancesPortable, distanceBlock: distanceBlockPortable, scoreSparse: scoreSparsePortable}
 }
 
 func scoreBlockPortable(scores, rows, weights, bias []float64) {
@@ -67,6 +73,18 @@ func distancesPortable(out *[groupRows]float64, rows []float64, at *places, cent
 		for r, v := range (*[groupRows]float64)(rows[f*groupRows:]) {
 			difference := v - centroids[int(at[r])+f]
 			out[r] += float64(a * float64(difference*difference))
+		}
+	}
+}
+
+func distanceBlockPortable(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
+	for c, from := range at {
+		sums, centroid := (*[groupRows]float64)(distances[c*groupRows:]), centroids[from:][:len(weights)]
+		for f, a := range weights {
+			for r, v := range (*[groupRows]float64)(rows[f*groupRows:]) {
+				difference := v - centroid[f]
+				sums[r] += float64(a * float64(difference*difference))
+			}
 		}
 	}
 }

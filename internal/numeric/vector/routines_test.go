@@ -62,6 +62,16 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 				other.distances(&otherLeast, rows, &at, centroids, weights[:features])
 				sameBits(t, "distances", least[:], otherLeast[:])
 
+				block := floats(distanceClusters * groupRows)
+				otherBlock := append([]float64(nil), block...)
+				var begin [distanceClusters]int
+				for c := range begin {
+					begin[c] = rng.IntN(5) * features
+				}
+				reference.distanceBlock(block, rows, &begin, centroids, weights[:features])
+				other.distanceBlock(otherBlock, rows, &begin, centroids, weights[:features])
+				sameBits(t, "distances to several centroids", block, otherBlock)
+
 				stride, columns := sparsePadding*(1+rng.IntN(12)), []int32{}
 				for f := range features {
 					if rng.IntN(2) == 0 {

@@ -16,10 +16,10 @@ func detectRoutines() routines {
 func availableRoutines() []routines {
 	all := []routines{portable()}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
+		all = append(all, simdRoutines("avx2", 8, 16, scoreBlockAVX2, extremesAVX2, distancesAVX2, distanceBlockAVX2, scoreSparse8AVX2, scoreSparse32AVX2))
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
-		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
+		all = append(all, simdRoutines("avx512", 32, 32, scoreBlockAVX512, extremesAVX512, distancesAVX512, distanceBlockAVX512, scoreSparse8AVX512, scoreSparse32AVX512))
 	}
 	return all
 }
@@ -33,6 +33,7 @@ func simdRoutines(name string, scoreRows, otherRows int,
 	scoreBlock func(scores, rows, weights, bias *float64, features int),
 	extremes func(least, greatest, scores *float64, clusters int),
 	distances func(out, rows *float64, places *int64, centroids, weights *float64, features int),
+	distanceBlock func(distances, rows, first, second, third, fourth, weights *float64, features int),
 	scoreSparse8, scoreSparse32 sparseCode,
 ) routines {
 	return routines{
@@ -68,6 +69,19 @@ func simdRoutines(name string, scoreRows, otherRows int,
 				features := min(featuresPerCall, len(weights)-from)
 				for r := 0; r < groupRows; r += otherRows {
 					distances(&out[r], &rows[from*groupRows+r], &at[r], &centroids[from], &weights[from], features)
+				}
+			}
+		},
+		distanceBlock: func(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
+			distances, rows = distances[:distanceClusters*groupRows], rows[:len(weights)*groupRows]
+			var of [distanceClusters][]float64
+			for c, place := range at {
+				of[c] = centroids[place:][:len(weights)]
+			}
+			for from := 0; from < len(weights); from += featuresPerCall {
+				features := min(featuresPerCall, len(weights)-from)
+				for r := 0; r < groupRows; r += scoreRows {
+					distanceBlock(&distances[r], &rows[from*groupRows+r], &of[0][from], &of[1][from], &of[2][from], &of[3][from], &weights[from], features)
 				}
 			}
 		},

@@ -41,7 +41,7 @@ func WeightBytes(k, width int) int64 { return 8 * PaddedClusters(k) * int64(widt
 func ThreadBytes(k, width int, sparse bool) int64 {
 	bytes := 8*int64(k)*int64(width) + 8*PaddedClusters(k)*groupRows + 3*8*int64(width)
 	if !sparse {
-		bytes += 8 * unpackedRows * int64(width)
+		bytes += 8 * max(groupRows, unpackedRows*int64(width))
 	}
 	return bytes
 }

@@ -154,10 +154,7 @@ func (d *reader) row(r int) *row {
 
 func (d *reader) unpack(first int) {
 	width := d.tile.width
-	if cap(d.unpacked) < unpackedRows*width {
-		d.unpacked = make([]float64, unpackedRows*width)
-	}
-	d.unpacked, d.first = d.unpacked[:unpackedRows*width], first
+	d.unpacked, d.first = resized(d.unpacked, unpackedRows*width), first
 	group := d.tile.group(first / groupRows)[first%groupRows:]
 	for f := range width {
 		line := (*[unpackedRows]float64)(group[f*groupRows:])
@@ -165,4 +162,18 @@ func (d *reader) unpack(first int) {
 			d.unpacked[l*width+f] = v
 		}
 	}
+}
+
+// pack returns some features of at most groupRows points of a dense tile, packed like a group. The values of rows
+// without a point are undefined. They are valid until the next call of pack or row.
+func (d *reader) pack(points []int32, from, features int) []float64 {
+	d.unpacked, d.first = resized(d.unpacked, features*groupRows), -1
+	for l, i := range points {
+		r := int(i) - d.tile.rows.From
+		source := d.tile.group(r / groupRows)[from*groupRows+r%groupRows:]
+		for f := range features {
+			d.unpacked[f*groupRows+l] = source[f*groupRows]
+		}
+	}
+	return d.unpacked
 }

@@ -20,6 +20,8 @@ const (
 	groupBytes    = 8 * groupRows
 	blockClusters = 6
 	sparsePadding = 8 // sparse scores are padded to multiples of this many clusters
+
+	distanceClusters = 4 // clusters that a group of rows is measured against at a time
 )
 
 func main() {
@@ -28,6 +30,7 @@ func main() {
 		scoreBlock(w)
 		extremes(w)
 		distances(w)
+		distanceBlock(w)
 		for _, clusters := range []int{sparsePadding, 4 * sparsePadding} {
 			scoreSparse(w, clusters)
 		}
@@ -188,6 +191,63 @@ func distances(w width) {
 	JNZ(operand.LabelRef("loop"))
 	for r := range sums {
 		VMOVUPD(sums[r], operand.Mem{Base: out, Disp: r * w.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// distanceBlock: distances[c][r] += sum over f of weights[f] (rows[f][r] - centroid_c[f])^2. Every operation is rounded, as it
+// is in Go.
+func distanceBlock(w width) {
+	name := "distanceBlock" + w.name
+	TEXT(name, NOSPLIT, "func(distances, rows, first, second, third, fourth, weights *float64, features int)")
+	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows to %d centroids.", name, w.scoreVectors*w.lanes, distanceClusters))
+	distances := Load(Param("distances"), GP64())
+	rows := Load(Param("rows"), GP64())
+	var centroids [distanceClusters]reg.Register
+	for c, parameter := range []string{"first", "second", "third", "fourth"} {
+		centroids[c] = Load(Param(parameter), GP64())
+	}
+	weights := Load(Param("weights"), GP64())
+	features := Load(Param("features"), GP64())
+	place := func(c, r int) operand.Mem {
+		return operand.Mem{Base: distances, Disp: c*groupBytes + r*w.bytes()}
+	}
+	sums := make([][]reg.VecVirtual, distanceClusters)
+	for c := range sums {
+		sums[c] = w.vectors(w.scoreVectors)
+		for r := range sums[c] {
+			VMOVUPD(place(c, r), sums[c][r])
+		}
+	}
+	feature := GP64()
+	XORQ(feature, feature)
+	Label("loop")
+	weight := w.vectors(1)[0]
+	VBROADCASTSD(operand.Mem{Base: weights, Index: feature, Scale: 8}, weight)
+	x := w.vectors(w.scoreVectors)
+	for r := range x {
+		VMOVUPD(operand.Mem{Base: rows, Disp: r * w.bytes()}, x[r])
+	}
+	for c := range sums {
+		centroid := w.vectors(1)[0]
+		VBROADCASTSD(operand.Mem{Base: centroids[c], Index: feature, Scale: 8}, centroid)
+		for r := range x {
+			part := w.vectors(1)[0]
+			VSUBPD(centroid, x[r], part)
+			VMULPD(part, part, part)
+			VMULPD(weight, part, part)
+			VADDPD(part, sums[c][r], sums[c][r])
+		}
+	}
+	ADDQ(operand.U32(groupBytes), rows)
+	INCQ(feature)
+	CMPQ(feature, features)
+	JNE(operand.LabelRef("loop"))
+	for c := range sums {
+		for r := range sums[c] {
+			VMOVUPD(sums[c][r], place(c, r))
+		}
 	}
 	VZEROUPPER()
 	RET()
