@@ -11,57 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Sparse is a symmetric matrix in compressed rows: the entries of row i are those from Begin[i] to Begin[i+1]. All its
-// eigenvalues are within Bound of 0.
-type Sparse struct {
-	Begin  []int
-	Column []int32
-	Value  []float64
-	Bound  float64
-}
-
-// Rows returns the number of rows.
-func (m *Sparse) Rows() int { return len(m.Begin) - 1 }
-
-// breadthFirst returns an order of the rows that places a row near the rows of its columns, so that a product reads
-// nearby memory.
-func (m *Sparse) breadthFirst() []int32 {
-	order, seen := make([]int32, 0, m.Rows()), make([]bool, m.Rows())
-	for first := range m.Rows() {
-		if seen[first] {
-			continue
-		}
-		seen[first] = true
-		order = append(order, int32(first))
-		for at := len(order) - 1; at < len(order); at++ {
-			i := order[at]
-			for _, j := range m.Column[m.Begin[i]:m.Begin[i+1]] {
-				if !seen[j] {
-					seen[j] = true
-					order = append(order, j)
-				}
-			}
-		}
-	}
-	return order
-}
-
-// permuted returns the matrix with its rows and columns in another order.
-func (m *Sparse) permuted(order []int32) *Sparse {
-	place := make([]int32, len(order))
-	for at, i := range order {
-		place[i] = int32(at)
-	}
-	p := &Sparse{Begin: make([]int, 1, len(m.Begin)), Column: make([]int32, 0, len(m.Column)), Value: make([]float64, 0, len(m.Value)), Bound: m.Bound}
-	for _, i := range order {
-		for at := m.Begin[i]; at < m.Begin[i+1]; at++ {
-			p.Column, p.Value = append(p.Column, place[m.Column[at]]), append(p.Value, m.Value[at])
-		}
-		p.Begin = append(p.Begin, len(p.Column))
-	}
-	return p
-}
-
 // permuted returns columns with their rows in another order.
 func permuted(x [][]float64, order []int32) [][]float64 {
 	y := columns(len(order), len(x))
@@ -246,9 +195,6 @@ func (f *filtered) interval() (center, half float64) {
 	return (to - f.Bound) / 2, (to + f.Bound) / 2
 }
 
-// together is the number of columns that are filtered at a time: one row of them fills a cache line.
-const together = 8
-
 // filter applies the Chebyshev polynomial to columns in the complement of outside.
 func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 	if f.Bound == 0 {
@@ -277,17 +223,6 @@ func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 	return filtered
 }
 
-// interleaved returns the entries of at most `together` columns row by row.
-func interleaved(n int, columns [][]float64) []float64 {
-	rows := make([]float64, together*n)
-	for c, column := range columns {
-		for i, v := range column {
-			rows[together*i+c] = v
-		}
-	}
-	return rows
-}
-
 // step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of
 // outside. x must be in that complement.
 func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
@@ -301,31 +236,22 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 			}
 		}
 	}
-	for i := range f.Rows() {
-		from, to := f.Begin[i], f.Begin[i+1]
-		column, value := f.Column[from:to], f.Value[from:to]
-		var p0, p1, p2, p3, p4, p5, p6, p7 float64
-		for at, j := range column {
-			v, other := value[at], (*[together]float64)(x[together*int(j):])
-			p0 += float64(v * other[0])
-			p1 += float64(v * other[1])
-			p2 += float64(v * other[2])
-			p3 += float64(v * other[3])
-			p4 += float64(v * other[4])
-			p5 += float64(v * other[5])
-			p6 += float64(v * other[6])
-			p7 += float64(v * other[7])
-		}
-		product := [together]float64{p0, p1, p2, p3, p4, p5, p6, p7}
+	factors := [3]float64{byProduct, byX, byY}
+	var buffer [together * rowsAtOnce]float64
+	for from := 0; from < f.Rows(); from += rowsAtOnce {
+		to := min(from+rowsAtOnce, f.Rows())
+		products := buffer[:together*(to-from)]
+		clear(products)
+		f.addProducts(products, x, from, to)
 		for at, w := range f.outside {
-			for c, share := range &shares[at] {
-				product[c] -= float64(w[i] * share)
+			for i, v := range w[from:to] {
+				product := (*[together]float64)(products[together*i:])
+				for c, share := range &shares[at] {
+					product[c] -= float64(v * share)
+				}
 			}
 		}
-		own, next := (*[together]float64)(x[together*i:]), (*[together]float64)(y[together*i:])
-		for c, v := range &product {
-			next[c] = float64(byProduct*v) + float64(byX*own[c]) + float64(byY*next[c])
-		}
+		combineRows(y[together*from:together*to], products, x[together*from:], &factors)
 	}
 }
 
@@ -333,19 +259,10 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.Rounds++
 	f.Products += len(x)
-	n := f.Rows()
-	y := columns(n, len(x))
-	inParallel(len(x), 1, func(at, _ int) {
-		for i := range n {
-			sum := 0.0
-			for place := f.Begin[i]; place < f.Begin[i+1]; place++ {
-				sum += float64(f.Value[place] * x[at][f.Column[place]])
-			}
-			y[at][i] = sum
-		}
-	})
+	y := columns(f.Rows(), len(x))
+	inParallel(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
-		project(n, y, others)
+		project(f.Rows(), y, others)
 	}
 	return y
 }

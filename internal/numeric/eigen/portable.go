@@ -80,3 +80,25 @@ func rotateRowsPortable(rows []float64, last int, rotations []float64) {
 		}
 	}
 }
+
+// addSparseRowsPortable adds the products of sparse rows with interleaved columns x. The entries of row i are those from
+// begin[i] to begin[i+1].
+func addSparseRowsPortable(products, x []float64, begin []int, column []int32, value []float64) {
+	for i := range len(begin) - 1 {
+		sums := (*[together]float64)(products[together*i:])
+		for at := begin[i]; at < begin[i+1]; at++ {
+			v, other := value[at], (*[together]float64)(x[together*int(column[at]):])
+			for c := range sums {
+				sums[c] += float64(v * other[c])
+			}
+		}
+	}
+}
+
+// combineRowsPortable replaces y by the sum of products, x and y, each times its factor.
+func combineRowsPortable(y, products, x []float64, factors *[3]float64) {
+	products, x = products[:len(y)], x[:len(y)]
+	for i, v := range products {
+		y[i] = float64(factors[0]*v) + float64(factors[1]*x[i]) + float64(factors[2]*y[i])
+	}
+}

@@ -106,6 +106,45 @@ func TestVectorCodeHasTheBitsOfThePortableCode(t *testing.T) {
 }
 
 // Columns are taken four by four, and what is left one by one.
+
+// Products of sparse rows have the bits of a plain sum in the order of the entries, for any number of columns and
+// entries, also where a row takes several calls of assembly.
+func TestSparseProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for _, size := range []struct{ rows, most int }{{1, 3}, {7, 0}, {200, 9}, {130, 400}, {3, 3 * entriesPerCall}} {
+		m := &Sparse{Begin: []int{0}}
+		for range size.rows {
+			for range rng.IntN(size.most + 1) {
+				m.Column = append(m.Column, int32(rng.IntN(size.rows)))
+			}
+			m.Begin = append(m.Begin, len(m.Column))
+		}
+		m.Value = noise(len(m.Column), rng)
+		for count := 1; count <= together; count++ {
+			x, y := make([][]float64, count), columns(size.rows, count)
+			for c := range x {
+				x[c] = noise(size.rows, rng)
+			}
+			m.setProducts(y, x)
+			for c := range x {
+				want := make([]float64, size.rows)
+				for i := range want {
+					for at := m.Begin[i]; at < m.Begin[i+1]; at++ {
+						want[i] += float64(m.Value[at] * x[c][m.Column[at]])
+					}
+				}
+				sameBits(t, fmt.Sprintf("product %d of %d with %d rows", c, count, size.rows), y[c], want)
+			}
+		}
+		got := noise(together*size.rows, rng)
+		want, products, own := slices.Clone(got), noise(len(got), rng), noise(len(got), rng)
+		factors := [3]float64(noise(3, rng))
+		combineRows(got, products, own, &factors)
+		combineRowsPortable(want, products, own, &factors)
+		sameBits(t, "combination", got, want)
+	}
+}
+
 func TestBlocksOfAnySizeAndLength(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	for size := range 160 {

@@ -93,3 +93,24 @@ func rotateRows(rows []float64, last int, rotations []float64) {
 	touched := rows[(last-count)*stripColumns : (last+1)*stripColumns]
 	rotateAVX2(&touched[count*stripColumns], &rotations[0], count)
 }
+
+// addSparseRows trusts the columns, which Sparse.permuted has checked.
+func addSparseRows(products, x []float64, begin []int, column []int32, value []float64) {
+	rows := len(begin) - 1
+	if !cpu.X86.HasAVX2 || rows == 0 || begin[0] == begin[rows] {
+		addSparseRowsPortable(products, x, begin, column, value)
+		return
+	}
+	last := begin[rows] - 1
+	_, _, products = column[last], value[last], products[:together*rows]
+	addSparseRowsAVX2(&products[0], &x[0], &begin[0], &column[0], &value[0], rows)
+}
+
+func combineRows(y, products, x []float64, factors *[3]float64) {
+	n := len(y)
+	if !cpu.X86.HasAVX2 || n == 0 {
+		combineRowsPortable(y, products, x, factors)
+		return
+	}
+	combineRowsAVX2(&y[0], &factors[0], &products[:n][0], &x[:n][0], n)
+}

@@ -33,3 +33,11 @@ func updateLanes(sums *[lanes]float64, row, v, q, x []float64, factors *[2]float
 func rotateRows(rows []float64, last int, rotations []float64) {
 	rotateRowsPortable(rows, last, rotations)
 }
+
+func addSparseRows(products, x []float64, begin []int, column []int32, value []float64) {
+	addSparseRowsPortable(products, x, begin, column, value)
+}
+
+func combineRows(y, products, x []float64, factors *[3]float64) {
+	combineRowsPortable(y, products, x, factors)
+}

@@ -29,6 +29,8 @@ func main() {
 	spread()
 	update()
 	rotate()
+	addSparseRows()
+	combineRows()
 	Generate()
 }
 
@@ -229,6 +231,76 @@ func rotate() {
 	for p := range carried {
 		VMOVUPD(carried[p], operand.Mem{Base: row, Disp: p * vectorBytes})
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// addSparseRows: products[i][c] += sum over the entries at of row i of value[at] * x[column[at]][c], for eight columns c.
+func addSparseRows() {
+	TEXT("addSparseRowsAVX2", NOSPLIT, "func(products, x *float64, begin *int, column *int32, value *float64, rows int)")
+	Pragma("noescape")
+	Doc("addSparseRowsAVX2 adds the products of sparse rows with eight interleaved columns.")
+	products := Load(Param("products"), GP64())
+	x := Load(Param("x"), GP64())
+	begin := Load(Param("begin"), GP64())
+	column := Load(Param("column"), GP64())
+	value := Load(Param("value"), GP64())
+	rows := Load(Param("rows"), GP64())
+	at, end := GP64(), GP64()
+	MOVQ(operand.Mem{Base: begin}, at)
+	Label("row")
+	MOVQ(operand.Mem{Base: begin, Disp: 8}, end)
+	sums := vectors(2)
+	for half := range sums {
+		VMOVUPD(operand.Mem{Base: products, Disp: half * vectorBytes}, sums[half])
+	}
+	CMPQ(at, end)
+	JGE(operand.LabelRef("store"))
+	Label("entry")
+	other, v := GP64(), YMM()
+	MOVLQSX(operand.Mem{Base: column, Index: at, Scale: 4}, other)
+	SHLQ(operand.Imm(6), other)
+	VBROADCASTSD(operand.Mem{Base: value, Index: at, Scale: 8}, v)
+	for half := range sums {
+		product := YMM()
+		VMULPD(operand.Mem{Base: x, Index: other, Scale: 1, Disp: half * vectorBytes}, v, product)
+		VADDPD(product, sums[half], sums[half])
+	}
+	INCQ(at)
+	CMPQ(at, end)
+	JLT(operand.LabelRef("entry"))
+	Label("store")
+	for half := range sums {
+		VMOVUPD(sums[half], operand.Mem{Base: products, Disp: half * vectorBytes})
+	}
+	ADDQ(operand.Imm(2*vectorBytes), products)
+	ADDQ(operand.Imm(8), begin)
+	DECQ(rows)
+	JNZ(operand.LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// combineRows: y = (f0 products + f1 x) + f2 y.
+func combineRows() {
+	TEXT("combineRowsAVX2", NOSPLIT, "func(y, factors, products, x *float64, count int)")
+	Pragma("noescape")
+	Doc("combineRowsAVX2 replaces y by the sum of products, x and y, each times its factor.")
+	y := Load(Param("y"), GP64())
+	products := Load(Param("products"), GP64())
+	x := Load(Param("x"), GP64())
+	f := factors(3)
+	loop(func(at reg.GPVirtual) {
+		for half := range 2 {
+			first, second := YMM(), YMM()
+			VMULPD(place(products, at, half), f[0], first)
+			VMULPD(place(x, at, half), f[1], second)
+			VADDPD(second, first, first)
+			VMULPD(place(y, at, half), f[2], second)
+			VADDPD(second, first, first)
+			VMOVUPD(first, place(y, at, half))
+		}
+	})
 	VZEROUPPER()
 	RET()
 }
