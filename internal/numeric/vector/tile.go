@@ -168,11 +168,15 @@ func (d *reader) unpack(first int) {
 // without a point are undefined. They are valid until the next call of pack or row.
 func (d *reader) pack(points []int32, from, features int) []float64 {
 	d.unpacked, d.first = resized(d.unpacked, features*groupRows), -1
+	var begin [groupRows]int // where the features of each point are
 	for l, i := range points {
 		r := int(i) - d.tile.rows.From
-		source := d.tile.group(r / groupRows)[from*groupRows+r%groupRows:]
-		for f := range features {
-			d.unpacked[f*groupRows+l] = source[f*groupRows]
+		begin[l] = (r/groupRows*d.tile.width+from)*groupRows + r%groupRows
+	}
+	for f := range features { // feature by feature, because points of one group share cache lines
+		line := (*[groupRows]float64)(d.unpacked[f*groupRows:])
+		for l := range points {
+			line[l] = d.tile.packed[begin[l]+f*groupRows]
 		}
 	}
 	return d.unpacked
