@@ -22,9 +22,9 @@ func coordinatorFaults() []disturbance {
 	all := []disturbance{
 		{name: "the coordinator is terminated", load: longPoints, soakOnly: true, strike: terminateCoordinator},
 		{name: "the coordinator pauses for longer than a worker may be silent", load: faultPoints, soakOnly: true, strike: pauseCoordinator},
-		{name: "the coordinator is killed, its newest snapshot damaged", load: longPoints, soakOnly: true, flags: snapshots,
+		{name: "the coordinator is killed, its newest snapshot damaged", load: longerPoints, soakOnly: true, flags: snapshots,
 			strike: func(r *faultRun) { damageSnapshots(r, 1) }, check: (*faultRun).wentOn},
-		{name: "the coordinator is killed, all snapshots damaged", load: longPoints, flags: snapshots,
+		{name: "the coordinator is killed, all snapshots damaged", load: longerPoints, flags: snapshots,
 			strike: func(r *faultRun) { damageSnapshots(r, 3) }, check: (*faultRun).startedOver},
 		{name: "the coordinator is killed while jobs are submitted", load: longPoints, strike: killSubmitting},
 		{name: "the coordinator is killed right after it took a job", load: longPoints, soakOnly: true, strike: killSubmitted},
@@ -57,6 +57,9 @@ func (r *faultRun) awaitSnapshots(count int) {
 	r.Helper()
 	Eventually(r, "snapshots are stored", func() (bool, string) {
 		have := r.c.snapshots(r.job)
+		if job := r.c.Job(r.job); len(have) < count && job.GetEndTime() != nil {
+			r.Fatalf("the job has %d snapshots and is %s", len(have), job.GetState())
+		}
 		return len(have) >= count, fmt.Sprint(have)
 	})
 	r.w.StillRunning()

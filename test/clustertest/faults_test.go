@@ -32,25 +32,32 @@ func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
 	}
 }
 
-// A worker that is silent for less than LostAfter keeps its tiles.
+// A worker that is silent for less than LostAfter keeps its session and its tiles, and the job waits for it.
 func TestAWorkerPausesAndComesBack(t *testing.T) {
 	t.Parallel()
-	c, workers := StartCluster(t, 2)
+	c := startPatient(t, "--slow-after", "1h")
+	worker := StartWorker(t, c, "w0")
+	StartWorker(t, c, "w1")
+	c.AwaitWorkers(2)
+	session := workerID(t, c, "w0")
 	_, w := longPoints().run(c)
 	w.UntilIterations(3)
-	workers[0].Pause()
+	worker.Pause()
 	Eventually(t, "the worker is silent", func() (bool, string) {
 		for _, w := range c.Workers() {
 			if w.GetName() == "w0" {
-				return w.GetState() == cleavev1.WorkerState_WORKER_STATE_SILENT, w.String()
+				return w.GetState() == cleavev1.WorkerState_WORKER_STATE_SILENT && w.GetTiles() > 0, w.String()
 			}
 		}
-		return true, "" // already lost: this machine is very busy
+		return false, "it is lost"
 	})
-	workers[0].Resume()
 	w.StillRunning()
+	worker.Resume()
 	longPoints().finish(t, "with a worker that paused", w)
 	c.AwaitWorkers(2)
+	if workerID(t, c, "w0") != session {
+		t.Error("the worker has a new session")
+	}
 }
 
 // TestAWorkerIsKilledDuringTheBuild pauses a worker, so that the build cannot end, and then kills it.

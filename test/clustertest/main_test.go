@@ -85,13 +85,18 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 
 // longPoints iterates for a few seconds: overlapping clusters, and many random starts of some dozens of
 // iterations each.
-var longPoints = sync.OnceValue(func() *workload {
+var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(30) })
+
+// longerPoints runs long enough for two snapshots, even if the disk is busy.
+var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(120) })
+
+func pointsRestarted(times uint32) *workload {
 	return newWorkload(gaussians(1800, 6, 12, 6), &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(30),
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(times),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})
-})
+}
 
 // longBuild has many tiles to build and few iterations.
 var longBuild = sync.OnceValue(func() *workload {
