@@ -4,6 +4,7 @@
 #
 #   - on three nodes,
 #   - if a node is lost during the job: its slurmd and everything that it started are killed,
+#   - if the first node is lost, with the script and the coordinator: Slurm requeues the job, and it goes on from its snapshot,
 #   - if the time limit ends the job and a second allocation continues it, which repeats no iteration that was reported,
 #   - if the script requeues itself.
 #
@@ -132,6 +133,31 @@ echo "test-slurm: a node was lost; $(grep '^time' "job-$id.txt" | tr -s ' ')"
 start n3
 await 60 'the lost node does not come back' idle
 
+# The first node is lost, with everything that runs on it: the script, the coordinator, a worker.
+rm -rf .cleave
+descendants() { # descendants PID prints the PID and those of all processes below it
+    local child
+    echo "$1"
+    for child in $(pgrep -P "$1"); do descendants "$child"; done
+}
+id=$(submit --time=30 "$script" "${job[@]}" --out moved)
+await 120 'the job does not run' logged "$id" 'job runs'
+stored() { compgen -G '.cleave/coordinator/blobs/jobs/*/snapshots/*' >/dev/null; }
+await 120 'the job stores no snapshot' stored
+batch=$(pgrep -f "slurmstepd: \\[$id.batch\\]") || fail 'the script does not run'
+first=$(pgrep -f -- "^$work/bin/worker .*--name n1 ") || fail 'there is no worker on n1'
+kill -KILL "${slurmd[n1]}" $(descendants "$batch") "$(ps -o ppid= "$first" | tr -d ' ')" "$first"
+restarted() { scontrol show job "$id" | grep -q 'Restarts=1'; }
+await 180 'the job is not requeued' restarted
+start n1
+scontrol update JobId="$id" StartTime=now # requeued jobs wait two minutes otherwise
+await 600 'the requeued job does not end' ended "$id"
+[ "$(code "$id")" = 0 ] || fail "the job ended with exit code $(code "$id") after the loss of the first node"
+same moved 'after the loss of the first node'
+logged "$id" 'goes on from a snapshot' || fail 'the job started over after the loss of the first node'
+echo 'test-slurm: the first node was lost, and the job went on from its snapshot'
+await 60 'the first node does not come back' idle
+
 # The time limit, and a second allocation.
 rm -rf .cleave
 first=$(submit --time=1 --signal=B:TERM@45 "$script" "${job[@]}" --out resumed)
@@ -152,7 +178,6 @@ rm -rf .cleave
 id=$(CLEAVE_REQUEUE=1 submit --time=30 "$script" "${job[@]}" --out requeued)
 await 120 'the job does not run' logged "$id" 'job runs'
 scancel --batch --signal=TERM "$id"
-restarted() { scontrol show job "$id" | grep -q 'Restarts=1'; }
 await 180 'the job is not requeued' restarted
 scontrol update JobId="$id" StartTime=now # requeued jobs wait two minutes otherwise
 await 600 'the requeued job does not end' ended "$id"
