@@ -192,7 +192,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 // Update implements kernelkmeans.Executor.
 func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
-	if err := e.update(ctx, moves, merge); err != nil {
+	if err := e.update(ctx, moves, nil, merge); err != nil {
 		return nil, err
 	}
 	return sums, nil

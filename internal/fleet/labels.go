@@ -13,6 +13,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+// decodeFunc brings the answer of a worker of a minor version of the protocol into the form that the answers of all
+// workers have.
+type decodeFunc func(answer *reply, minor uint32, tiles []int) error
+
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
 
@@ -25,7 +29,7 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 		return fmt.Errorf("fleet: %w", err)
 	}
 	kept := append([]int32(nil), labels...)
-	err := j.advance(ctx, "load", kept, nil, merge)
+	err := j.advance(ctx, "load", kept, nil, nil, merge)
 	if err == nil {
 		j.labels = kept
 	}
@@ -34,14 +38,14 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 
 // update moves points. It applies the moves to the labels first, because a tile that has to be rebuilt during the
 // update is loaded with the labels after the moves. After an error it restores the labels.
-func (j *job) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
+func (j *job) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
 	}
 	if err := j.shape().Apply(j.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	err := j.advance(ctx, "update", j.labels, moves, merge)
+	err := j.advance(ctx, "update", j.labels, moves, decode, merge)
 	if err != nil {
 		j.shape().Undo(j.labels, moves)
 	}
@@ -67,24 +71,26 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 // advance takes all tiles to the next step. A tile at the current step receives only the moves. Any other tile
 // receives all labels, which already include the moves, and also the moves if the answer consists of what they
 // change. A load sends all labels to all tiles.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
+func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
-	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
 	defer packedLabels.free()
-	defer packedMoves.free()
+	sent := j.newMovesToSend(moves)
+	defer sent.free()
 	step, next := j.step, j.step+1
 	op := &operation{
 		name:          name,
 		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
 		maxBytes:      func([]int) int { return j.sumBytes },
+		decode:        decode,
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
 		needStep:      step,
 		reloadAnswers: !j.answersChanges,
 		resultStep:    next,
 		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}
+			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step}}
 		},
+		complete: sent.put,
 	}
 	if name == "load" {
 		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
@@ -118,12 +124,10 @@ func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Co
 		name:     "assign",
 		maxBytes: j.perRowBytes(12 * len(lanes)),
 		request:  request,
+		complete: askForPacked,
+		decode:   unpackMoves,
 		merge: func(tiles []int, answer *reply) error {
-			moves, err := wire.UnpackMoves(answer.values)
-			if err != nil {
-				return err
-			}
-			return j.split(tiles, moves, lanes, byTile)
+			return j.split(tiles, answer.moves, lanes, byTile)
 		},
 	})
 	if err != nil {

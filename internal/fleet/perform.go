@@ -7,17 +7,22 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // operation is one request to all tiles or to some of them.
 type operation struct {
-	name          string
-	tiles         []int                     // nil means all
-	maxBytes      func(tiles []int) int     // upper limit on the answer's values in bytes; nil if they are sent inline
-	possible      func(float64) bool        // whether a value per row is possible; nil means finite
-	request       func(c *workerv1.Command) // nil only prepares and builds the tiles
+	name     string
+	tiles    []int                     // nil means all
+	maxBytes func(tiles []int) int     // upper limit on the answer's values in bytes; nil if they are sent inline
+	possible func(float64) bool        // whether a value per row is possible; nil means finite
+	request  func(c *workerv1.Command) // nil only prepares and builds the tiles
+	// Completes the request about some tiles for a worker of a minor version of the protocol; may be nil.
+	complete func(c *workerv1.Command, minor uint32, tiles []int)
+	// Brings the answer of such a worker into the form that answers of all workers have; may be nil.
+	decode        decodeFunc
 	merge         mergeFunc
 	wholeMatrix   bool    // reads nearly all entries of the matrix
 	reload        *reload // gives tiles at another step their sums; nil if sums are not needed
@@ -35,6 +40,7 @@ type reload struct {
 // reply is a worker's answer, including values that arrived by reference.
 type reply struct {
 	values       []byte
+	moves        []labeling.Move // decoded values, if these are moves
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
@@ -215,7 +221,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
-		g.member.prepared, g.member.operandsID = false, 0
+		g.member.prepared, g.member.operandsID, g.member.lists = false, 0, nil
 		for t := range j.tiles {
 			if j.tiles[t].worker == g.session {
 				j.tiles[t].state, j.tiles[t].step = notBuilt, 0

@@ -83,20 +83,27 @@ func (e *KMeansExecutor) Sums() []float64 { return e.sums }
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
-	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
-	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
+	lanes, size := vector.MovedLanes(e.k, moves), e.k*e.spec.Width()
+	changes := make([]float64, len(lanes)*size)
+	err := e.update(ctx, moves, e.dropUnmovedLanes(moves), func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
-		if len(parts) != len(changes) {
-			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(changes))
+		own := e.movesOf(tiles, moves)
+		moved := vector.MovedLanes(e.k, own)
+		if len(parts) != len(moved)*size {
+			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
-		if err := e.checkChanges(tiles, moves, parts); err != nil {
+		if err := e.checkChanges(tiles, own, parts); err != nil {
 			return err
 		}
-		for at, v := range parts {
-			changes[at] += v
+		for _, lane := range moved {
+			of, _ := slices.BinarySearch(lanes, lane)
+			for at, v := range parts[:size] {
+				changes[of*size+at] += v
+			}
+			parts = parts[size:]
 		}
 		return nil
 	})

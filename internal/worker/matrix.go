@@ -62,7 +62,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		return selfAffinity(m.Load(j.ctx, tiles, op.Load.GetStep(), labels))
 	case *workerv1.Command_Update:
-		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := j.movesToApply(op.Update)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
+		return j.movesOf(c, op.MatrixAssign.GetPacked(), m.k)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
 	case *workerv1.Command_MatrixFarthest:
 		stats, err := m.stats(op.MatrixFarthest.GetStats())
 		if err != nil {

@@ -33,7 +33,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		}
 		return &workerv1.Done{}, v.Load(op.Load.GetStep(), j.need.K, labels)
 	case *workerv1.Command_Update:
-		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := j.movesToApply(op.Update)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
+		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorFarthest:
 		queries, err := j.queries(op.VectorFarthest.GetQueries())
 		if err != nil {

@@ -561,7 +561,9 @@ type VectorAssign struct {
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The queries.
-	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	Queries *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	// Since minor version 1: return packed moves instead of triples, see wire.PackMoves.
+	Packed        bool `protobuf:"varint,3,opt,name=packed,proto3" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -608,6 +610,13 @@ func (x *VectorAssign) GetQueries() *VectorQueries {
 		return x.Queries
 	}
 	return nil
+}
+
+func (x *VectorAssign) GetPacked() bool {
+	if x != nil {
+		return x.Packed
+	}
+	return false
 }
 
 // VectorFarthest returns, for each query, the point of the tiles that is farthest from its centroid, among clusters
@@ -898,10 +907,11 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x16\n" +
 	"\x06absent\x18\x06 \x01(\rR\x06absent\x12\x16\n" +
 	"\x06points\x18\a \x01(\rR\x06points\x12\x16\n" +
-	"\x06counts\x18\b \x01(\rR\x06counts\"]\n" +
+	"\x06counts\x18\b \x01(\rR\x06counts\"u\n" +
 	"\fVectorAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
-	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"_\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\x12\x16\n" +
+	"\x06packed\x18\x03 \x01(\bR\x06packed\"_\n" +
 	"\x0eVectorFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
 	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"F\n" +
