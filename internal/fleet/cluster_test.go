@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -118,7 +119,7 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		c.Fatal(err)
 	}
 	c.addr = listener.Addr().String()
-	server := grpc.NewServer(fleet.ServerOptions()...)
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions())...)
 	c.fleet.Register(server)
 	served := make(chan struct{})
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // link is the network between a worker and the coordinator. It can be cut, paused and refused.
@@ -13,6 +14,7 @@ type link struct {
 	conns   map[*linkConn]struct{}
 	refused bool
 	flowing chan struct{} // closed while bytes may pass
+	bytes   atomic.Int64  // that passed, in both directions
 }
 
 func newLink() *link {
@@ -102,13 +104,16 @@ func (c *linkConn) waitFlowing() {
 
 func (c *linkConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	c.link.bytes.Add(int64(n))
 	c.waitFlowing()
 	return n, err
 }
 
 func (c *linkConn) Write(p []byte) (int, error) {
 	c.waitFlowing()
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.link.bytes.Add(int64(n))
+	return n, err
 }
 
 func (c *linkConn) Close() error {
