@@ -161,7 +161,7 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 	set(c)
 	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	timed := j.pace.start(g, c, j.rowsOf(tiles))
+	timed := j.pace.start(g, c, len(tiles), j.rowsOf(tiles))
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
 	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
 	end(whyNotDone(answer, err))

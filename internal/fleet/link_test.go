@@ -15,10 +15,13 @@ type link struct {
 	refused bool
 	flowing chan struct{} // closed while bytes may pass
 	bytes   atomic.Int64  // that passed, in both directions
+	open    dialFunc
 }
 
-func newLink() *link {
-	l := &link{conns: map[*linkConn]struct{}{}, flowing: make(chan struct{})}
+type dialFunc func(ctx context.Context, addr string) (net.Conn, error)
+
+func newLink(open dialFunc) *link {
+	l := &link{conns: map[*linkConn]struct{}{}, flowing: make(chan struct{}), open: open}
 	close(l.flowing)
 	return l
 }
@@ -29,7 +32,7 @@ func (l *link) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if l.refused {
 		return nil, errors.New("the link is refused")
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	conn, err := l.open(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

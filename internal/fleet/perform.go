@@ -110,11 +110,11 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
 
-	j.pace.begin()
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
 		pending = partition.AllTiles(j.rows)
 	}
+	j.pace.begin(len(pending) == len(j.tiles))
 	failures := newFailureCounts()
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
 		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
