@@ -102,7 +102,11 @@ func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 // openCluster starts a fleet that workers reach by TCP or by pipes.
 func openCluster(t *testing.T, pipes bool, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the race detector on a busy machine takes more than one
+	limit := 5 * time.Minute // the race detector on a busy machine takes more than one
+	if pipes {
+		limit = 24 * time.Hour // of virtual time
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	c := &cluster{T: t, ctx: ctx, pipes: pipes, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
 	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: never, SlowAfter: never, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
 	for _, f := range change {

@@ -177,8 +177,8 @@ func (p *pace) forgive(s *session) {
 }
 
 // allowed returns how long a command may take: tolerated times as long as the median of the other workers takes for as
-// much, or as long as these took for their own part of the operation if that is longer, because a worker with a small
-// share keeps nobody waiting then. It returns false while fewer than half of them are done. The caller holds p.mu.
+// much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts as slow
+// only if it keeps the others waiting. It returns false while fewer than half of them are done. The caller holds p.mu.
 func (p *pace) allowed(t *timed) (time.Duration, bool) {
 	var perUnit, took []float64
 	if t.steady {
@@ -207,7 +207,7 @@ func (p *pace) allowed(t *timed) (time.Duration, bool) {
 	if math.IsInf(perUnit[middle], 1) {
 		return 0, false
 	}
-	return time.Duration(max(tolerated*perUnit[middle]*t.units, took[middle]) * float64(time.Second)), true
+	return time.Duration(tolerated * max(perUnit[middle]*t.units, took[middle]) * float64(time.Second)), true
 }
 
 // How often one worker may fail within one operation before the job continues without it.

@@ -77,22 +77,26 @@ func paced(perTile *time.Duration) func(*worker.Config) {
 // byDefault makes a fleet rebalance as it does by default. Its workers are not lost.
 func byDefault(cfg *fleet.Config) { cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultSlowAfter }
 
-// A worker that takes 3.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. It then
-// keeps nobody waiting, so the others do not take its tiles. When it is as fast as the others, it gets tiles back.
+// A worker that takes 2.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. With
+// these it keeps nobody waiting even if it is slower still, so that the others do not overtake it. When it is as fast as
+// they are, it gets tiles back.
 func TestTheShareOfASlowWorkerShrinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, byDefault)
-		fast, pace := 8*time.Millisecond, 28*time.Millisecond
+		fast, pace := 80*time.Millisecond, 200*time.Millisecond
 		c.startWorker("slow", paced(&pace))
 		c.startWorker("b", paced(&fast))
 		c.startWorker("c", paced(&fast))
 		p := gaussianProblem(t, 800, 1)
 		s := newSequence(c, c.submit(p, nil), p, 1)
 		before := c.worker("slow").Tiles
-		s.run(200, noDisturbance)
+		s.run(40, noDisturbance)
+		after := c.worker("slow").Tiles
+		pace = 4 * fast
+		s.run(40, noDisturbance)
 		slow := c.worker("slow")
-		if before < 6 || slow.Tiles > 4 || slow.Tiles < 2 || slow.Message != "" {
-			t.Errorf("the slow worker had %d of 25 tiles and has %d: %s", before, slow.Tiles, slow.Message)
+		if before < 6 || after > 5 || slow.Tiles > after || slow.Tiles < 2 || slow.Message != "" {
+			t.Errorf("the slow worker had %d of 25 tiles, then %d, and has %d: %s", before, after, slow.Tiles, slow.Message)
 		}
 		pace = fast
 		s.run(600, noDisturbance)
