@@ -157,7 +157,9 @@ func (c *cluster) listen() net.Listener {
 		c.Fatal(err)
 	}
 	c.addr = listener.Addr().String()
-	c.dial = func(ctx context.Context, addr string) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", addr) }
+	c.dial = func(ctx context.Context, addr string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	}
 	return listener
 }
 

@@ -109,22 +109,20 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(ready)
 	}
-	done, err := j.runCommand(ctx, g, ready, maxBytes, func(c *workerv1.Command) {
-		op.request(c)
-		if op.complete != nil {
-			op.complete(c, g.session.minor, ready)
-		}
-	})
+	done, err := j.runCommand(ctx, g, ready, maxBytes, func(c *workerv1.Command) { op.request(c, g, ready) })
 	if err != nil {
 		return err
 	}
 	if op.decode != nil {
-		if err := op.decode(done, g.session.minor, ready); err != nil {
+		if err := op.decode(done, g.session, ready); err != nil {
 			return &wrongAnswer{err}
 		}
 	}
 	if op.resultStep != 0 {
 		j.setStep(g, ready, op.resultStep)
+	}
+	if op.valuesID != 0 {
+		g.member.valuesID = op.valuesID
 	}
 	g.parts = append(g.parts, part{tiles: ready, reply: done})
 	return nil

@@ -106,6 +106,7 @@ type membership struct {
 	tiles      int
 	prepared   bool
 	operandsID uint64      // operands that it has; 0 for none
+	valuesID   uint64      // values of queries that it remembers; 0 for none
 	lists      []*tileList // last lists of tiles that were sent to it with a number
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// decodeFunc brings the answer of a worker of a minor version of the protocol into the form that the answers of all
-// workers have.
-type decodeFunc func(answer *reply, minor uint32, tiles []int) error
+// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have, whichever
+// version of the protocol they know.
+type decodeFunc func(answer *reply, from *session, tiles []int) error
 
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
@@ -87,10 +87,9 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 		needStep:      step,
 		reloadAnswers: !j.answersChanges,
 		resultStep:    next,
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step}}
+		request: func(c *workerv1.Command, g *group, tiles []int) {
+			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
 		},
-		complete: sent.put,
 	}
 	if name == "load" {
 		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
@@ -117,20 +116,14 @@ func countLabeled(labels []int32) int {
 	return count
 }
 
-// assign runs an operation that answers with moves in the given lanes, and returns them in tile order.
-func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Move, error) {
+// assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
+func (j *job) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(j.tiles))
-	err := j.atStep(ctx, &operation{
-		name:     "assign",
-		maxBytes: j.perRowBytes(12 * len(lanes)),
-		request:  request,
-		complete: askForPacked,
-		decode:   unpackMoves,
-		merge: func(tiles []int, answer *reply) error {
-			return j.split(tiles, answer.moves, lanes, byTile)
-		},
-	})
-	if err != nil {
+	op.name, op.maxBytes, op.decode = "assign", j.perRowBytes(12*len(lanes)), unpackMoves
+	op.merge = func(tiles []int, answer *reply) error {
+		return j.split(tiles, answer.moves, lanes, byTile)
+	}
+	if err := j.atStep(ctx, op); err != nil {
 		return nil, err
 	}
 	return slices.Concat(byTile...), nil
@@ -157,25 +150,21 @@ func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]
 	return nil
 }
 
-// farthest runs an operation that answers with one candidate for each of the given lanes.
-func (j *job) farthest(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
+// farthest completes and runs an operation that answers with one candidate for each of the given lanes.
+func (j *job) farthest(ctx context.Context, lanes []int, op *operation) ([]labeling.Candidate, error) {
 	best := make([]labeling.Candidate, len(lanes))
-	err := j.atStep(ctx, &operation{
-		name:    "farthest",
-		request: request,
-		merge: func(tiles []int, answer *reply) error {
-			candidates, err := wire.CandidatesFromProto(answer.farthest)
-			if err == nil {
-				err = j.checkCandidates(tiles, candidates, lanes)
-			}
-			if err != nil {
-				return err
-			}
-			for i, c := range candidates {
-				best[i] = best[i].Farther(c)
-			}
-			return nil
-		},
-	})
-	return best, err
+	op.name, op.merge = "farthest", func(tiles []int, answer *reply) error {
+		candidates, err := wire.CandidatesFromProto(answer.farthest)
+		if err == nil {
+			err = j.checkCandidates(tiles, candidates, lanes)
+		}
+		if err != nil {
+			return err
+		}
+		for i, c := range candidates {
+			best[i] = best[i].Farther(c)
+		}
+		return nil
+	}
+	return best, j.atStep(ctx, op)
 }

@@ -30,17 +30,16 @@ func (j *job) newMovesToSend(moves []labeling.Move) *movesToSend {
 	}
 }
 
-// put adds the moves to a command about some tiles. The rows of a matrix have an entry for every point, so its tiles
-// need all moves. Tiles of vectors need their own.
-func (m *movesToSend) put(c *workerv1.Command, minor uint32, tiles []int) {
-	switch u := c.GetUpdate(); {
-	case minor == 0:
-		u.Moves = m.triples.message()
+// update returns an update of some tiles with their moves. The rows of a matrix have an entry for every point, so its
+// tiles need all moves. Tiles of vectors need their own.
+func (m *movesToSend) update(to *session, tiles []int) *workerv1.Update {
+	switch {
+	case !to.packsMoves():
+		return &workerv1.Update{Step: m.step, Moves: m.triples.message()}
 	case m.answersChanges:
-		u.PackedMoves = m.part(tiles).message()
-	default:
-		u.PackedMoves = m.packed.message()
+		return &workerv1.Update{Step: m.step, PackedMoves: m.part(tiles).message()}
 	}
+	return &workerv1.Update{Step: m.step, PackedMoves: m.packed.message()}
 }
 
 // part returns the moves of some tiles.
@@ -75,20 +74,13 @@ func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 	return some
 }
 
-// askForPacked makes a worker answer an assignment with packed moves if it can.
-func askForPacked(c *workerv1.Command, minor uint32, _ []int) {
-	switch op := c.GetOperation().(type) {
-	case *workerv1.Command_MatrixAssign:
-		op.MatrixAssign.Packed = minor >= 1
-	case *workerv1.Command_VectorAssign:
-		op.VectorAssign.Packed = minor >= 1
-	}
-}
+// packsMoves reports whether the worker knows packed moves.
+func (s *session) packsMoves() bool { return s.minor >= 1 }
 
 // unpackMoves unpacks the moves that a worker answers.
-func unpackMoves(answer *reply, minor uint32, _ []int) (err error) {
+func unpackMoves(answer *reply, from *session, _ []int) (err error) {
 	unpack := wire.UnpackMoves
-	if minor == 0 {
+	if !from.packsMoves() {
 		unpack = wire.UnpackMoveTriples
 	}
 	answer.moves, err = unpack(answer.values)
@@ -99,8 +91,8 @@ func unpackMoves(answer *reply, minor uint32, _ []int) (err error) {
 // dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers of
 // minor version 0 get all moves, and answer for the lanes in which any point moved.
 func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
-	return func(answer *reply, minor uint32, tiles []int) error {
-		if minor >= 1 {
+	return func(answer *reply, from *session, tiles []int) error {
+		if from.packsMoves() {
 			return nil
 		}
 		all, moved := vector.MovedLanes(e.k, moves), vector.MovedLanes(e.k, e.movesOf(tiles, moves))

@@ -45,7 +45,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 	err := j.perform(ctx, &operation{
 		name:     "neighbors",
 		maxBytes: j.perRowBytes(4 * (1 + count)),
-		request: func(c *workerv1.Command) {
+		request: func(c *workerv1.Command, _ *group, _ []int) {
 			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
 		},
 		merge: func(tiles []int, answer *reply) error {
@@ -77,7 +77,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 // Gains implements kernelkmeans.Executor.
 func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(len(stats), &operation{name: "gains", possible: number, request: func(c *workerv1.Command) {
+	values, op := e.rowLists(len(stats), &operation{name: "gains", possible: number, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Gains{Gains: &workerv1.Gains{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
@@ -86,7 +86,7 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command) {
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
@@ -124,7 +124,7 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
 		maxBytes: bytes,
-		request: func(c *workerv1.Command) {
+		request: func(c *workerv1.Command, _ *group, _ []int) {
 			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed}}
 		},
 		merge: func(tiles []int, answer *reply) error {

@@ -15,13 +15,11 @@ import (
 // operation is one request to all tiles or to some of them.
 type operation struct {
 	name     string
-	tiles    []int                     // nil means all
-	maxBytes func(tiles []int) int     // upper limit on the answer's values in bytes; nil if they are sent inline
-	possible func(float64) bool        // whether a value per row is possible; nil means finite
-	request  func(c *workerv1.Command) // nil only prepares and builds the tiles
-	// Completes the request about some tiles for a worker of a minor version of the protocol; may be nil.
-	complete func(c *workerv1.Command, minor uint32, tiles []int)
-	// Brings the answer of such a worker into the form that answers of all workers have; may be nil.
+	tiles    []int                 // nil means all
+	maxBytes func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
+	possible func(float64) bool    // whether a value per row is possible; nil means finite
+	request  requestFunc           // nil only prepares and builds the tiles
+	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
 	decode        decodeFunc
 	merge         mergeFunc
 	wholeMatrix   bool    // reads nearly all entries of the matrix
@@ -29,7 +27,11 @@ type operation struct {
 	needStep      uint64  // the step at which tiles need no reload
 	reloadAnswers bool    // the answer to a reload is the answer of the operation
 	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
+	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
 }
+
+// requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
+type requestFunc func(c *workerv1.Command, g *group, tiles []int)
 
 // reload holds all labels and their step, from which a tile computes its sums.
 type reload struct {
@@ -221,7 +223,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
-		g.member.prepared, g.member.operandsID, g.member.lists = false, 0, nil
+		g.member.prepared, g.member.operandsID, g.member.valuesID, g.member.lists = false, 0, 0, nil
 		for t := range j.tiles {
 			if j.tiles[t].worker == g.session {
 				j.tiles[t].state, j.tiles[t].step = notBuilt, 0

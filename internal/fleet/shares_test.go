@@ -75,7 +75,9 @@ func paced(perTile *time.Duration) func(*worker.Config) {
 }
 
 // byDefault makes a fleet rebalance as it does by default. Its workers are not lost.
-func byDefault(cfg *fleet.Config) { cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultSlowAfter }
+func byDefault(cfg *fleet.Config) {
+	cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultSlowAfter
+}
 
 // A worker that takes 2.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. With
 // these it keeps nobody waiting even if it is slower still, so that the others do not overtake it. When it is as fast as

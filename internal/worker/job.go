@@ -44,6 +44,7 @@ type job struct {
 	tiles    map[int]bool      // the built tiles; true if stored
 	epochs   map[uint32]uint64 // newest epoch seen of each tile
 	lists    []tileList        // remembered lists of tiles, by ascending number
+	models   numberedValues    // of the last queries
 	reserved int64             // bytes reserved of the worker's memory
 }
 
@@ -110,7 +111,7 @@ func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 
 // run runs the queued commands until the job is over or set aside.
 func (j *job) run(b binding) {
-	j.binding, j.epochs, j.lists = b, map[uint32]uint64{}, nil
+	j.binding, j.epochs, j.lists, j.models = b, map[uint32]uint64{}, nil, numberedValues{}
 	defer func() {
 		if !b.aside.Load() {
 			j.close()

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -221,6 +224,37 @@ func TestBadUnitsAreRefused(t *testing.T) {
 			K: 1, Units: units, What: &workerv1.Prepare_Vectors{Vectors: &workerv1.VectorSpec{}}}}})
 		if f := answer.GetFailure(); f.GetReason() != "BAD_UNITS" || j.shard != nil {
 			t.Errorf("%v: %v", c, f)
+		}
+	}
+}
+
+// Queries may name the values of the queries before them, and no others.
+func TestValuesOfQueriesAreRemembered(t *testing.T) {
+	j := &job{}
+	values := func(id uint64, of ...float64) *workerv1.VectorQueries {
+		q := &workerv1.VectorQueries{ValuesId: id}
+		if of != nil {
+			q.Values = inline(wire.PackFloat64s(of))
+		}
+		return q
+	}
+	for _, c := range []struct {
+		what string
+		sent *workerv1.VectorQueries
+		want []float64 // nil if they are not remembered
+	}{
+		{"unknown values", values(1), nil},
+		{"new values", values(1, 2, 3), []float64{2, 3}},
+		{"the same", values(1), []float64{2, 3}},
+		{"other values", values(2, 5), []float64{5}},
+		{"earlier values", values(1), nil},
+		{"the last values", values(2), []float64{5}},
+		{"values without a number", values(0, 7), []float64{7}},
+		{"values before those", values(2), nil},
+	} {
+		got, err := j.queryValues(c.sent)
+		if !slices.Equal(got, c.want) || (c.want == nil) != errors.Is(err, kernel.ErrNotReady) {
+			t.Errorf("%s: %v, %v", c.what, got, err)
 		}
 	}
 }
