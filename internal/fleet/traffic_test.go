@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,6 +85,23 @@ func startTraffic(t *testing.T, workers int, change ...func(*worker.Config)) (*c
 	return c, f
 }
 
+// runKernel runs kernel k-means.
+func (f *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
+	c.Helper()
+	p, err := kernelkmeans.Prepare(data, spec)
+	if err != nil {
+		c.Fatal(err)
+	}
+	id, size := c.datasets.put(c.T, data)
+	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
+		Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(), SparseEntries: int64(p.Rows())}})
+	result, err := kernelkmeans.Run(c.ctx, p, e, f)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return result
+}
+
 // check checks every iteration once it is settled: at most perMove bytes for each point that moved anywhere, and fixed.
 func (f *traffic) check(t *testing.T, perMove, fixed int64) {
 	t.Helper()
@@ -135,17 +153,7 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 			t.Run(fmt.Sprint(name, "-", workers), func(t *testing.T) {
 				c, f := startTraffic(t, workers)
 				spec := clustering.Spec{K: 10, Seed: 1, MaxIterations: 60, Start: clustering.StartRandom, Restarts: 1, Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore}}
-				p, err := kernelkmeans.Prepare(data, spec)
-				if err != nil {
-					t.Fatal(err)
-				}
-				id, size := c.datasets.put(t, data)
-				e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
-					Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), SparseEntries: int64(p.Rows())}})
-				result, err := kernelkmeans.Run(c.ctx, p, e, f)
-				if err != nil {
-					t.Fatal(err)
-				}
+				result := f.runKernel(c, data, spec)
 				if workers == 1 {
 					objective = result.Objective
 				} else if result.Objective != objective {
@@ -153,6 +161,46 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 				}
 				f.check(t, 16, 1024)
 			})
+		}
+	}
+}
+
+// Local search asks each worker for the largest gains and for the rows of the candidates, and not for anything of every
+// row. The answer is that of a single process.
+func TestTrafficOfLocalSearch(t *testing.T) {
+	const k, chain, candidates = 10, 20, 80
+	data := randomPoints(t, 3000, 4, 1)
+	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 200, Start: clustering.StartRandom, Restarts: 1,
+		Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, LocalSearch: chain}}
+	p, err := kernelkmeans.Prepare(data, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := kernelkmeans.NewLocal(t.Context(), p, data, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := kernelkmeans.Run(t.Context(), p, x, clustering.NopObserver{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, minor := range []uint32{0, 1} {
+		c, f := startTraffic(t, 3, asMinor(minor))
+		got := f.runKernel(c, data, spec)
+		if got.Objective != want.Objective || !slices.Equal(got.Labels, want.Labels) || len(f.iterations) != len(want.History) {
+			t.Errorf("minor version %d: objective %v after %d iterations instead of %v after %d", minor, got.Objective, len(f.iterations), want.Objective, len(want.History))
+		}
+		most := int64(0)
+		for _, i := range f.iterations[settled:] {
+			sum := int64(0)
+			for _, bytes := range i.bytes {
+				sum += bytes
+			}
+			most = max(most, sum)
+		}
+		t.Logf("minor version %d: an iteration takes up to %d bytes of all workers together", minor, most)
+		if limit := int64(8*candidates*(k+candidates) + 3*(13*candidates+4096)); minor > 0 && most > limit {
+			t.Errorf("an iteration takes %d bytes, more than %d", most, limit)
 		}
 	}
 }

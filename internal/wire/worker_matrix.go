@@ -178,7 +178,8 @@ const (
 	// coordinator sends a worker only what the worker's version knows:
 	//
 	//	0  v0.1.0
-	//	1  packed moves; numbered lists of tiles and values of queries; updates of vectors with the moves of their own tiles
+	//	1  packed moves; numbered lists of tiles and values of queries; updates of vectors with the moves of their own
+	//	   tiles; only the largest gains
 	WorkerProtocolMinor = 1
 	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.

@@ -87,6 +87,10 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 			return nil, err
 		}
 		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
+		if most := op.Gains.GetMost(); err == nil && most > 0 {
+			payload, err := j.resultPayload(c, wire.PackLargest(gains, int(most)))
+			return &workerv1.Done{Values: payload}, err
+		}
 		return j.valuesOf(c)(slices.Concat(gains...), err)
 	case *workerv1.Command_Fits:
 		stats, err := m.stats(op.Fits.GetStats())
