@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -81,6 +83,8 @@ type cluster struct {
 	fleet    *fleet.Fleet
 	datasets *memoryDatasets
 	addr     string
+	pipes    bool            // connections are in memory, as virtual time needs them
+	dial     dialFunc        // connects to the fleet
 	ctx      context.Context // ends when the test takes too long
 	stop     func()
 }
@@ -92,8 +96,18 @@ func losing(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet
 // it wait.
 func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the race detector on a busy machine takes more than one
-	c := &cluster{T: t, ctx: ctx, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
+	return openCluster(t, false, change...)
+}
+
+// openCluster starts a fleet that workers reach by TCP or by pipes.
+func openCluster(t *testing.T, pipes bool, change ...func(*fleet.Config)) *cluster {
+	t.Helper()
+	limit := 5 * time.Minute // the race detector on a busy machine takes more than one
+	if pipes {
+		limit = 24 * time.Hour // of virtual time
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	c := &cluster{T: t, ctx: ctx, pipes: pipes, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
 	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: never, SlowAfter: never, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
 	for _, f := range change {
 		f(&c.config)
@@ -113,12 +127,8 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 	for _, f := range prepare {
 		f(c.fleet)
 	}
-	listener, err := net.Listen("tcp", c.addr)
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.addr = listener.Addr().String()
-	server := grpc.NewServer(fleet.ServerOptions()...)
+	listener := c.listen()
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions())...)
 	c.fleet.Register(server)
 	served := make(chan struct{})
 	go func() {
@@ -132,6 +142,25 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		server.Stop()
 		<-served
 	}
+}
+
+// listen opens the port of the fleet.
+func (c *cluster) listen() net.Listener {
+	c.Helper()
+	if c.pipes {
+		listener := bufconn.Listen(1 << 16)
+		c.dial = func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+		return listener
+	}
+	listener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.addr = listener.Addr().String()
+	c.dial = func(ctx context.Context, addr string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	}
+	return listener
 }
 
 // restart replaces the fleet by a new one at the same address.
@@ -153,7 +182,7 @@ type testWorker struct {
 func (c *cluster) startWorker(name string, change ...func(*worker.Config)) *testWorker {
 	c.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &testWorker{cluster: c, name: name, link: newLink(), cancel: cancel, done: make(chan error, 1)}
+	w := &testWorker{cluster: c, name: name, link: newLink(c.dial), cancel: cancel, done: make(chan error, 1)}
 	cfg := worker.Config{
 		Coordinator: "passthrough:///" + c.addr,
 		Name:        name,

@@ -83,14 +83,14 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
@@ -133,7 +133,7 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 
 // Diagonal implements kernelkmeans.Executor.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command) {
+	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}
 	}})
 }
@@ -149,7 +149,7 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	defer columns.free()
 	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
 	defer packedEnds.free()
-	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command) {
+	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()}}
 	}})
 }
@@ -175,7 +175,7 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.free()
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command) {
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))}}
 	}})
 }
@@ -192,7 +192,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 // Update implements kernelkmeans.Executor.
 func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
-	if err := e.update(ctx, moves, merge); err != nil {
+	if err := e.update(ctx, moves, nil, merge); err != nil {
 		return nil, err
 	}
 	return sums, nil
@@ -222,17 +222,17 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
-	return e.assign(ctx, lanesOf(stats), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed}}
-	})
+	return e.assign(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, g *group, _ []int) {
+		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed, Packed: g.session.packsMoves()}}
+	}})
 }
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	packed := wire.StatsToProto(stats)
-	return e.farthest(ctx, lanesOf(stats), func(c *workerv1.Command) {
+	return e.farthest(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
-	})
+	}})
 }
 
 // lanesOf returns the lanes that statistics belong to.

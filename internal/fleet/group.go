@@ -109,12 +109,20 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(ready)
 	}
-	done, err := j.runCommand(ctx, g, ready, maxBytes, op.request)
+	done, err := j.runCommand(ctx, g, ready, maxBytes, func(c *workerv1.Command) { op.request(c, g, ready) })
 	if err != nil {
 		return err
 	}
+	if op.decode != nil {
+		if err := op.decode(done, g.session, ready); err != nil {
+			return &wrongAnswer{err}
+		}
+	}
 	if op.resultStep != 0 {
 		j.setStep(g, ready, op.resultStep)
+	}
+	if op.valuesID != 0 {
+		g.member.valuesID = op.valuesID
 	}
 	g.parts = append(g.parts, part{tiles: ready, reply: done})
 	return nil
@@ -146,14 +154,12 @@ func (j *job) prepareMessage() *workerv1.Prepare {
 
 // runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
 func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
-	c := &workerv1.Command{JobId: j.key, Tiles: make([]*workerv1.Tile, len(tiles))}
-	for i, t := range tiles {
-		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
-	}
+	c := &workerv1.Command{JobId: j.key}
+	listed := j.listTiles(c, g, tiles)
 	set(c)
 	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	timed := j.pace.start(g, c, j.rowsOf(tiles))
+	timed := j.pace.start(g, c, len(tiles), j.rowsOf(tiles))
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
 	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
 	end(whyNotDone(answer, err))
@@ -162,6 +168,9 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 	}
 	if f := answer.GetFailure(); f != nil {
 		return nil, &failure{worker: g.session.name, Failure: f}
+	}
+	if listed != nil {
+		listed.confirmed = true
 	}
 	done := answer.GetDone()
 	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
@@ -187,4 +196,42 @@ func (j *job) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
 		j.at(g, t).step = step
 	}
+}
+
+const (
+	// listedTiles is the length from which a list of tiles gets a number, so that later commands need not repeat it.
+	listedTiles = 4
+	// rememberedLists is how many lists of tiles a worker remembers for each job.
+	rememberedLists = 4
+)
+
+// tileList is a list of tiles that was sent to a worker with a number.
+type tileList struct {
+	id        uint64
+	tiles     []*workerv1.Tile
+	confirmed bool // the worker has it
+}
+
+// listTiles sets the tiles of a command: by the number of a list that the worker remembers, or else as a list, which
+// is returned if the worker will remember it.
+func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
+	c.Tiles = make([]*workerv1.Tile, len(tiles))
+	for i, t := range tiles {
+		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
+	}
+	if g.session.minor == 0 || len(tiles) < listedTiles {
+		return nil
+	}
+	for _, known := range g.member.lists {
+		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, func(a, b *workerv1.Tile) bool { return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch() }) {
+			c.Tiles, c.TilesId = nil, known.id
+			return nil
+		}
+	}
+	list := &tileList{id: j.lists.Add(1), tiles: c.Tiles}
+	c.TilesId = list.id
+	// The worker forgets the lowest number, whether or not the command succeeds.
+	g.member.lists = append(g.member.lists, list)
+	g.member.lists = g.member.lists[max(0, len(g.member.lists)-rememberedLists):]
+	return list
 }

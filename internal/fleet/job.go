@@ -72,6 +72,7 @@ type job struct {
 	ran       *atomic.Bool  // set once the job had enough memory
 	verify    float64
 	trust     *Trust
+	lists     atomic.Uint64 // number of lists of tiles sent so far
 	pace      *pace
 	progress  progress
 	ctx       context.Context // canceled by Release
@@ -104,7 +105,9 @@ type tile struct {
 type membership struct {
 	tiles      int
 	prepared   bool
-	operandsID uint64 // operands that it has; 0 for none
+	operandsID uint64      // operands that it has; 0 for none
+	valuesID   uint64      // values of queries that it remembers; 0 for none
+	lists      []*tileList // last lists of tiles that were sent to it with a number
 }
 
 func (f *Fleet) newJob(task Task) *job {

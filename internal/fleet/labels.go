@@ -13,6 +13,10 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have, whichever
+// version of the protocol they know.
+type decodeFunc func(answer *reply, from *session, tiles []int) error
+
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
 
@@ -25,7 +29,7 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 		return fmt.Errorf("fleet: %w", err)
 	}
 	kept := append([]int32(nil), labels...)
-	err := j.advance(ctx, "load", kept, nil, merge)
+	err := j.advance(ctx, "load", kept, nil, nil, merge)
 	if err == nil {
 		j.labels = kept
 	}
@@ -34,14 +38,14 @@ func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
 
 // update moves points. It applies the moves to the labels first, because a tile that has to be rebuilt during the
 // update is loaded with the labels after the moves. After an error it restores the labels.
-func (j *job) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
+func (j *job) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
 	if j.labels == nil {
 		return errors.New("fleet: update before load")
 	}
 	if err := j.shape().Apply(j.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	err := j.advance(ctx, "update", j.labels, moves, merge)
+	err := j.advance(ctx, "update", j.labels, moves, decode, merge)
 	if err != nil {
 		j.shape().Undo(j.labels, moves)
 	}
@@ -67,23 +71,24 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 // advance takes all tiles to the next step. A tile at the current step receives only the moves. Any other tile
 // receives all labels, which already include the moves, and also the moves if the answer consists of what they
 // change. A load sends all labels to all tiles.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, merge mergeFunc) error {
+func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
 	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
-	packedMoves := j.fleet.newPayload(func() []byte { return wire.PackMoves(moves) })
 	defer packedLabels.free()
-	defer packedMoves.free()
+	sent := j.newMovesToSend(moves)
+	defer sent.free()
 	step, next := j.step, j.step+1
 	op := &operation{
 		name:          name,
 		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
 		maxBytes:      func([]int) int { return j.sumBytes },
+		decode:        decode,
 		merge:         merge,
 		reload:        &reload{labels: packedLabels, step: next},
 		needStep:      step,
 		reloadAnswers: !j.answersChanges,
 		resultStep:    next,
-		request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: step, Moves: packedMoves.message()}}
+		request: func(c *workerv1.Command, g *group, tiles []int) {
+			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
 		},
 	}
 	if name == "load" {
@@ -111,22 +116,14 @@ func countLabeled(labels []int32) int {
 	return count
 }
 
-// assign runs an operation that answers with moves in the given lanes, and returns them in tile order.
-func (j *job) assign(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Move, error) {
+// assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
+func (j *job) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(j.tiles))
-	err := j.atStep(ctx, &operation{
-		name:     "assign",
-		maxBytes: j.perRowBytes(12 * len(lanes)),
-		request:  request,
-		merge: func(tiles []int, answer *reply) error {
-			moves, err := wire.UnpackMoves(answer.values)
-			if err != nil {
-				return err
-			}
-			return j.split(tiles, moves, lanes, byTile)
-		},
-	})
-	if err != nil {
+	op.name, op.maxBytes, op.decode = "assign", j.perRowBytes(12*len(lanes)), unpackMoves
+	op.merge = func(tiles []int, answer *reply) error {
+		return j.split(tiles, answer.moves, lanes, byTile)
+	}
+	if err := j.atStep(ctx, op); err != nil {
 		return nil, err
 	}
 	return slices.Concat(byTile...), nil
@@ -153,25 +150,21 @@ func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]
 	return nil
 }
 
-// farthest runs an operation that answers with one candidate for each of the given lanes.
-func (j *job) farthest(ctx context.Context, lanes []int, request func(*workerv1.Command)) ([]labeling.Candidate, error) {
+// farthest completes and runs an operation that answers with one candidate for each of the given lanes.
+func (j *job) farthest(ctx context.Context, lanes []int, op *operation) ([]labeling.Candidate, error) {
 	best := make([]labeling.Candidate, len(lanes))
-	err := j.atStep(ctx, &operation{
-		name:    "farthest",
-		request: request,
-		merge: func(tiles []int, answer *reply) error {
-			candidates, err := wire.CandidatesFromProto(answer.farthest)
-			if err == nil {
-				err = j.checkCandidates(tiles, candidates, lanes)
-			}
-			if err != nil {
-				return err
-			}
-			for i, c := range candidates {
-				best[i] = best[i].Farther(c)
-			}
-			return nil
-		},
-	})
-	return best, err
+	op.name, op.merge = "farthest", func(tiles []int, answer *reply) error {
+		candidates, err := wire.CandidatesFromProto(answer.farthest)
+		if err == nil {
+			err = j.checkCandidates(tiles, candidates, lanes)
+		}
+		if err != nil {
+			return err
+		}
+		for i, c := range candidates {
+			best[i] = best[i].Farther(c)
+		}
+		return nil
+	}
+	return best, j.atStep(ctx, op)
 }

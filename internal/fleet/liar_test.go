@@ -143,7 +143,7 @@ var matrixCommands = map[string]struct {
 	}},
 	"assign":   {func(c *workerv1.Command) bool { return c.GetMatrixAssign() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Assign(ctx, liarStats()) }},
 	"farthest": {func(c *workerv1.Command) bool { return c.GetMatrixFarthest() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Farthest(ctx, liarStats()) }},
-	"gains":    {func(c *workerv1.Command) bool { return c.GetGains() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats()) }},
+	"gains":    {func(c *workerv1.Command) bool { return c.GetGains() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Gains(ctx, liarStats(), 1000) }},
 	"fits":     {func(c *workerv1.Command) bool { return c.GetFits() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) { return e.Fits(ctx, liarStats()) }},
 	"blocks": {func(c *workerv1.Command) bool { return c.GetBlocks() != nil }, func(ctx context.Context, e *fleet.Executor) (any, error) {
 		return e.Blocks(ctx, []kernel.Block{{Points: []int32{1, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200}}})

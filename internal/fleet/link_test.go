@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // link is the network between a worker and the coordinator. It can be cut, paused and refused.
@@ -13,10 +14,14 @@ type link struct {
 	conns   map[*linkConn]struct{}
 	refused bool
 	flowing chan struct{} // closed while bytes may pass
+	bytes   atomic.Int64  // that passed, in both directions
+	open    dialFunc
 }
 
-func newLink() *link {
-	l := &link{conns: map[*linkConn]struct{}{}, flowing: make(chan struct{})}
+type dialFunc func(ctx context.Context, addr string) (net.Conn, error)
+
+func newLink(open dialFunc) *link {
+	l := &link{conns: map[*linkConn]struct{}{}, flowing: make(chan struct{}), open: open}
 	close(l.flowing)
 	return l
 }
@@ -27,7 +32,7 @@ func (l *link) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if l.refused {
 		return nil, errors.New("the link is refused")
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	conn, err := l.open(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +107,16 @@ func (c *linkConn) waitFlowing() {
 
 func (c *linkConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	c.link.bytes.Add(int64(n))
 	c.waitFlowing()
 	return n, err
 }
 
 func (c *linkConn) Write(p []byte) (int, error) {
 	c.waitFlowing()
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.link.bytes.Add(int64(n))
+	return n, err
 }
 
 func (c *linkConn) Close() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -45,7 +46,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 	err := j.perform(ctx, &operation{
 		name:     "neighbors",
 		maxBytes: j.perRowBytes(4 * (1 + count)),
-		request: func(c *workerv1.Command) {
+		request: func(c *workerv1.Command, _ *group, _ []int) {
 			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
 		},
 		merge: func(tiles []int, answer *reply) error {
@@ -74,19 +75,54 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 
 // Operations for local search and for the scores of rows.
 
-// Gains implements kernelkmeans.Executor.
-func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+// Gains implements kernelkmeans.Executor. Workers return only as many values as are needed.
+func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
+	needed = max(1, needed)
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(len(stats), &operation{name: "gains", possible: number, request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Gains{Gains: &workerv1.Gains{Step: e.step, Stats: packed}}
-	}})
+	values := make([][]float64, len(stats))
+	for at := range values {
+		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.rows)
+	}
+	op := &operation{name: "gains", maxBytes: e.perRowBytes(wire.LargestBytes * len(stats))}
+	op.request = func(c *workerv1.Command, g *group, _ []int) {
+		gains := &workerv1.Gains{Step: e.step, Stats: packed}
+		if g.session.minor >= 1 {
+			gains.Most = uint32(needed)
+		}
+		c.Operation = &workerv1.Command_Gains{Gains: gains}
+	}
+	op.decode = func(answer *reply, from *session, tiles []int) error {
+		if from.minor >= 1 {
+			return nil
+		}
+		all, err := wire.UnpackFloat64s(answer.values)
+		if rows := e.rowsOf(tiles); err == nil && len(all) != len(stats)*rows {
+			err = fmt.Errorf("%d gains of %d rows", len(all), rows)
+		} else if err == nil {
+			answer.values = wire.PackLargest(slices.Collect(slices.Chunk(all, rows)), needed)
+		}
+		return err
+	}
+	op.merge = func(tiles []int, answer *reply) error {
+		lists, err := wire.UnpackLargest(answer.values, len(stats), e.rowsOf(tiles), needed)
+		if err != nil {
+			return err
+		}
+		for at, list := range lists {
+			for _, t := range tiles {
+				rows := partition.Tile(e.rows, t)
+				list = list[copy(values[at][rows.From:rows.To], list):]
+			}
+		}
+		return nil
+	}
 	return values, e.atStep(ctx, op)
 }
 
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command) {
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
@@ -124,7 +160,7 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
 		maxBytes: bytes,
-		request: func(c *workerv1.Command) {
+		request: func(c *workerv1.Command, _ *group, _ []int) {
 			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed}}
 		},
 		merge: func(tiles []int, answer *reply) error {

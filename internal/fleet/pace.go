@@ -9,14 +9,15 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // tolerated is how many times longer than the others a worker may take.
 const tolerated = 3
 
-// pace compares how long the workers of a job take for the same commands, and finds those that keep the others
-// waiting. It compares the time per row and thread. Most commands are compared within one operation only, because the
-// next operation may ask for much more.
+// pace compares how long the workers of a job take for the same commands. It finds those that keep the others waiting,
+// and passes what it measures to the rule about the shares of workers. It compares the time per row and thread. Most
+// commands are compared within one operation only, because the next operation may ask for much more.
 type pace struct {
 	limit time.Duration // how long a worker may keep others waiting beyond what is tolerated, in total
 
@@ -27,6 +28,10 @@ type pace struct {
 	calls map[*session]*timed
 	last  map[string]map[*session]measured
 	lag   map[*session]time.Duration // how long they recently kept others waiting
+
+	shares   partition.Shares
+	work     map[string]partition.Work // of the operation so far, by id of the session
+	complete bool                      // the operation is about all tiles
 }
 
 // timed is a running command.
@@ -35,6 +40,8 @@ type timed struct {
 	kind    string
 	steady  bool // takes equally long in every operation
 	units   float64
+	tiles   float64 // that its threads could have worked on
+	record  func(id string, w partition.Work)
 	began   time.Time
 }
 
@@ -42,17 +49,49 @@ type timed struct {
 type measured struct {
 	op      uint64
 	perUnit float64
+	took    time.Duration
 }
 
 func newPace(limit time.Duration) *pace {
-	return &pace{limit: limit, calls: map[*session]*timed{}, last: map[string]map[*session]measured{}, lag: map[*session]time.Duration{}}
+	return &pace{limit: limit, calls: map[*session]*timed{}, last: map[string]map[*session]measured{}, lag: map[*session]time.Duration{}, work: map[string]partition.Work{}}
 }
 
-// begin begins an operation.
-func (p *pace) begin() {
+// begin begins an operation, about all tiles or some of them.
+func (p *pace) begin(complete bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.complete && len(p.work) > 1 {
+		p.shares.AddOperation(p.work)
+	}
+	p.work, p.complete = map[string]partition.Work{}, complete
 	p.op++
+}
+
+// addWork records a part of the operation. The caller holds p.mu.
+func (p *pace) addWork(id string, w partition.Work) {
+	was := p.work[id]
+	p.work[id] = partition.Work{Amount: was.Amount + w.Amount, Seconds: was.Seconds + w.Seconds}
+}
+
+// weigh returns hosts with the weights that their shares are based on.
+func (p *pace) weigh(hosts []partition.Host) []partition.Host {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shares.Weigh(hosts)
+}
+
+// due reports whether it is time to rebalance, after a number of operations on one placement.
+func (p *pace) due(operations int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shares.Due(operations)
+}
+
+// rebalance moves tiles so that shares match the speeds of workers, if that pays and has cost more than the limit.
+func (p *pace) rebalance(l *partition.Layout, rule partition.StorageRule, operations int) (partition.Gain, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shares.Rebalance(l, rule, operations, p.limit.Seconds())
 }
 
 // operations returns how many operations have begun.
@@ -69,18 +108,24 @@ func (p *pace) ask(sessions []*session) {
 	p.asked = sessions
 }
 
-// start begins to time a command about a number of rows. Copies of tiles are compared only with each other, because
-// they first need what other tiles already have.
-func (p *pace) start(g *group, c *workerv1.Command, rows int) *timed {
+// start begins to time a command about some tiles with a number of rows. Copies of tiles are compared only with each
+// other, because they first need what other tiles already have.
+func (p *pace) start(g *group, c *workerv1.Command, tiles, rows int) *timed {
 	t := &timed{session: g.session, kind: fmt.Sprintf("%T", c.GetOperation()), units: float64(max(1, rows)) / float64(g.session.threads), began: time.Now()}
+	t.tiles = float64((tiles + g.session.threads - 1) / g.session.threads * g.session.threads)
+	t.record = p.addWork
 	switch c.GetOperation().(type) {
 	case *workerv1.Command_Prepare, *workerv1.Command_SetOperands:
-		t.steady, t.units = true, 1
-	case *workerv1.Command_Build, *workerv1.Command_Load:
-		t.steady = true
+		t.steady, t.units, t.record = true, 1, nil
+	case *workerv1.Command_Adopt:
+		t.record = nil
+	case *workerv1.Command_Build:
+		t.steady, t.record = true, p.shares.AddBuild
+	case *workerv1.Command_Load:
+		t.steady, t.record = true, p.shares.AddLoad
 	}
 	if g.copies != nil {
-		t.kind = "copy " + t.kind
+		t.kind, t.record = "copy "+t.kind, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,9 +145,12 @@ func (p *pace) finish(t *timed, done bool) {
 	if p.last[t.kind] == nil {
 		p.last[t.kind] = map[*session]measured{}
 	}
-	p.last[t.kind][t.session] = measured{op: p.op, perUnit: took.Seconds() / t.units}
-	if expected, known := p.expected(t); known {
-		p.lag[t.session] = max(0, p.lag[t.session]+took-tolerated*expected)
+	p.last[t.kind][t.session] = measured{op: p.op, perUnit: took.Seconds() / t.units, took: took}
+	if t.record != nil {
+		t.record(t.session.id, partition.Work{Amount: t.tiles, Seconds: took.Seconds()})
+	}
+	if allowed, known := p.allowed(t); known {
+		p.lag[t.session] = max(0, p.lag[t.session]+took-allowed)
 	} else {
 		p.lag[t.session] = p.lag[t.session] * 9 / 10 // it was not the last
 	}
@@ -116,8 +164,8 @@ func (p *pace) late(s *session) bool {
 	if t == nil {
 		return false
 	}
-	expected, known := p.expected(t)
-	over := time.Since(t.began) - tolerated*expected
+	allowed, known := p.allowed(t)
+	over := time.Since(t.began) - allowed
 	return known && over > 0 && over+p.lag[s] >= p.limit
 }
 
@@ -128,14 +176,15 @@ func (p *pace) forgive(s *session) {
 	delete(p.lag, s)
 }
 
-// expected returns how long a command should take, judging by the median of the other workers. It returns false while
-// fewer than half of them are done. The caller holds p.mu.
-func (p *pace) expected(t *timed) (time.Duration, bool) {
-	var others []float64
+// allowed returns how long a command may take: tolerated times as long as the median of the other workers takes for as
+// much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts as slow
+// only if it keeps the others waiting. It returns false while fewer than half of them are done. The caller holds p.mu.
+func (p *pace) allowed(t *timed) (time.Duration, bool) {
+	var perUnit, took []float64
 	if t.steady {
 		for s, m := range p.last[t.kind] {
 			if s != t.session {
-				others = append(others, m.perUnit)
+				perUnit, took = append(perUnit, m.perUnit), append(took, 0)
 			}
 		}
 	} else {
@@ -143,21 +192,22 @@ func (p *pace) expected(t *timed) (time.Duration, bool) {
 			if m, there := p.last[t.kind][s]; s == t.session {
 				continue
 			} else if there && m.op == p.op {
-				others = append(others, m.perUnit)
+				perUnit, took = append(perUnit, m.perUnit), append(took, m.took.Seconds())
 			} else {
-				others = append(others, math.Inf(1))
+				perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
 			}
 		}
 	}
-	if len(others) == 0 {
+	if len(perUnit) == 0 {
 		return 0, false
 	}
-	slices.Sort(others)
-	median := others[(len(others)-1)/2]
-	if math.IsInf(median, 1) {
+	slices.Sort(perUnit)
+	slices.Sort(took)
+	middle := (len(perUnit) - 1) / 2
+	if math.IsInf(perUnit[middle], 1) {
 		return 0, false
 	}
-	return time.Duration(median * t.units * float64(time.Second)), true
+	return time.Duration(tolerated * max(perUnit[middle]*t.units, took[middle]) * float64(time.Second)), true
 }
 
 // How often one worker may fail within one operation before the job continues without it.

@@ -7,24 +7,31 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // operation is one request to all tiles or to some of them.
 type operation struct {
-	name          string
-	tiles         []int                     // nil means all
-	maxBytes      func(tiles []int) int     // upper limit on the answer's values in bytes; nil if they are sent inline
-	possible      func(float64) bool        // whether a value per row is possible; nil means finite
-	request       func(c *workerv1.Command) // nil only prepares and builds the tiles
+	name     string
+	tiles    []int                 // nil means all
+	maxBytes func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
+	possible func(float64) bool    // whether a value per row is possible; nil means finite
+	request  requestFunc           // nil only prepares and builds the tiles
+	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
+	decode        decodeFunc
 	merge         mergeFunc
 	wholeMatrix   bool    // reads nearly all entries of the matrix
 	reload        *reload // gives tiles at another step their sums; nil if sums are not needed
 	needStep      uint64  // the step at which tiles need no reload
 	reloadAnswers bool    // the answer to a reload is the answer of the operation
 	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
+	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
 }
+
+// requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
+type requestFunc func(c *workerv1.Command, g *group, tiles []int)
 
 // reload holds all labels and their step, from which a tile computes its sums.
 type reload struct {
@@ -35,6 +42,7 @@ type reload struct {
 // reply is a worker's answer, including values that arrived by reference.
 type reply struct {
 	values       []byte
+	moves        []labeling.Move // decoded values, if these are moves
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
@@ -104,11 +112,11 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
 
-	j.pace.begin()
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
 		pending = partition.AllTiles(j.rows)
 	}
+	j.pace.begin(len(pending) == len(j.tiles))
 	failures := newFailureCounts()
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
 		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
@@ -215,7 +223,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
-		g.member.prepared, g.member.operandsID = false, 0
+		g.member.prepared, g.member.operandsID, g.member.valuesID, g.member.lists = false, 0, 0, nil
 		for t := range j.tiles {
 			if j.tiles[t].worker == g.session {
 				j.tiles[t].state, j.tiles[t].step = notBuilt, 0

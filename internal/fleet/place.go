@@ -65,7 +65,8 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		return "", ErrReleased
 	}
 	storeMore := wholeMatrix && j.need.StorageRule() == partition.StoreWhatFits && f.changed != j.storedAt
-	if f.changed == j.balancedAt && !storeMore {
+	due := betweenOps && j.pace.due(j.ops)
+	if f.changed == j.balancedAt && !storeMore && !due {
 		return "", nil // nothing changed since the last time
 	}
 	j.unplaceLost()
@@ -84,9 +85,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		return j.cannotPlace(sessions, hosts)
 	}
 	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
-		if layout.Balance(j.need.StorageRule()) {
-			f.log.Info("balancing job", "job", j.jobID)
-		}
+		j.balance(layout, f.changed != j.balancedAt, due)
 		j.balancedAt = f.changed
 	}
 	if storeMore {
@@ -95,6 +94,23 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 	}
 	j.apply(layout, sessions)
 	return "", nil
+}
+
+// balance moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
+// operations are faster. The caller holds f.mu.
+func (j *job) balance(layout *partition.Layout, changed, due bool) {
+	rule := j.need.StorageRule()
+	if changed && layout.Balance(rule) {
+		j.fleet.log.Info("balancing job", "job", j.jobID)
+		return
+	}
+	if !due {
+		return
+	}
+	if gain, moved := j.pace.rebalance(layout, rule, j.ops); moved {
+		j.fleet.log.Info("balancing job by the measured speeds of its workers", "job", j.jobID, "operations", j.ops,
+			"seconds saved by each", gain.Saved, "seconds to build", gain.Cost)
+	}
 }
 
 // layout returns the current placement of the tiles, and whether a tile has no worker. If yielded is set, tiles on
@@ -153,7 +169,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 		hosts[h] = j.host(s)
 		hosts[h].Accepting = s.takesTiles() && j.refused(s) == nil && (!healthy || !j.doubts(s))
 	}
-	return sessions, hosts
+	return sessions, j.pace.weigh(hosts)
 }
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.

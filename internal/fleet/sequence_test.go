@@ -1,7 +1,9 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -259,13 +261,32 @@ func (s *sequence) gains() {
 	if err != nil {
 		s.Fatalf("gains: %v", err)
 	}
-	got, err := s.remote.Gains(s.ctx, stats)
-	s.wantSame("gains", got, want, err)
+	needed := 1 + s.random.IntN(s.local.spec.Rows+10)
+	got, err := s.remote.Gains(s.ctx, stats, needed)
+	s.wantSame("gains", len(got), len(want), err)
+	for at := range got {
+		s.checkLargest(got[at], want[at], needed)
+	}
 	if want, err = s.local.shard.Fits(s.ctx, s.local.tiles, s.local.step, stats); err != nil {
 		s.Fatalf("fits: %v", err)
 	}
 	got, err = s.remote.Fits(s.ctx, stats)
 	s.wantSame("fits", got, want, err)
+}
+
+// checkLargest checks that the largest values are right, and that the others are right or -Inf.
+func (s *sequence) checkLargest(got, want []float64, needed int) {
+	s.Helper()
+	places := make([]int, len(want))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(want[b], want[a]) })
+	for rank, i := range places {
+		if got[i] != want[i] && (rank < needed || !math.IsInf(got[i], -1)) {
+			s.Fatalf("the gain of row %d is %v instead of %v, which is number %d of %d", i, got[i], want[i], rank+1, needed)
+		}
+	}
 }
 
 // blocks asks for random points of a random subset of the lanes.

@@ -28,6 +28,7 @@ type session struct {
 	numericClass string
 	threads      int
 	memory       uint64 // bytes; 0 means unlimited
+	minor        uint32 // minor version of the protocol that both sides know
 	attachedAt   time.Time
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
@@ -104,6 +105,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
 			Term:            f.term,
 			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
+			ProtocolMinor:   wire.WorkerProtocolMinor,
 		},
 	}})
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
@@ -137,6 +139,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		numericClass: hello.GetNumericClass(),
 		threads:      max(1, int(hello.GetThreads())),
 		memory:       hello.GetMemoryBytes(),
+		minor:        min(hello.GetProtocolMinor(), wire.WorkerProtocolMinor),
 		attachedAt:   now,
 		lastSeen:     now,
 		watchdogDue:  now.Add(f.cfg.LostAfter),

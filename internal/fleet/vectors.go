@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -23,6 +25,11 @@ type KMeansExecutor struct {
 	mean, grids *payload
 	features    struct{ mean, landmarks, projection *payload } // set if the rows are kernel features
 	sums        []float64                                      // sums of the clusters of all lanes
+	models      struct {                                       // the last values of queries
+		mu     sync.Mutex
+		id     uint64
+		values []byte
+	}
 }
 
 var _ kmeans.Executor = (*KMeansExecutor)(nil)
@@ -83,20 +90,27 @@ func (e *KMeansExecutor) Sums() []float64 { return e.sums }
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
-	changes := make([]float64, len(vector.MovedLanes(e.k, moves))*e.k*e.spec.Width())
-	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
+	lanes, size := vector.MovedLanes(e.k, moves), e.k*e.spec.Width()
+	changes := make([]float64, len(lanes)*size)
+	err := e.update(ctx, moves, e.dropUnmovedLanes(moves), func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
 		}
-		if len(parts) != len(changes) {
-			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(changes))
+		own := e.movesOf(tiles, moves)
+		moved := vector.MovedLanes(e.k, own)
+		if len(parts) != len(moved)*size {
+			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
-		if err := e.checkChanges(tiles, moves, parts); err != nil {
+		if err := e.checkChanges(tiles, own, parts); err != nil {
 			return err
 		}
-		for at, v := range parts {
-			changes[at] += v
+		for _, lane := range moved {
+			of, _ := slices.BinarySearch(lanes, lane)
+			for at, v := range parts[:size] {
+				changes[of*size+at] += v
+			}
+			parts = parts[size:]
 		}
 		return nil
 	})
@@ -109,19 +123,51 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 // packedQueries holds queries with their arrays as payloads, for one operation.
 type packedQueries struct {
 	queries          []vector.Query
+	valuesID         uint64 // the same for the same values
 	values, integers *payload
 }
 
 func (e *KMeansExecutor) pack(queries []vector.Query) *packedQueries {
+	values := wire.PackFloat64s(wire.QueryValues(queries))
 	return &packedQueries{
 		queries:  queries,
-		values:   e.fleet.newPayload(func() []byte { return wire.PackFloat64s(wire.QueryValues(queries)) }),
+		valuesID: e.numberOf(values),
+		values:   e.fleet.newPayload(func() []byte { return values }),
 		integers: e.fleet.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
 	}
 }
 
-func (p *packedQueries) message() *workerv1.VectorQueries {
-	return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
+// numberOf returns the number of values of queries. Most operations ask about the same models as the one before.
+func (e *KMeansExecutor) numberOf(values []byte) uint64 {
+	e.models.mu.Lock()
+	defer e.models.mu.Unlock()
+	if e.models.id == 0 || !bytes.Equal(values, e.models.values) {
+		e.models.id++
+		e.models.values = values
+	}
+	return e.models.id
+}
+
+// forWorker returns the queries for one worker, which gets their values only if it does not remember them.
+func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
+	if g.session.minor == 0 {
+		return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
+	}
+	var values *workerv1.Payload
+	if g.member.valuesID != p.valuesID {
+		values, g.member.valuesID = p.values.message(), 0 // until the worker has answered
+	}
+	packed := wire.QueriesToProto(p.queries, values, p.integers.message())
+	packed.ValuesId = p.valuesID
+	return packed
+}
+
+// ask returns an operation whose request has queries. set makes it a command with the queries for one worker.
+func (p *packedQueries) ask(set func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries)) *operation {
+	return &operation{
+		valuesID: p.valuesID,
+		request:  func(c *workerv1.Command, g *group, _ []int) { set(c, g, p.forWorker(g)) },
+	}
 }
 
 func (p *packedQueries) free() {
@@ -133,18 +179,18 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, queriedLanes(queries), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: packed.message()}}
-	})
+	return e.assign(ctx, queriedLanes(queries), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.packsMoves()}}
+	}))
 }
 
 // Farthest implements kmeans.Executor.
 func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.farthest(ctx, queriedLanes(queries), func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: packed.message()}}
-	})
+	return e.farthest(ctx, queriedLanes(queries), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: queries}}
+	}))
 }
 
 // queriedLanes returns the lanes of queries.
@@ -201,9 +247,10 @@ func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []v
 func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	op := &operation{name: "nearest", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: packed.message()}}
-	}}
+	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}
+	})
+	op.name, op.tiles = "nearest", partition.AllTiles(e.rows)
 	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
@@ -211,9 +258,10 @@ func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([
 func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	op := &operation{name: "nearest two", tiles: partition.AllTiles(e.rows), request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: packed.message()}}
-	}}
+	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
+	})
+	op.name, op.tiles = "nearest two", partition.AllTiles(e.rows)
 	return e.measure(ctx, op, queries, func(_, tile int) int { return vector.PerNearestTwo * partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
@@ -274,9 +322,10 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 	slices.Sort(tiles)
 	packed := e.pack(queries)
 	defer packed.free()
-	op := &operation{name: "distances", tiles: slices.Compact(tiles), request: func(c *workerv1.Command) {
-		c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Queries: packed.message()}}
-	}}
+	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_Distances{Distances: &workerv1.Distances{Queries: queries}}
+	})
+	op.name, op.tiles = "distances", slices.Compact(tiles)
 	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters }, e.perform)
 }
 
@@ -294,9 +343,11 @@ func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([
 	size := func(q, _ int) int { return queries[q].Kind.Size(e.spec.Columns) }
 	totals := make([][]float64, len(queries))
 	for tiles := range slices.Chunk(partition.AllTiles(e.rows), atOnce) {
-		values, err := e.measure(ctx, &operation{name: "scatter", tiles: tiles, request: func(c *workerv1.Command) {
-			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Queries: packed.message()}}
-		}}, queries, size, e.atStep)
+		op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+			c.Operation = &workerv1.Command_Scatter{Scatter: &workerv1.Scatter{Step: e.step, Queries: queries}}
+		})
+		op.name, op.tiles = "scatter", tiles
+		values, err := e.measure(ctx, op, queries, size, e.atStep)
 		if err != nil {
 			return nil, err
 		}

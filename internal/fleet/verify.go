@@ -180,7 +180,7 @@ func (g *group) reply() *reply {
 
 // same reports whether two answers have the same bits.
 func (r *reply) same(other *reply) bool {
-	return bytes.Equal(r.values, other.values) && bytes.Equal(r.selfAffinity, other.selfAffinity) &&
+	return bytes.Equal(r.values, other.values) && bytes.Equal(r.selfAffinity, other.selfAffinity) && slices.Equal(r.moves, other.moves) &&
 		slices.EqualFunc(r.farthest, other.farthest, func(a, b *workerv1.Candidate) bool {
 			return math.Float64bits(a.GetDistance()) == math.Float64bits(b.GetDistance()) && proto.Equal(a, b)
 		})

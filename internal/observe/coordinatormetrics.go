@@ -19,6 +19,7 @@ type coordinatorMetrics struct {
 	commands               commandMetrics
 	tilesBuilt, heartbeats prometheus.Counter
 	sessions, aside        *prometheus.CounterVec
+	traffic                *prometheus.CounterVec
 
 	uploads      *prometheus.CounterVec
 	uploadBytes  *prometheus.CounterVec
@@ -53,6 +54,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
 		sessions:   r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
 		aside:      r.counters("cleave_workers_put_aside_total", "Workers that a job went on without, and why.", "reason"),
+		traffic:    newTraffic(r, "cleave_traffic_bytes_total", "Bytes of messages that the coordinator exchanged with all workers."),
 
 		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),
 		uploadBytes:  r.counters("cleave_upload_bytes_total", "Bytes of uploads that arrived.", "kind"),

@@ -111,6 +111,9 @@ func TestNobodyWatches(t *testing.T) {
 	w.Command("", "build", "job", "w", 3)("")
 	w.Swept("load", 1)
 	w.TilesBuilt(1)
+	if len(w.DialOptions()) > 0 {
+		t.Error("nobody watches, and yet a worker counts")
+	}
 }
 
 // The reasons that workers give cannot make any number of time series.

@@ -73,16 +73,12 @@ func (e *loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	return nil
 }
 
-// ServerOptions returns options that make a server take part in the traces of its clients: calls that create
+// serverOption returns an option that makes a server take part in the traces of its clients: calls that create
 // something get a span.
-func (o *Coordinator) ServerOptions() []grpc.ServerOption {
-	if !o.traces() {
-		return nil
-	}
+func (t *tracing) serverOption() grpc.ServerOption {
 	creates := func(info *stats.RPCTagInfo) bool { return created[info.FullMethodName] }
-	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler(
-		otelgrpc.WithTracerProvider(o.tracing.provider), otelgrpc.WithPropagators(propagation.TraceContext{}),
-		otelgrpc.WithFilter(creates)))}
+	return grpc.StatsHandler(otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(t.provider), otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithFilter(creates)))
 }
 
 // created is the set of calls that get spans: those that belong to a job. Others, such as watching a job, may last as

@@ -28,6 +28,7 @@ type workerMetrics struct {
 	fetched     *prometheus.CounterVec
 	heartbeats  prometheus.Counter
 	attachments prometheus.Counter
+	traffic     *prometheus.CounterVec
 
 	// mu guards workers.
 	mu      sync.Mutex
@@ -52,6 +53,7 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 		fetched:     r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
 		heartbeats:  r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
 		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
+		traffic:     newTraffic(r, "cleave_worker_traffic_bytes_total", "Bytes of messages that the worker exchanged with its coordinator."),
 	}
 	attached := r.gauge("cleave_worker_attached", "1 while the worker is attached to a coordinator.")
 	jobs := r.gauge("cleave_worker_jobs", "Jobs that the worker holds something of.")

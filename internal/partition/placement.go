@@ -11,9 +11,9 @@ const Nowhere = -1
 // Host is what placement needs to know about a worker.
 type Host struct {
 	ID        string
-	Weight    int   // its share of the tiles is proportional to this; at least 1
-	FreeBytes int64 // for tiles beyond those that it has already
-	Accepting bool  // whether it takes new tiles
+	Weight    float64 // its share of the tiles is proportional to this; 0 means 1
+	FreeBytes int64   // for tiles beyond those that it has already
+	Accepting bool    // whether it takes new tiles
 }
 
 // Size is the memory of a tile, in bytes: with its entries stored, and without, when they are computed whenever
@@ -197,24 +197,40 @@ func (l *Layout) Balance(rule StorageRule) bool {
 	if len(l.hosts) == 0 {
 		return false
 	}
-	before := *l
-	l.Owner, l.Stored, l.room, l.load = slices.Clone(l.Owner), slices.Clone(l.Stored), slices.Clone(l.room), slices.Clone(l.load)
+	before := l.clone()
+	l.levelOut(rule, 0)
+	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
+		return true
+	}
+	*l = *before
+	return false
+}
+
+func (l *Layout) clone() *Layout {
+	c := *l
+	c.Owner, c.Stored, c.room, c.load = slices.Clone(l.Owner), slices.Clone(l.Stored), slices.Clone(l.room), slices.Clone(l.load)
+	return &c
+}
+
+// levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded one,
+// as long as that lowers the larger of the two loads.
+func (l *Layout) levelOut(rule StorageRule, keep int) {
 	for {
 		from, to := Nowhere, Nowhere
 		for h, host := range l.hosts {
-			if from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from]) {
+			if l.load[h] > keep && (from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from])) {
 				from = h
 			}
 			if host.Accepting && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
 				to = h
 			}
 		}
-		if to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
-			break
+		if from == Nowhere || to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
+			return
 		}
 		tile := l.mostPreferred(from, to)
 		if tile == Nowhere {
-			break
+			return
 		}
 		stored := l.Stored[tile]
 		l.Remove(tile)
@@ -223,11 +239,6 @@ func (l *Layout) Balance(rule StorageRule) bool {
 			l.store(tile)
 		}
 	}
-	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
-		return true
-	}
-	*l = before
-	return false
 }
 
 // mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there.
@@ -247,7 +258,7 @@ func (l *Layout) mostPreferred(from, to int) int {
 // shares returns how many tiles each host should take at most: ceil(tiles * weight / sum of weights), or 0 for
 // hosts that take no new tiles.
 func shares(tiles int, hosts []Host) []int {
-	total := 0
+	total := 0.0
 	for _, h := range hosts {
 		if h.Accepting {
 			total += weight(h)
@@ -256,15 +267,20 @@ func shares(tiles int, hosts []Host) []int {
 	share := make([]int, len(hosts))
 	for i, h := range hosts {
 		if h.Accepting {
-			share[i] = (tiles*weight(h) + total - 1) / total
+			share[i] = int(math.Ceil(float64(tiles) * weight(h) / total))
 		}
 	}
 	return share
 }
 
-func weight(h Host) int { return max(1, h.Weight) }
+func weight(h Host) float64 {
+	if h.Weight > 0 {
+		return h.Weight
+	}
+	return 1
+}
 
-func relativeLoad(load int, h Host) float64 { return float64(load) / float64(weight(h)) }
+func relativeLoad(load int, h Host) float64 { return float64(load) / weight(h) }
 
 // lessLoaded compares loads, then ids, so that the order of the hosts does not matter.
 func lessLoaded(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }

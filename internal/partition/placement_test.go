@@ -12,7 +12,7 @@ import (
 func drawHosts(t *rapid.T, room int64) []Host {
 	hosts := make([]Host, rapid.IntRange(1, 8).Draw(t, "hosts"))
 	for i := range hosts {
-		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: rapid.IntRange(1, 16).Draw(t, "weight"), FreeBytes: room, Accepting: true}
+		hosts[i] = Host{ID: fmt.Sprint("worker-", i), Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: room, Accepting: true}
 	}
 	return hosts
 }
@@ -201,7 +201,7 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
 		before := placed(t, "job", sizes, hosts)
-		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: rapid.IntRange(1, 16).Draw(t, "weight"), FreeBytes: math.MaxInt64 / 2, Accepting: true})
+		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: math.MaxInt64 / 2, Accepting: true})
 		after := NewLayout("job", sizes, grown)
 		for tile, h := range before.Owner {
 			after.MarkPlaced(tile, h, true)

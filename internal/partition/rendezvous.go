@@ -27,7 +27,7 @@ func score(key string, tile int, host Host) float64 {
 	hash.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(tile)))
 	hash.Write([]byte(host.ID))
 	u := (float64(mix(hash.Sum64())>>11) + 0.5) / (1 << 53)
-	return -float64(weight(host)) / math.Log(u)
+	return -weight(host) / math.Log(u)
 }
 
 // mix spreads every bit over all others. It is the finalizer of splitmix64; with FNV alone, similar texts have

@@ -137,7 +137,7 @@ func (p Workload) edges() int64 {
 // Host describes a worker with this much free memory to the placement. A member of the job has already allocated the
 // fixed part.
 func (p Workload) Host(id string, threads int, free int64, member bool) partition.Host {
-	host := partition.Host{ID: id, Weight: threads, FreeBytes: free, Accepting: true}
+	host := partition.Host{ID: id, Weight: float64(threads), FreeBytes: free, Accepting: true}
 	if !member {
 		host.FreeBytes -= p.FixedBytes(threads)
 		if free < p.MinFreeBytes(threads) {

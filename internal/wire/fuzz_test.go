@@ -82,7 +82,7 @@ func FuzzPayload(f *testing.F) {
 			comesBack(t, packed, UnpackFloat64s, PackFloat64s)
 			comesBack(t, packed, UnpackInt32s, PackInt32s)
 			comesBack(t, packed, UnpackInt64s, PackInt64s)
-			comesBack(t, packed, UnpackMoves, PackMoves)
+			comesBack(t, packed, UnpackMoveTriples, PackMoveTriples)
 			comesBack(t, packed, UnpackInt128s, PackInt128s)
 		})
 	})

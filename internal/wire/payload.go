@@ -103,8 +103,9 @@ func UnpackInt64s(packed []byte) ([]int64, error) {
 	return values, nil
 }
 
-// PackMoves packs each move into three int32: point, from, to.
-func PackMoves(moves []labeling.Move) []byte {
+// PackMoveTriples packs each move into three int32: point, from, to. Minor version 0 of the worker protocol has no
+// other form of moves.
+func PackMoveTriples(moves []labeling.Move) []byte {
 	packed := make([]byte, moveBytes*len(moves))
 	for i, m := range moves {
 		at := packed[moveBytes*i:]
@@ -115,8 +116,8 @@ func PackMoves(moves []labeling.Move) []byte {
 	return packed
 }
 
-// UnpackMoves is the inverse of PackMoves.
-func UnpackMoves(packed []byte) ([]labeling.Move, error) {
+// UnpackMoveTriples is the inverse of PackMoveTriples.
+func UnpackMoveTriples(packed []byte) ([]labeling.Move, error) {
 	if len(packed)%moveBytes != 0 {
 		return nil, badLength(len(packed), "move")
 	}

@@ -41,7 +41,7 @@ func TestPackedNumbersRoundTrip(t *testing.T) {
 		move := rapid.Custom(func(t *rapid.T) labeling.Move {
 			return labeling.Move{Point: rapid.Int32().Draw(t, "point"), From: rapid.Int32().Draw(t, "from"), To: rapid.Int32().Draw(t, "to")}
 		})
-		roundTrip(t, rapid.SliceOf(move).Draw(t, "moves"), 12, PackMoves, UnpackMoves)
+		roundTrip(t, rapid.SliceOf(move).Draw(t, "moves"), 12, PackMoveTriples, UnpackMoveTriples)
 		wide := rapid.Custom(func(t *rapid.T) kernel.Int128 {
 			return kernel.Int128{Lo: rapid.Uint64().Draw(t, "low"), Hi: rapid.Int64().Draw(t, "high")}
 		})

@@ -173,6 +173,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		MemoryBytes:     w.cfg.MemoryBytes,
 		Term:            w.term,
 		Offers:          w.kept.offers(),
+		ProtocolMinor:   wire.WorkerProtocolMinor,
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id
@@ -198,7 +199,7 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(), "protocol minor", m.GetProtocolMinor())
 	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
 }
 

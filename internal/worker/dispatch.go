@@ -105,15 +105,28 @@ func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.D
 	}
 }
 
-// movesOf returns a function that converts the results of an operation that returns moves to an answer.
-func (j *job) movesOf(c *workerv1.Command) func([]labeling.Move, error) (*workerv1.Done, error) {
+// movesOf returns a function that converts the results of an operation that returns moves to an answer. If packed is
+// false, the coordinator knows only triples.
+func (j *job) movesOf(c *workerv1.Command, packed bool, clusters int) func([]labeling.Move, error) (*workerv1.Done, error) {
 	return func(moves []labeling.Move, err error) (*workerv1.Done, error) {
 		if err != nil {
 			return nil, err
 		}
-		payload, err := j.resultPayload(c, wire.PackMoves(moves))
+		pack := wire.PackMoveTriples
+		if packed {
+			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, clusters) }
+		}
+		payload, err := j.resultPayload(c, pack(moves))
 		return &workerv1.Done{Values: payload}, err
 	}
+}
+
+// movesToApply fetches the moves of an update.
+func (j *job) movesToApply(op *workerv1.Update) ([]labeling.Move, error) {
+	if packed := op.GetPackedMoves(); packed != nil {
+		return unpackPayload(j, packed, wire.UnpackMoves)
+	}
+	return unpackPayload(j, op.GetMoves(), wire.UnpackMoveTriples)
 }
 
 // unpackPayload fetches and unpacks a payload.

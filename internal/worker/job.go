@@ -43,6 +43,8 @@ type job struct {
 	data     *lease            // the data set, if the job keeps it
 	tiles    map[int]bool      // the built tiles; true if stored
 	epochs   map[uint32]uint64 // newest epoch seen of each tile
+	lists    []tileList        // remembered lists of tiles, by ascending number
+	models   numberedValues    // of the last queries
 	reserved int64             // bytes reserved of the worker's memory
 }
 
@@ -109,7 +111,7 @@ func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
 
 // run runs the queued commands until the job is over or set aside.
 func (j *job) run(b binding) {
-	j.binding, j.epochs = b, map[uint32]uint64{}
+	j.binding, j.epochs, j.lists, j.models = b, map[uint32]uint64{}, nil, numberedValues{}
 	defer func() {
 		if !b.aside.Load() {
 			j.close()
@@ -201,6 +203,7 @@ func (j *job) free(bytes int64) {
 
 // execute runs a command and turns every outcome, even a panic, into an answer.
 func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
+	known := j.recallTiles(c)
 	end := j.observe(c)
 	defer func() { end(answer) }()
 	log := j.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
@@ -210,6 +213,9 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 			answer = failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "PANIC", fmt.Sprint("panic: ", p))
 		}
 	}()
+	if !known {
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", fmt.Sprintf("the worker does not remember tile list %d", c.GetTilesId()))
+	}
 	log.Trace("command begins", "tiles", len(c.GetTiles()))
 	result, err := j.dispatch(c)
 	if err == nil {

@@ -62,7 +62,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		return selfAffinity(m.Load(j.ctx, tiles, op.Load.GetStep(), labels))
 	case *workerv1.Command_Update:
-		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := j.movesToApply(op.Update)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
+		return j.movesOf(c, op.MatrixAssign.GetPacked(), m.k)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
 	case *workerv1.Command_MatrixFarthest:
 		stats, err := m.stats(op.MatrixFarthest.GetStats())
 		if err != nil {
@@ -87,6 +87,10 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 			return nil, err
 		}
 		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
+		if most := op.Gains.GetMost(); err == nil && most > 0 {
+			payload, err := j.resultPayload(c, wire.PackLargest(gains, int(most)))
+			return &workerv1.Done{Values: payload}, err
+		}
 		return j.valuesOf(c)(slices.Concat(gains...), err)
 	case *workerv1.Command_Fits:
 		stats, err := m.stats(op.Fits.GetStats())

@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"cmp"
+	"slices"
+
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
@@ -75,4 +78,33 @@ func (j *job) drop(placed []*workerv1.Tile) {
 		j.free(j.need.TileSize(t).Bytes(stored))
 	}
 	j.shard.Drop(tiles)
+}
+
+// rememberedLists is how many lists of tiles a job remembers. Methods alternate between few: all tiles of the worker,
+// and those with constrained points.
+const rememberedLists = 4
+
+// tileList is a list of tiles that later commands name by its number.
+type tileList struct {
+	id    uint64
+	tiles []*workerv1.Tile
+}
+
+// recallTiles remembers the tiles of a command that numbers them, or fills them in if the command gives only their
+// number. It returns false if that list is not remembered.
+func (j *job) recallTiles(c *workerv1.Command) bool {
+	at, found := slices.BinarySearchFunc(j.lists, c.GetTilesId(), func(l tileList, id uint64) int { return cmp.Compare(l.id, id) })
+	switch {
+	case c.GetTilesId() == 0:
+	case len(c.Tiles) == 0 && !found:
+		return false
+	case len(c.Tiles) == 0:
+		c.Tiles = j.lists[at].tiles
+	case found:
+		j.lists[at].tiles = c.Tiles
+	default:
+		j.lists = slices.Insert(j.lists, at, tileList{id: c.GetTilesId(), tiles: c.Tiles})
+		j.lists = j.lists[max(0, len(j.lists)-rememberedLists):]
+	}
+	return true
 }

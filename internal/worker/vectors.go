@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -33,7 +34,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		}
 		return &workerv1.Done{}, v.Load(op.Load.GetStep(), j.need.K, labels)
 	case *workerv1.Command_Update:
-		moves, err := unpackPayload(j, op.Update.GetMoves(), wire.UnpackMoves)
+		moves, err := j.movesToApply(op.Update)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if err != nil {
 			return nil, err
 		}
-		return j.movesOf(c)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
+		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorFarthest:
 		queries, err := j.queries(op.VectorFarthest.GetQueries())
 		if err != nil {
@@ -117,7 +118,7 @@ func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
 			return nil, fmt.Errorf("worker: a metric of %d values for %d columns", q.GetMetric(), columns)
 		}
 	}
-	values, err := unpackPayload(j, p.GetValues(), wire.UnpackFloat64s)
+	values, err := j.queryValues(p)
 	if err != nil {
 		return nil, err
 	}
@@ -126,4 +127,26 @@ func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
 		return nil, err
 	}
 	return wire.QueriesFromProto(p, columns, values, integers)
+}
+
+// numberedValues are values of queries that later commands name by their number.
+type numberedValues struct {
+	id     uint64
+	values []float64
+}
+
+// queryValues fetches the values of queries and remembers them, or returns those that it remembers.
+func (j *job) queryValues(p *workerv1.VectorQueries) ([]float64, error) {
+	if p.GetValues() == nil && p.GetValuesId() != 0 {
+		if p.GetValuesId() != j.models.id {
+			return nil, fmt.Errorf("%w: the worker does not remember the values %d of queries", kernel.ErrNotReady, p.GetValuesId())
+		}
+		return j.models.values, nil
+	}
+	j.models = numberedValues{} // before there is memory for others
+	values, err := unpackPayload(j, p.GetValues(), wire.UnpackFloat64s)
+	if err == nil && p.GetValuesId() != 0 {
+		j.models = numberedValues{id: p.GetValuesId(), values: values}
+	}
+	return values, err
 }

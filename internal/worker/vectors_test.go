@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -87,7 +90,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		{"load", packed(t, nil, local.Load(7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
-			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoves(moves))}}}},
+			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoveTriples(moves))}}}},
 		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
 			VectorAssign: &workerv1.VectorAssign{Step: 8, Queries: queriesOf(queries)}}}},
 		{"distances", lists(local.Distances(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Distances{
@@ -129,7 +132,7 @@ func packed(t *testing.T, data []byte, err error) any {
 func movesOf(t *testing.T) func([]labeling.Move, error) any {
 	return func(moves []labeling.Move, err error) any {
 		t.Helper()
-		return packed(t, wire.PackMoves(moves), err)
+		return packed(t, wire.PackMoveTriples(moves), err)
 	}
 }
 
@@ -221,6 +224,37 @@ func TestBadUnitsAreRefused(t *testing.T) {
 			K: 1, Units: units, What: &workerv1.Prepare_Vectors{Vectors: &workerv1.VectorSpec{}}}}})
 		if f := answer.GetFailure(); f.GetReason() != "BAD_UNITS" || j.shard != nil {
 			t.Errorf("%v: %v", c, f)
+		}
+	}
+}
+
+// Queries may name the values of the queries before them, and no others.
+func TestValuesOfQueriesAreRemembered(t *testing.T) {
+	j := &job{}
+	values := func(id uint64, of ...float64) *workerv1.VectorQueries {
+		q := &workerv1.VectorQueries{ValuesId: id}
+		if of != nil {
+			q.Values = inline(wire.PackFloat64s(of))
+		}
+		return q
+	}
+	for _, c := range []struct {
+		what string
+		sent *workerv1.VectorQueries
+		want []float64 // nil if they are not remembered
+	}{
+		{"unknown values", values(1), nil},
+		{"new values", values(1, 2, 3), []float64{2, 3}},
+		{"the same", values(1), []float64{2, 3}},
+		{"other values", values(2, 5), []float64{5}},
+		{"earlier values", values(1), nil},
+		{"the last values", values(2), []float64{5}},
+		{"values without a number", values(0, 7), []float64{7}},
+		{"values before those", values(2), nil},
+	} {
+		got, err := j.queryValues(c.sent)
+		if !slices.Equal(got, c.want) || (c.want == nil) != errors.Is(err, kernel.ErrNotReady) {
+			t.Errorf("%s: %v, %v", c.what, got, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,5 +199,5 @@ func dialOptions(cfg Config) []grpc.DialOption {
 		// Detects a coordinator whose machine died; grpc does not allow a shorter time.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 	}
-	return append(options, cfg.DialOptions...)
+	return slices.Concat(options, cfg.Observe.DialOptions(), cfg.DialOptions)
 }

@@ -309,3 +309,32 @@ func TestADamagedDatasetIsNotUsed(t *testing.T) {
 		t.Error("a truncated data set was accepted")
 	}
 }
+
+// A command may name a list of tiles that an earlier command numbered, as long as it is among the last four.
+func TestTileListsAreRemembered(t *testing.T) {
+	j := &job{}
+	list := func(tile uint32) []*workerv1.Tile { return []*workerv1.Tile{{Tile: tile, Epoch: uint64(tile)}} }
+	recall := func(id uint64) uint32 {
+		c := &workerv1.Command{TilesId: id}
+		if !j.recallTiles(c) {
+			return 0
+		}
+		return c.GetTiles()[0].GetTile()
+	}
+	for id := range uint64(6) {
+		if id > 0 && recall(id) != 0 {
+			t.Errorf("list %d is known before it was sent", id)
+		}
+		if !j.recallTiles(&workerv1.Command{TilesId: id, Tiles: list(uint32(10 + id))}) {
+			t.Errorf("list %d is refused", id)
+		}
+	}
+	for id, want := range map[uint64]uint32{1: 0, 2: 12, 3: 13, 4: 14, 5: 15, 6: 0} {
+		if got := recall(id); got != want {
+			t.Errorf("list %d begins with tile %d instead of %d", id, got, want)
+		}
+	}
+	if none := (&workerv1.Command{}); !j.recallTiles(none) || len(none.GetTiles()) > 0 {
+		t.Error("a command without tiles gets some")
+	}
+}

@@ -308,7 +308,7 @@ func (e shardExecutor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([
 	return e.shard.Fits(ctx, e.tiles, e.step, stats)
 }
 
-func (e shardExecutor) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+func (e shardExecutor) Gains(ctx context.Context, stats []kernel.ClusterStats, _ int) ([][]float64, error) {
 	return e.shard.Gains(ctx, e.tiles, e.step, stats)
 }
 

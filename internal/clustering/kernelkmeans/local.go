@@ -83,7 +83,7 @@ func (l *Local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]ke
 }
 
 // Gains implements Executor.
-func (l *Local) Gains(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
+func (l *Local) Gains(ctx context.Context, stats []kernel.ClusterStats, _ int) ([][]float64, error) {
 	return l.shard.Gains(ctx, l.tiles, l.step, stats)
 }
 

@@ -32,7 +32,7 @@ func (s *Setup) Serve(ctx context.Context, requests []clustering.LaneRequest) (a
 		}
 		err = failure
 	case askGains:
-		err = answerEach(asked)(s.x.Gains(ctx, s.stats(asked)))
+		err = answerEach(asked)(s.x.Gains(ctx, s.stats(asked), s.p.Candidates()))
 	case askBlock:
 		blocks := make([]kernel.Block, len(asked))
 		for i, a := range asked {

@@ -8,13 +8,14 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // errNotReady reports that a shard lacks tiles, or labels at the right step.
 var errNotReady = kernel.ErrNotReady
 
-// Load sets the labels of all n points, lane after lane. There may be more clusters than points, for example when a
-// model is applied to a few new points.
+// Load sets the labels of all n points, lane after lane, and thereby of all tiles. There may be more clusters than
+// points, for example when a model is applied to a few new points.
 func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
@@ -24,26 +25,33 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	if err := shape.CheckLabels(labels); err != nil {
 		return fmt.Errorf("vector: %w", err)
 	}
-	if s.isAt(step) && s.shape() == shape {
+	loaded := s.shape() == shape
+	for _, t := range s.tiles {
+		loaded = loaded && t.at(step)
+		t.step, t.loaded = step, true
+	}
+	if loaded {
 		return nil
 	}
 	s.labels = append(s.labels[:0], labels...)
-	s.clusters, s.lanes, s.labelsStep, s.loaded = shape.Clusters, shape.Lanes, step, true
+	s.clusters, s.lanes = shape.Clusters, shape.Lanes
 	s.forgetAll()
 	return nil
 }
 
-// Update advances the labels from step to step+1 by the points that moved; moves must be sorted by lane, then by point.
-// It returns the changes to the cluster sums over the given tiles: for each lane in MovedLanes, Width values per
-// cluster. Sums are exact, so updating them gives the same bits as recomputing them. Labels that are already at step+1
-// are not changed again, so it is safe to retry.
+// Update advances the labels of the given tiles from step to step+1 by the points that moved; moves must be sorted by
+// lane, then by point. Moves of points in other tiles change nothing. Update returns the changes to the cluster sums
+// over the given tiles: for each lane in MovedLanes, Width values per cluster. Sums are exact, so updating them gives
+// the same bits as recomputing them. Labels that are already at step+1 are not changed again, so it is safe to retry.
 func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []labeling.Move) ([]float64, error) {
 	tiles, err := s.tilesOf(numbers)
 	if err != nil {
 		return nil, err
 	}
-	if !s.isAt(step) && !s.isAt(step+1) {
-		return nil, errNotReady
+	for _, t := range tiles {
+		if !t.at(step) && !t.at(step+1) {
+			return nil, errNotReady
+		}
 	}
 	shape := s.shape()
 	for at := 1; at < len(moves); at++ {
@@ -52,13 +60,7 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 			return nil, fmt.Errorf("vector: a move of point %d after one of point %d; moves must ascend", m.Point, before.Point)
 		}
 	}
-	if s.labelsStep == step {
-		if err := shape.Apply(s.labels, moves); err != nil {
-			return nil, fmt.Errorf("vector: %w", err)
-		}
-		s.labelsStep = step + 1
-		s.forget(moves)
-	} else if err := shape.CheckApplied(s.labels, moves); err != nil {
+	if err := s.applyMoves(numbers, step, moves); err != nil {
 		return nil, fmt.Errorf("vector: %w", err)
 	}
 	size := s.clusters * s.source.spec.Width()
@@ -75,6 +77,42 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		moves = moves[count:]
 	}
 	return changes, nil
+}
+
+// applyMoves takes the labels of the given tiles to step+1, or changes nothing and returns an error.
+func (s *Shard) applyMoves(numbers []int, step uint64, moves []labeling.Move) error {
+	const behind, applied = 1, 2
+	state := make([]uint8, partition.TileCount(s.source.Rows()))
+	for _, number := range numbers {
+		state[number] = applied
+		if s.tiles[number].step == step {
+			state[number] = behind
+		}
+	}
+	within := func(of uint8) []labeling.Move {
+		if !slices.ContainsFunc(state, func(other uint8) bool { return other != of }) {
+			return moves
+		}
+		var some []labeling.Move
+		for _, m := range moves {
+			if m.Point < 0 || int(m.Point) >= s.source.Rows() || state[partition.TileOf(s.source.Rows(), int(m.Point))] == of {
+				some = append(some, m)
+			}
+		}
+		return some
+	}
+	if err := s.shape().CheckApplied(s.labels, within(applied)); err != nil {
+		return err
+	}
+	due := within(behind)
+	if err := s.shape().Apply(s.labels, due); err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		s.tiles[number].step = step + 1
+	}
+	s.forget(due)
+	return nil
 }
 
 // MovedLanes returns the lanes that contain moves, in ascending order. Update returns changes for these lanes.

@@ -114,13 +114,18 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 						labels[at] = to
 					}
 				}
-				if _, err := s.Update(ctx, all[:3], step, moves); err != nil {
-					t.Fatal(err)
+				for _, some := range [][]int{all[:3], all[3:]} {
+					if _, err := s.Update(ctx, some, step, moves); err != nil {
+						t.Fatal(err)
+					}
 				}
 				step++
 			case event < 11:
 				s.Drop(all[2:5])
 				if _, err := s.Build(ctx, all); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Load(step, k, labels); err != nil {
 					t.Fatal(err)
 				}
 			default:

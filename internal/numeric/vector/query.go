@@ -23,8 +23,10 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 	if err != nil {
 		return nil, err
 	}
-	if !s.isAt(step) {
-		return nil, errNotReady
+	for _, t := range tiles {
+		if !t.at(step) {
+			return nil, errNotReady
+		}
 	}
 	lane := -1
 	for _, q := range queries {

@@ -130,9 +130,11 @@ func TestRetries(t *testing.T) {
 	}
 	_, err = s.Scatter(ctx, first, 5, []Query{{Model: model, Kind: Total}})
 	notReady("scatter of an old step", err)
-	if _, err := s.Update(ctx, rest, 5, moves[:1]); err != nil {
-		t.Error(err) // its moves were applied
+	if _, err := s.Assign(ctx, rest, 5, one(model, nil)); err != nil {
+		t.Error(err) // only the labels of the first tiles have advanced
 	}
+	_, err = s.Assign(ctx, all, 6, one(model, nil))
+	notReady("assign of tiles at two steps", err)
 	for range 2 {
 		got, err := s.Update(ctx, all, 5, moves)
 		if err != nil {
@@ -149,6 +151,8 @@ func TestRetries(t *testing.T) {
 	if _, err := s.Build(ctx, all); err != nil {
 		t.Fatal(err)
 	}
+	_, err = s.Update(ctx, all, 6, nil)
+	notReady("a tile without labels", err)
 	// A worker that was prepared again is given the labels after the moves, and then the moves.
 	if err := s.Load(6, k, after); err != nil {
 		t.Error(err)

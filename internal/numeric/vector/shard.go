@@ -14,9 +14,9 @@ import (
 // Its methods take the numbers of the tiles to work on, and return values for their rows in that order. Only one method
 // may run at a time; each distributes its tiles over the threads.
 //
-// The shard has several labelings of all points, its lanes: those of restarts that run side by side. Labels carry a
-// step. Load sets it, Update advances to the next one, and repeating either changes nothing, so every operation is safe
-// to retry. A point with the label -1 has no cluster and does not count.
+// The shard has several labelings of the points, its lanes: those of restarts that run side by side. The labels of a
+// tile carry a step. Load sets it, Update advances to the next one, and repeating either changes nothing, so every
+// operation is safe to retry. A point with the label -1 has no cluster and does not count.
 type Shard struct {
 	source     *Source
 	threads    int
@@ -24,9 +24,7 @@ type Shard struct {
 	tiles      map[int]*tile
 	clusters   int // clusters per lane
 	lanes      int
-	labels     []int32 // lane after lane
-	labelsStep uint64
-	loaded     bool
+	labels     []int32           // of all points, lane after lane; those of a tile are at the tile's step
 	remembered []rememberedModel // per lane
 	versions   uint64            // number of models remembered so far
 	// Buffers reused by later calls.
@@ -78,7 +76,9 @@ func (s *Shard) Drop(numbers []int) {
 
 // Reset drops the labels, so that only the rows remain, as after Build.
 func (s *Shard) Reset() {
-	s.loaded = false
+	for _, t := range s.tiles {
+		t.loaded = false
+	}
 	s.forgetAll()
 }
 
@@ -106,9 +106,6 @@ func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	}
 	return tiles, nil
 }
-
-// isAt reports whether labels are loaded at the given step.
-func (s *Shard) isAt(step uint64) bool { return s.loaded && s.labelsStep == step }
 
 // shape returns the shape that labels and moves must have.
 func (s *Shard) shape() labeling.Shape {

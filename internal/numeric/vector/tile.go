@@ -27,6 +27,9 @@ type tile struct {
 	values      []float64
 	backgrounds []float64 // per row; nil if rows have no background
 
+	step   uint64 // of the labels of its rows
+	loaded bool   // its rows have labels
+
 	own   []ownDistances  // per lane; nil until first used
 	moves []labeling.Move // scratch: what the last Assign found
 }
@@ -77,6 +80,9 @@ func (t *tile) store(r int, prepared *row) {
 		group[len(prepared.values)*groupRows+lane] = prepared.background
 	}
 }
+
+// at reports whether the labels of the tile's rows are those of the given step.
+func (t *tile) at(step uint64) bool { return t.loaded && t.step == step }
 
 // groups returns the number of groups of a dense tile.
 func (t *tile) groups() int { return (t.rows.Len() + groupRows - 1) / groupRows }

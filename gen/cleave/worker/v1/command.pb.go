@@ -129,7 +129,11 @@ type Command struct {
 	//	*Command_Adopt
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
 	// The span that this command belongs to, in W3C Trace Context format; empty if it is not traced.
-	TraceParent   string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	// Since minor version 1. If tiles is not empty, the worker remembers it under this number, unless the number is 0. If
+	// tiles is empty and the number is not 0, the command is about the tiles remembered under it. A worker remembers the
+	// four lists of each job with the largest numbers, and answers FAILURE_KIND_NOT_READY for any other.
+	TilesId       uint64 `protobuf:"varint,231,opt,name=tiles_id,json=tilesId,proto3" json:"tiles_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -422,6 +426,13 @@ func (x *Command) GetTraceParent() string {
 		return x.TraceParent
 	}
 	return ""
+}
+
+func (x *Command) GetTilesId() uint64 {
+	if x != nil {
+		return x.TilesId
+	}
+	return 0
 }
 
 type isCommand_Operation interface {
@@ -1033,13 +1044,16 @@ func (x *Load) GetLabels() *Payload {
 
 // Update applies moves and takes the tiles from step to step + 1. For a matrix it returns the same as Load; for vectors
 // it returns the changes of the float64 row sums of each cluster, in the lanes that have moves. Tiles that are already
-// at step + 1 stay unchanged and return the same answer.
+// at step + 1 stay unchanged and return the same answer. For a matrix the moves are those of all points. For vectors
+// those of the points of the tiles suffice.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles are at before the moves.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 triples: point, old cluster, new cluster.
-	Moves         *Payload `protobuf:"bytes,2,opt,name=moves,proto3" json:"moves,omitempty"`
+	// int32 triples: point, old cluster, new cluster. Unset if packed_moves is set.
+	Moves *Payload `protobuf:"bytes,2,opt,name=moves,proto3" json:"moves,omitempty"`
+	// Since minor version 1: packed moves, see wire.PackMoves.
+	PackedMoves   *Payload `protobuf:"bytes,3,opt,name=packed_moves,json=packedMoves,proto3" json:"packed_moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1084,6 +1098,13 @@ func (x *Update) GetStep() uint64 {
 func (x *Update) GetMoves() *Payload {
 	if x != nil {
 		return x.Moves
+	}
+	return nil
+}
+
+func (x *Update) GetPackedMoves() *Payload {
+	if x != nil {
+		return x.PackedMoves
 	}
 	return nil
 }
@@ -1465,7 +1486,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xc7\f\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xe3\f\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1499,7 +1520,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"nearestTwo\x12;\n" +
 	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x120\n" +
 	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adopt\x12\"\n" +
-	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParentB\v\n" +
+	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x12\x1a\n" +
+	"\btiles_id\x18\xe7\x01 \x01(\x04R\atilesIdB\v\n" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
@@ -1530,10 +1552,11 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"matrixFree\"M\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x121\n" +
-	"\x06labels\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06labels\"M\n" +
+	"\x06labels\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06labels\"\x8b\x01\n" +
 	"\x06Update\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
-	"\x05moves\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05moves\"\x06\n" +
+	"\x05moves\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05moves\x12<\n" +
+	"\fpacked_moves\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\vpackedMoves\"\x06\n" +
 	"\x04Drop\"\t\n" +
 	"\aRelease\"\x97\x01\n" +
 	"\x06Answer\x12\x1d\n" +
@@ -1652,16 +1675,17 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	36, // 31: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
 	36, // 32: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
 	36, // 33: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	12, // 34: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	14, // 35: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	36, // 36: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	13, // 37: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 38: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	36, // 34: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
+	12, // 35: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 36: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	36, // 37: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 38: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 39: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }

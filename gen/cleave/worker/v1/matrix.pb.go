@@ -601,7 +601,9 @@ type MatrixAssign struct {
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The lanes to work on.
-	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	Stats []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	// Since minor version 1: return packed moves instead of triples, see wire.PackMoves.
+	Packed        bool `protobuf:"varint,3,opt,name=packed,proto3" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -648,6 +650,13 @@ func (x *MatrixAssign) GetStats() []*ClusterStats {
 		return x.Stats
 	}
 	return nil
+}
+
+func (x *MatrixAssign) GetPacked() bool {
+	if x != nil {
+		return x.Packed
+	}
+	return false
 }
 
 // MatrixFarthest returns, for each element of stats, the point of the tiles that is farthest from its cluster.
@@ -712,7 +721,10 @@ type Gains struct {
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The lanes to work on.
-	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	Stats []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
+	// Since minor version 1: if not 0, return only this many of the largest values for each element, see
+	// wire.PackLargest.
+	Most          uint32 `protobuf:"varint,3,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -759,6 +771,13 @@ func (x *Gains) GetStats() []*ClusterStats {
 		return x.Stats
 	}
 	return nil
+}
+
+func (x *Gains) GetMost() uint32 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
 }
 
 // Fits returns, for each element of stats, two lists with one float64 per row of the tiles: the distances to the row's
@@ -1028,16 +1047,18 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x06weight\x18\x02 \x01(\fR\x06weight\x12#\n" +
 	"\rself_affinity\x18\x03 \x01(\fR\fselfAffinity\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\fR\x05count\x12\x12\n" +
-	"\x04lane\x18\x05 \x01(\rR\x04lane\"X\n" +
+	"\x04lane\x18\x05 \x01(\rR\x04lane\"p\n" +
 	"\fMatrixAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Z\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\x12\x16\n" +
+	"\x06packed\x18\x03 \x01(\bR\x06packed\"Z\n" +
 	"\x0eMatrixFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"Q\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"e\n" +
 	"\x05Gains\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"P\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\x12\x12\n" +
+	"\x04most\x18\x03 \x01(\rR\x04most\"P\n" +
 	"\x04Fits\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"M\n" +

@@ -387,7 +387,11 @@ type VectorQueries struct {
 	Values *Payload `protobuf:"bytes,2,opt,name=values,proto3" json:"values,omitempty"`
 	// The int32 values of all queries, query after query: the absent clusters, which are infinitely far from every point,
 	// then the points, then the counts.
-	Integers      *Payload `protobuf:"bytes,3,opt,name=integers,proto3" json:"integers,omitempty"`
+	Integers *Payload `protobuf:"bytes,3,opt,name=integers,proto3" json:"integers,omitempty"`
+	// Since minor version 1. If values is set, the worker remembers them under this number, unless the number is 0. If
+	// values is unset and the number is not 0, they are those remembered under it. A worker remembers the last values of
+	// each job, and answers FAILURE_KIND_NOT_READY for any other number.
+	ValuesId      uint64 `protobuf:"varint,4,opt,name=values_id,json=valuesId,proto3" json:"values_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,6 +445,13 @@ func (x *VectorQueries) GetIntegers() *Payload {
 		return x.Integers
 	}
 	return nil
+}
+
+func (x *VectorQueries) GetValuesId() uint64 {
+	if x != nil {
+		return x.ValuesId
+	}
+	return 0
 }
 
 // VectorQuery describes one query. Its numbers are in VectorQueries.values and VectorQueries.integers.
@@ -561,7 +572,9 @@ type VectorAssign struct {
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The queries.
-	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	Queries *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	// Since minor version 1: return packed moves instead of triples, see wire.PackMoves.
+	Packed        bool `protobuf:"varint,3,opt,name=packed,proto3" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -608,6 +621,13 @@ func (x *VectorAssign) GetQueries() *VectorQueries {
 		return x.Queries
 	}
 	return nil
+}
+
+func (x *VectorAssign) GetPacked() bool {
+	if x != nil {
+		return x.Packed
+	}
+	return false
 }
 
 // VectorFarthest returns, for each query, the point of the tiles that is farthest from its centroid, among clusters
@@ -883,11 +903,12 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\tlandmarks\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\tlandmarks\x129\n" +
 	"\n" +
 	"projection\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\n" +
-	"projection\"\xb2\x01\n" +
+	"projection\"\xcf\x01\n" +
 	"\rVectorQueries\x127\n" +
 	"\aqueries\x18\x01 \x03(\v2\x1d.cleave.worker.v1.VectorQueryR\aqueries\x121\n" +
 	"\x06values\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06values\x125\n" +
-	"\bintegers\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\bintegers\"\x8e\x02\n" +
+	"\bintegers\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\bintegers\x12\x1b\n" +
+	"\tvalues_id\x18\x04 \x01(\x04R\bvaluesId\"\x8e\x02\n" +
 	"\vVectorQuery\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\rR\x04lane\x12<\n" +
 	"\n" +
@@ -898,10 +919,11 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x16\n" +
 	"\x06absent\x18\x06 \x01(\rR\x06absent\x12\x16\n" +
 	"\x06points\x18\a \x01(\rR\x06points\x12\x16\n" +
-	"\x06counts\x18\b \x01(\rR\x06counts\"]\n" +
+	"\x06counts\x18\b \x01(\rR\x06counts\"u\n" +
 	"\fVectorAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
-	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"_\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\x12\x16\n" +
+	"\x06packed\x18\x03 \x01(\bR\x06packed\"_\n" +
 	"\x0eVectorFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
 	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"F\n" +

@@ -1,0 +1,72 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/worker"
+)
+
+// helloStream passes the hello of a worker to a function before it is sent.
+type helloStream struct {
+	grpc.ClientStream
+	change func(*workerv1.Hello)
+}
+
+// SendMsg implements grpc.ClientStream.
+func (s *helloStream) SendMsg(message any) error {
+	if m, is := message.(*workerv1.AttachRequest); is && m.GetHello() != nil {
+		s.change(m.GetHello())
+	}
+	return s.ClientStream.SendMsg(message)
+}
+
+// asMinor makes a worker say that it knows this minor version of the protocol.
+func asMinor(minor uint32) func(*worker.Config) {
+	return func(cfg *worker.Config) {
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(
+			func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+				s, err := stream(ctx, desc, conn, method, options...)
+				return &helloStream{ClientStream: s, change: func(h *workerv1.Hello) { h.ProtocolMinor = minor }}, err
+			}))
+	}
+}
+
+// Workers of the earlier and a later minor version serve one job together, and their answers can be compared.
+func TestMinorVersionsWorkTogether(t *testing.T) {
+	for _, minors := range [][]uint32{{0, 0}, {0, 1, 0}, {0, 1, 2}} {
+		t.Run(fmt.Sprint(minors), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			for w, minor := range minors {
+				c.startWorker(fmt.Sprint("w", w), asMinor(minor))
+			}
+			p := gaussianProblem(t, 203, 1)
+			id, size := c.datasets.put(t, p.data)
+			task := p.task("matrix", id, size, nil)
+			task.Verify = 0.5
+			newSequence(c, c.launch(task), p, 1).run(25, noDisturbance)
+
+			v := newVectorProblem(t, randomPoints(t, 500, 3, 1), metric.SquaredEuclidean, false)
+			id, size = c.datasets.put(t, v.data)
+			vectors := v.task(id, size, nil)
+			vectors.Verify = 0.5
+			e, err := c.fleet.NewKMeansExecutor(c.ctx, vectors)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(e.Release)
+			newVectorSequence(c, e, v, 1).run(25, noDisturbance)
+			for _, w := range c.fleet.Workers() {
+				if w.Message != "" {
+					t.Errorf("%s: %s", w.Name, w.Message)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package partition
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	// speedWindow is how many of the last operations tell how fast hosts are.
+	speedWindow = 32
+	// speedSamples is how many of them all hosts must have taken part in.
+	speedSamples = 16
+)
+
+// Work is what a host did, and how long it took. Amounts of different hosts must be comparable, such as the number of
+// tiles that each of its threads could have worked on.
+type Work struct{ Amount, Seconds float64 }
+
+// Speed is how many seconds a host takes for one unit of work: in an average operation, and to build it.
+type Speed struct{ Operation, Build float64 }
+
+// Tempo learns how fast hosts are from the operations and builds of one job. Its zero value knows nothing.
+type Tempo struct {
+	operations []map[string]Work // the last ones, by host
+	builds     map[string]Work   // all of them, by host
+	loads      map[string]Work
+}
+
+// AddOperation records what each host did in an operation.
+func (t *Tempo) AddOperation(done map[string]Work) {
+	t.operations = append(t.operations, done)
+	t.operations = t.operations[max(0, len(t.operations)-speedWindow):]
+}
+
+// AddBuild records that a host built tiles.
+func (t *Tempo) AddBuild(host string, w Work) { add(&t.builds, host, w) }
+
+// AddLoad records that a host computed what built tiles need before they take part in operations.
+func (t *Tempo) AddLoad(host string, w Work) { add(&t.loads, host, w) }
+
+func add(to *map[string]Work, host string, w Work) {
+	if *to == nil {
+		*to = map[string]Work{}
+	}
+	was := (*to)[host]
+	(*to)[host] = Work{Amount: was.Amount + w.Amount, Seconds: was.Seconds + w.Seconds}
+}
+
+// Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
+// while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
+// median over the operations, weighted by how long they took the host that was done first. So a few operations in which
+// a host was slow do not matter.
+func (t *Tempo) Speeds(hosts []string) map[string]Speed {
+	relative, mean, samples := map[string][]ratio{}, 0.0, 0
+	for _, op := range t.operations {
+		average, shortest, all := 0.0, math.Inf(1), true
+		for _, h := range hosts {
+			all = all && op[h].Amount > 0
+			average += perUnit(op[h]) / float64(len(hosts))
+			shortest = min(shortest, op[h].Seconds)
+		}
+		if !all || shortest == 0 {
+			continue
+		}
+		for _, h := range hosts {
+			relative[h] = append(relative[h], ratio{value: perUnit(op[h]) / average, weight: shortest})
+		}
+		mean += average
+		samples++
+	}
+	if samples < speedSamples || len(t.builds) == 0 {
+		return nil
+	}
+	mean /= float64(samples)
+	speeds := map[string]Speed{}
+	for _, h := range hosts {
+		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: t.buildSeconds(h, hosts)}
+	}
+	return speeds
+}
+
+// buildSeconds returns how long a host takes to build one unit and to load it. A host that has not done so is taken to
+// be as fast as the slowest other one.
+func (t *Tempo) buildSeconds(host string, hosts []string) float64 {
+	total := 0.0
+	for _, done := range []map[string]Work{t.builds, t.loads} {
+		seconds := perUnit(done[host])
+		if done[host].Amount == 0 {
+			for _, h := range hosts {
+				seconds = max(seconds, perUnit(done[h]))
+			}
+		}
+		total += seconds
+	}
+	return total
+}
+
+func perUnit(w Work) float64 {
+	if w.Amount == 0 {
+		return 0
+	}
+	return w.Seconds / w.Amount
+}
+
+// ratio is a value with its weight.
+type ratio struct{ value, weight float64 }
+
+// median returns the lowest value such that those up to it have at least half of all weight.
+func median(of []ratio) float64 {
+	slices.SortFunc(of, func(a, b ratio) int { return cmp.Compare(a.value, b.value) })
+	all, upTo := 0.0, 0.0
+	for _, r := range of {
+		all += r.weight
+	}
+	for _, r := range of {
+		if upTo += r.weight; upTo >= all/2 {
+			return r.value
+		}
+	}
+	return of[len(of)-1].value
+}
+
+// Shares decides how large the shares of the hosts of a job are. At first they follow the weights of hosts. Once measured
+// speeds promise enough, they follow these, until later measurements promise enough again. Its zero value knows nothing.
+type Shares struct {
+	Tempo
+	speeds  map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
+	changes int              // how often the speeds were replaced
+}
+
+// Weigh returns hosts with the weights that the shares are based on.
+func (s *Shares) Weigh(hosts []Host) []Host { return weigh(hosts, s.speeds) }
+
+// Due reports whether it is time to compare speeds, after a number of operations on one placement.
+func (s *Shares) Due(operations int) bool { return operations > 0 && operations%speedSamples == 0 }
+
+// rarer is how many times as much each change of the shares must save than the one before.
+const rarer = 4
+
+// Gain is what moving tiles gains: how many seconds each operation becomes shorter, and how many it takes to build the
+// moved tiles.
+type Gain struct{ Saved, Cost float64 }
+
+// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays. It returns
+// false and moves nothing unless
+//
+//   - the speeds of all hosts with tiles have been measured,
+//   - the longest part of an operation becomes shorter by a tenth, and
+//   - as many operations as there were on this placement become shorter, together, by as much as it takes to build the
+//     moved tiles, and by at least the given number of seconds. After each change the next one must save rarer times as
+//     much.
+//
+// So a job never spends more time on moving tiles than it has lost before because of their placement, and moves them
+// ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains known.
+// All tiles must have a host.
+func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast float64) (Gain, bool) {
+	var members []string
+	for h, host := range l.hosts {
+		if l.load[h] > 0 {
+			members = append(members, host.ID)
+		}
+	}
+	speeds := s.Speeds(members)
+	if speeds == nil {
+		return Gain{}, false
+	}
+	before, patience := l.clone(), math.Pow(rarer, float64(s.changes))
+	l.hosts = weigh(l.hosts, speeds)
+	was, all := maxLoad(l.load, l.hosts), 0.0
+	for _, host := range l.hosts {
+		all += host.Weight
+	}
+	pays := func(is, cost float64) bool {
+		return is <= worthMoving*was && (was-is)*float64(operations) >= patience*max(cost, atLeast)
+	}
+	if pays(float64(len(l.Owner))/all, 0) { // otherwise not even tiles that can be divided would pay
+		l.levelOut(rule, 1)
+		is := maxLoad(l.load, l.hosts)
+		gain := Gain{Saved: was - is, Cost: buildSeconds(before, l, speeds)}
+		if pays(is, gain.Cost) {
+			s.speeds = speeds
+			s.changes++
+			return gain, true
+		}
+	}
+	*l = *before
+	return Gain{}, false
+}
+
+// buildSeconds returns how long it takes to build the tiles that have moved from one layout to another. Hosts build at
+// the same time. A host without a speed is taken to be as fast as the slowest other one.
+func buildSeconds(before, after *Layout, speeds map[string]Speed) float64 {
+	slowest := 0.0
+	for _, s := range speeds {
+		slowest = max(slowest, s.Build)
+	}
+	arrived := make([]int, len(after.hosts))
+	for tile, h := range after.Owner {
+		if h != before.Owner[tile] {
+			arrived[h]++
+		}
+	}
+	longest := 0.0
+	for h, host := range after.hosts {
+		build := slowest
+		if s, known := speeds[host.ID]; known {
+			build = s.Build
+		}
+		longest = max(longest, build*float64(arrived[h]))
+	}
+	return longest
+}
+
+// weigh returns hosts whose weights are the units of work that they do in a second. A host without a speed is taken to
+// be as fast, for its weight, as the median of the others. Without any speeds, hosts keep their weights.
+func weigh(hosts []Host, speeds map[string]Speed) []Host {
+	var known []ratio
+	for _, h := range hosts {
+		if s, is := speeds[h.ID]; is {
+			known = append(known, ratio{value: 1 / (s.Operation * weight(h)), weight: 1})
+		}
+	}
+	if len(known) == 0 {
+		return hosts
+	}
+	typical, weighed := median(known), slices.Clone(hosts)
+	for i, h := range hosts {
+		weighed[i].Weight = typical * weight(h)
+		if s, is := speeds[h.ID]; is {
+			weighed[i].Weight = 1 / s.Operation
+		}
+	}
+	return weighed
+}
