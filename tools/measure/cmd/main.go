@@ -6,10 +6,11 @@ import (
 	"github.com/cleave-project/cleave/tools/answers"
 	"github.com/cleave-project/cleave/tools/bench"
 	"github.com/cleave-project/cleave/tools/experiments"
+	"github.com/cleave-project/cleave/tools/links"
 	"github.com/cleave-project/cleave/tools/loadtest"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
 func main() {
-	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite())
+	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite(), links.Suite())
 }
