@@ -9,8 +9,9 @@ import (
 	"github.com/cleave-project/cleave/tools/links"
 	"github.com/cleave-project/cleave/tools/loadtest"
 	"github.com/cleave-project/cleave/tools/measure"
+	"github.com/cleave-project/cleave/tools/simulate"
 )
 
 func main() {
-	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite(), links.Suite())
+	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite(), links.Suite(), simulate.Suite(), simulate.WorkersSuite())
 }
