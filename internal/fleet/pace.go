@@ -2,8 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"math"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,9 +22,10 @@ type pace struct {
 	// mu guards the fields below.
 	mu    sync.Mutex
 	op    uint64
-	asked []*session // workers that take part in the round
+	asked map[*session]bool // workers that take part in the round
 	calls map[*session]*timed
 	last  map[string]map[*session]measured
+	ranks map[string]*ranking        // of what counts in last: steady kinds, and this operation's times of the workers asked
 	lag   map[*session]time.Duration // how long they recently kept others waiting
 }
 
@@ -45,7 +45,10 @@ type measured struct {
 }
 
 func newPace(limit time.Duration) *pace {
-	return &pace{limit: limit, calls: map[*session]*timed{}, last: map[string]map[*session]measured{}, lag: map[*session]time.Duration{}}
+	return &pace{
+		limit: limit, asked: map[*session]bool{}, calls: map[*session]*timed{}, last: map[string]map[*session]measured{},
+		ranks: map[string]*ranking{}, lag: map[*session]time.Duration{},
+	}
 }
 
 // begin begins an operation.
@@ -53,6 +56,7 @@ func (p *pace) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.op++
+	maps.DeleteFunc(p.ranks, func(_ string, r *ranking) bool { return !r.steady })
 }
 
 // operations returns how many operations have begun.
@@ -66,7 +70,28 @@ func (p *pace) operations() uint64 {
 func (p *pace) ask(sessions []*session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = sessions
+	p.asked = make(map[*session]bool, len(sessions))
+	for _, s := range sessions {
+		p.asked[s] = true
+	}
+	for kind, r := range p.ranks { // of an earlier round of the same operation
+		if !r.steady {
+			p.ranks[kind] = newRanking(false)
+			for s, m := range p.last[kind] {
+				p.rank(kind, false, s, m)
+			}
+		}
+	}
+}
+
+// rank takes what a worker took into account, if it counts. The caller holds p.mu.
+func (p *pace) rank(kind string, steady bool, s *session, m measured) {
+	if p.ranks[kind] == nil {
+		p.ranks[kind] = newRanking(steady)
+	}
+	if steady || p.asked[s] && m.op == p.op {
+		p.ranks[kind].set(s, m.perUnit)
+	}
 }
 
 // start begins to time a command about a number of rows. Copies of tiles are compared only with each other, because
@@ -100,7 +125,9 @@ func (p *pace) finish(t *timed, done bool) {
 	if p.last[t.kind] == nil {
 		p.last[t.kind] = map[*session]measured{}
 	}
-	p.last[t.kind][t.session] = measured{op: p.op, perUnit: took.Seconds() / t.units}
+	m := measured{op: p.op, perUnit: took.Seconds() / t.units}
+	p.last[t.kind][t.session] = m
+	p.rank(t.kind, t.steady, t.session, m)
 	if expected, known := p.expected(t); known {
 		p.lag[t.session] = max(0, p.lag[t.session]+took-tolerated*expected)
 	} else {
@@ -131,32 +158,19 @@ func (p *pace) forgive(s *session) {
 // expected returns how long a command should take, judging by the median of the other workers. It returns false while
 // fewer than half of them are done. The caller holds p.mu.
 func (p *pace) expected(t *timed) (time.Duration, bool) {
-	var others []float64
-	if t.steady {
-		for s, m := range p.last[t.kind] {
-			if s != t.session {
-				others = append(others, m.perUnit)
-			}
-		}
-	} else {
-		for _, s := range p.asked {
-			if m, there := p.last[t.kind][s]; s == t.session {
-				continue
-			} else if there && m.op == p.op {
-				others = append(others, m.perUnit)
-			} else {
-				others = append(others, math.Inf(1))
-			}
+	r := p.ranks[t.kind]
+	others := r.others(t.session)
+	if !t.steady {
+		others = len(p.asked)
+		if p.asked[t.session] {
+			others--
 		}
 	}
-	if len(others) == 0 {
+	middle := (others - 1) / 2
+	if others == 0 || middle >= r.others(t.session) {
 		return 0, false
 	}
-	slices.Sort(others)
-	median := others[(len(others)-1)/2]
-	if math.IsInf(median, 1) {
-		return 0, false
-	}
+	median := r.at(t.session, middle)
 	return time.Duration(median * t.units * float64(time.Second)), true
 }
 
