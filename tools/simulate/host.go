@@ -28,6 +28,8 @@ type host struct {
 	count   int
 	idle    float64 // processors that it uses while no job runs
 
+	heartbeats float64 // the same with heartbeats at the default interval
+
 	mu          sync.Mutex
 	connections []*connection // in the order in which they were accepted
 }
@@ -44,7 +46,12 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 	if err != nil {
 		return nil, err
 	}
-	h := &host{count: count, server: grpc.NewServer(fleet.ServerOptions()...), Fleet: fleet.New(fleet.Config{LostAfter: silence, SlowAfter: silence})}
+	// Beyond 1,000 workers the heartbeats of both sides would take more than this machine has.
+	interval := max(fleet.DefaultHeartbeatInterval, time.Duration(count)*fleet.DefaultHeartbeatInterval/1000)
+	h := &host{
+		count: count, server: grpc.NewServer(fleet.ServerOptions()...),
+		Fleet: fleet.New(fleet.Config{HeartbeatInterval: interval, LostAfter: silence, SlowAfter: silence}),
+	}
 	h.Register(h.server)
 	h.serving.Go(func() { _ = h.server.Serve(countingListener{listener, h}) }) // returns when the server is stopped
 	workersCtx, stop := context.WithCancel(ctx)
@@ -71,8 +78,11 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 	if err := h.awaitWorkers(ctx); err != nil {
 		return nil, err
 	}
-	h.idle, err = h.measureIdle(ctx, cfg.idleTime)
-	return h, err
+	if h.idle, err = h.measureIdle(ctx, max(cfg.idleTime, interval)); err != nil {
+		return nil, err
+	}
+	h.heartbeats = h.idle * interval.Seconds() / fleet.DefaultHeartbeatInterval.Seconds()
+	return h, nil
 }
 
 // awaitWorkers waits until all workers are attached.
@@ -80,7 +90,7 @@ func (h *host) awaitWorkers(ctx context.Context) error {
 	limit := time.After(5 * time.Minute)
 	for len(h.Workers()) < h.count {
 		select {
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond):
 		case <-limit:
 			return fmt.Errorf("only %d of %d simulated workers attached", len(h.Workers()), h.count)
 		case <-ctx.Done():
@@ -134,7 +144,7 @@ func (h *host) traffic() traffic {
 			t.whole += out
 		}
 	}
-	t.whole *= float64(len(h.connections)) / float64(min(wholeWorkers, max(1, len(h.connections))))
+	t.whole *= float64(h.count) / float64(min(wholeWorkers, h.count))
 	return t
 }
 

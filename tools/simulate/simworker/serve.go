@@ -34,25 +34,17 @@ type Config struct {
 	RowTime, MaxTime time.Duration
 }
 
-// Serve runs simulated workers until ctx ends or one of them fails.
-func Serve(ctx context.Context, cfg Config) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// attachPause is how long a worker waits before it attaches again.
+const attachPause = 500 * time.Millisecond
+
+// Serve runs simulated workers until ctx ends. A worker whose stream breaks attaches again.
+func Serve(ctx context.Context, cfg Config) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	attaching := make(chan struct{}, 32) // no more handshakes at a time
 	for at := range cfg.Count {
-		select {
-		case attaching <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
 		attached := make(chan struct{})
-		running.Go(func() {
-			if err := run(ctx, cfg, at, func() { close(attached) }); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("simulated worker %d: %w", at, err))
-			}
-		})
+		once := sync.OnceFunc(func() { close(attached) })
 		wait := func() {
 			select {
 			case <-attached:
@@ -60,6 +52,20 @@ func Serve(ctx context.Context, cfg Config) error {
 			}
 			<-attaching
 		}
+		select {
+		case attaching <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		running.Go(func() {
+			for run(ctx, cfg, at, once) != nil {
+				select {
+				case <-time.After(attachPause):
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
 		if at < cfg.Whole { // whoever counts bytes knows them by their order
 			wait()
 		} else {
@@ -67,7 +73,6 @@ func Serve(ctx context.Context, cfg Config) error {
 		}
 	}
 	<-ctx.Done()
-	return context.Cause(ctx)
 }
 
 // worker is one simulated worker.
