@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,10 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/tools/measure"
+	"github.com/cleave-project/cleave/tools/simulate/model"
 )
 
 const (
@@ -24,36 +26,69 @@ const (
 	clusters  = 10
 	landmarks = 256
 	neighbors = 10
+
+	calibrationRows = 50_000
+	featureRank     = 128    // of the landmarks' features: the most there are
+	roundTrip       = 0.2e-3 // seconds that an operation waits for the network
 )
 
-// family is a kind of job whose iterations are measured. Its data has groups that overlap so much that the job does not
-// converge within a few iterations.
+// family is a kind of job whose iterations are measured.
 type family struct {
 	name    string
 	rows    func(*Config) int
 	columns int
-	spread  float64
 	define  func(*cleavev1.JobSpec)
+	// What the model of package simulate knows about it.
+	operations float64 // of an iteration
+	calibrate  func(context.Context) (model.Cost, error)
 }
 
 var families = []family{
-	{"kernel k-means, full matrix", func(cfg *Config) int { return cfg.KernelRows }, columns, 10, func(s *cleavev1.JobSpec) {
-		s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
-	}},
-	{"k-means", func(cfg *Config) int { return cfg.Rows }, columns, 6, func(s *cleavev1.JobSpec) {
-		s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
-	}},
-	{fmt.Sprintf("kernel k-means, %d landmarks", landmarks), func(cfg *Config) int { return cfg.Rows }, 8, 6, func(s *cleavev1.JobSpec) {
-		s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: landmarks}}
-	}},
-	{fmt.Sprintf("kernel k-means, %d neighbors", neighbors), func(cfg *Config) int { return cfg.Rows }, 8, 6, func(s *cleavev1.JobSpec) {
-		s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
-		s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
-		s.NeighborGraph = &cleavev1.NeighborGraph{Neighbors: proto.Uint32(neighbors)}
-	}},
+	{
+		name: "kernel k-means, full matrix", rows: kernelRows, columns: columns, operations: 2,
+		define: func(s *cleavev1.JobSpec) {
+			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
+			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
+		},
+		calibrate: func(ctx context.Context) (model.Cost, error) {
+			return model.Dense(ctx, calibrationRows/8, columns, clusters)
+		},
+	},
+	{
+		name: "k-means", rows: rows, columns: columns, operations: 4,
+		define: func(s *cleavev1.JobSpec) {
+			s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}
+			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
+		},
+		calibrate: func(ctx context.Context) (model.Cost, error) {
+			return model.Vectors(ctx, calibrationRows, columns, clusters)
+		},
+	},
+	{
+		name: fmt.Sprintf("kernel k-means, %d landmarks", landmarks), rows: rows, columns: 8, operations: 4,
+		define: func(s *cleavev1.JobSpec) {
+			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: landmarks}}
+		},
+		calibrate: func(ctx context.Context) (model.Cost, error) {
+			return model.Vectors(ctx, calibrationRows, featureRank, clusters)
+		},
+	},
+	{
+		name: fmt.Sprintf("kernel k-means, %d neighbors", neighbors), rows: rows, columns: 8, operations: 2,
+		define: func(s *cleavev1.JobSpec) {
+			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
+			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
+			s.NeighborGraph = &cleavev1.NeighborGraph{Neighbors: proto.Uint32(neighbors)}
+		},
+		calibrate: func(ctx context.Context) (model.Cost, error) {
+			return model.Graph(ctx, calibrationRows, 2*neighbors, clusters)
+		},
+	},
 }
+
+func kernelRows(cfg *Config) int { return cfg.KernelRows }
+
+func rows(cfg *Config) int { return cfg.Rows }
 
 // iterations is what the iterations of one job took.
 type iterations struct {
@@ -70,9 +105,14 @@ type iterations struct {
 func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) error {
 	fmt.Fprintf(text, "%d workers of 1 thread and %s, %s, k = %d, %d iterations, the fastest of %d runs. Shares are of the unshaped speed.\n",
 		cfg.Workers, cfg.Memory, cfg.security(), clusters, cfg.Iterations, max(1, cfg.Rounds))
+	var compared strings.Builder
 	measure.Head(text, "job", "links", "iteration", "speed", "moved", "coordinator sends", "a worker sends", "CPU coordinator", "CPU workers", "job in all")
 	for _, f := range families {
-		points, _, err := synth.Gaussians(f.rows(cfg), f.columns, clusters, f.spread, rand.New(rand.NewPCG(1, 1)))
+		points, err := square(f.rows(cfg), f.columns)
+		if err != nil {
+			return err
+		}
+		cost, err := f.calibrate(ctx)
 		if err != nil {
 			return err
 		}
@@ -98,9 +138,52 @@ func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) 
 			}
 			measure.Row(text, fmt.Sprintf("%s, n = %d, d = %d", f.name, points.N, points.D), speed, seconds(b.perStep), share, fmt.Sprintf("%.0f", b.moved),
 				bytesText(b.bytes.sent[0]), bytesText(slices.Max(b.bytes.sent[1:])), seconds(b.processors), seconds(b.workers), seconds(b.job))
+			modeled, err := b.modeled(cfg, f, cost, points.N, speed)
+			if err != nil {
+				return err
+			}
+			measure.Row(&compared, f.name, speed, seconds(b.perStep), seconds(modeled), fmt.Sprintf("%.2f", modeled/b.perStep))
 		}
 	}
+	text.WriteString("\nThe model of the simulation, with the coordinator's processor time, the bytes and the moves as measured here:\n")
+	measure.Head(text, "job", "links", "measured", "modeled", "ratio")
+	text.WriteString(compared.String())
 	return nil
+}
+
+// modeled returns what the model says about an iteration. All workers share the cores of this machine.
+func (i *iterations) modeled(cfg *Config, f family, cost model.Cost, rows int, speed string) (float64, error) {
+	links := model.Links{BytesPerSecond: math.Inf(1), RoundTrip: roundTrip}
+	if speed != unshaped {
+		var gigabits float64
+		if _, err := fmt.Sscanf(speed, "%ggbit", &gigabits); err != nil {
+			return 0, fmt.Errorf("the model needs a speed such as 1gbit, not %q", speed)
+		}
+		links.BytesPerSecond = gigabits * 1e9 / 8
+	}
+	moves := i.moved
+	if cost.Entry > 0 && kernel.FullSweepIsCheaper(rows, int(moves)) {
+		moves = float64(rows)
+	}
+	sharing := max(1, float64(cfg.Workers)/float64(runtime.NumCPU()))
+	return model.Iteration{
+		CPU: i.processors, Out: i.bytes.sent[0], In: i.bytes.received[0], Operations: f.operations,
+		WorkerOut: slices.Max(i.bytes.sent[1:]), WorkerIn: slices.Max(i.bytes.received[1:]),
+		Compute: sharing * cost.Compute(float64(rows)/float64(cfg.Workers), float64(rows), moves, 1),
+	}.Seconds(links), nil
+}
+
+// square returns points that fill a square evenly, in the first two columns. Nothing separates them, so jobs make many
+// iterations before they converge.
+func square(rows, columns int) (*dataset.Points, error) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	values := make([]float64, rows*columns)
+	for at := range values {
+		if values[at] = rng.Float64(); at%columns >= 2 {
+			values[at] /= 100
+		}
+	}
+	return dataset.NewPoints(rows, columns, values)
 }
 
 // security says how connections are encrypted.

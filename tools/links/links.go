@@ -50,9 +50,9 @@ func Suite() measure.Suite {
 			measure.List(flags, &cfg.Speeds, "speeds", unshaped+",10gbit,1gbit", "comma-separated `speeds` of the links")
 			flags.BoolVar(&cfg.TLS, "tls", false, "with certificates")
 			flags.IntVar(&cfg.Rounds, "rounds", 2, "how often each measurement is repeated")
-			flags.IntVar(&cfg.Iterations, "iterations", 20, "of each job")
-			flags.IntVar(&cfg.KernelRows, "kernel-rows", 20_000, "rows of kernel k-means on the full matrix")
-			flags.IntVar(&cfg.Rows, "rows", 200_000, "rows of the other families")
+			flags.IntVar(&cfg.Iterations, "iterations", 100, "of each job, at most")
+			flags.IntVar(&cfg.KernelRows, "kernel-rows", 30_000, "rows of kernel k-means on the full matrix")
+			flags.IntVar(&cfg.Rows, "rows", 300_000, "rows of the other families")
 			flags.Int64Var(&cfg.DatasetBytes, "dataset-bytes", 1_000_000_000, "size of the data set that is distributed")
 			return func(ctx context.Context, setup measure.Setup) error {
 				cfg.Setup, cfg.WorkerFlags = setup, strings.Fields(*further)
@@ -80,6 +80,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	if err := isolated(); err != nil {
+		return err
+	}
+	if err := hideNamespaces(ctx); err != nil {
 		return err
 	}
 	if cfg.dir, err = os.MkdirTemp("", "cleave-links-"); err != nil {

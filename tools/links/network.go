@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -27,6 +28,12 @@ func isolated() error {
 		}
 	}
 	return nil
+}
+
+// hideNamespaces hides the names of the machine's network namespaces, so that those of this run get into nobody's way.
+func hideNamespaces(ctx context.Context) error {
+	_, err := measure.Run(exec.CommandContext(ctx, "sh", "-c", "mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns"))
+	return err
 }
 
 // linkPrefix begins the names of the interfaces that are made.
@@ -52,8 +59,6 @@ type machine struct {
 func newNetwork(ctx context.Context, speed string, names ...string) (*network, error) {
 	n := &network{}
 	commands := []string{
-		"mkdir -p /run/netns",
-		"mountpoint -q /run/netns || mount -t tmpfs tmpfs /run/netns",
 		"ip link set lo up",
 		"ip link add " + bridge + " type bridge",
 		"ip addr add " + bridgeAddress + " dev " + bridge,
@@ -97,31 +102,42 @@ func (n *network) close() {
 type traffic struct{ sent, received []float64 }
 
 // traffic returns the bytes so far. What a machine sends arrives at the bridge's end of its link.
-func (n *network) traffic() (traffic, error) {
+func (n *network) traffic() (t traffic, err error) {
 	file, err := os.Open("/proc/net/dev")
 	if err != nil {
-		return traffic{}, err
+		return t, err
 	}
 	defer file.Close()
-	received, sent := map[string]float64{}, map[string]float64{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		name, counters, found := strings.Cut(lines.Text(), ":")
-		fields := strings.Fields(counters)
+	counters := readCounters(file)
+	for _, m := range n.machines {
+		c, found := counters[m.link]
+		if !found {
+			return t, fmt.Errorf("the link of %s is gone", m.name)
+		}
+		t.sent, t.received = append(t.sent, c.received), append(t.received, c.sent)
+	}
+	return t, nil
+}
+
+// counter is the bytes that an interface received and sent.
+type counter struct{ received, sent float64 }
+
+// readCounters reads a table as in /proc/net/dev: after the name of an interface, 8 numbers of what it received, and 8 of
+// what it sent, each time the bytes first.
+func readCounters(r io.Reader) map[string]counter {
+	counters := map[string]counter{}
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		name, numbers, found := strings.Cut(lines.Text(), ":")
+		fields := strings.Fields(numbers)
 		if !found || len(fields) < 9 {
 			continue
 		}
-		name = strings.TrimSpace(name)
-		received[name], _ = strconv.ParseFloat(fields[0], 64)
-		sent[name], _ = strconv.ParseFloat(fields[8], 64)
+		var c counter
+		c.received, _ = strconv.ParseFloat(fields[0], 64)
+		c.sent, _ = strconv.ParseFloat(fields[8], 64)
+		counters[strings.TrimSpace(name)] = c
 	}
-	var t traffic
-	for _, m := range n.machines {
-		if _, found := sent[m.link]; !found {
-			return t, fmt.Errorf("the link of %s is gone", m.name)
-		}
-		t.sent, t.received = append(t.sent, received[m.link]), append(t.received, sent[m.link])
-	}
-	return t, nil
+	return counters
 }
 
 // since returns what was sent and received after before was read.

@@ -78,7 +78,11 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 	if err := h.awaitWorkers(ctx); err != nil {
 		return nil, err
 	}
-	if h.idle, err = h.measureIdle(ctx, max(cfg.idleTime, interval)); err != nil {
+	wait := cfg.idleTime
+	if !cfg.Quick {
+		wait = max(wait, interval) // every worker sends a heartbeat
+	}
+	if h.idle, err = h.measureIdle(ctx, wait); err != nil {
 		return nil, err
 	}
 	h.heartbeats = h.idle * interval.Seconds() / fleet.DefaultHeartbeatInterval.Seconds()

@@ -97,10 +97,9 @@ func (p point) bend(l model.Links) string {
 func (r *report) draw(w io.Writer) error {
 	links := r.cfg.links()
 	plot := picture.CurvesPlot{
-		Title: "Time of an iteration by the number of workers", Subtitle: fmt.Sprintf("dashed: perfect scaling; links of %g Gbit/s, k = %d", r.cfg.Gigabits, r.cfg.K),
+		Title: "Time of an iteration by the number of workers", Subtitle: fmt.Sprintf("links of %g Gbit/s, k = %d", r.cfg.Gigabits, r.cfg.K),
 		X: "workers, as a power of ten", Y: "seconds, as a power of ten", WholeX: true,
 	}
-	plot.Subtitle = fmt.Sprintf("links of %g Gbit/s, k = %d", r.cfg.Gigabits, r.cfg.K)
 	for _, f := range families {
 		panel := picture.CurvesPanel{Title: f.name}
 		at := map[int]int{}
