@@ -28,8 +28,8 @@ type cluster struct {
 	jobs cleavev1.JobServiceClient
 }
 
-// start starts a cluster at a speed and waits until all workers are attached. It must be stopped.
-func (cfg *Config) start(ctx context.Context, speed string, workers int) (_ *cluster, err error) {
+// start starts a cluster at a speed, with workers of this memory, and waits until all are attached. It must be stopped.
+func (cfg *Config) start(ctx context.Context, speed string, workers int, memory string) (_ *cluster, err error) {
 	names := []string{"coordinator"}
 	for at := range workers {
 		names = append(names, fmt.Sprintf("worker%d", at+1))
@@ -56,7 +56,7 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int) (_ *clu
 		return nil, err
 	}
 	for _, m := range c.machines[1:] {
-		flags := append(theirs[:len(theirs):len(theirs)], "--coordinator", host+port, "--name", m.name, "--threads", "1", "--memory", cfg.Memory)
+		flags := append(theirs[:len(theirs):len(theirs)], "--coordinator", host+port, "--name", m.name, "--threads", "1", "--memory", memory)
 		for _, f := range cfg.WorkerFlags {
 			flags = append(flags, strings.ReplaceAll(f, "{}", m.address))
 		}

@@ -74,7 +74,8 @@ func measureDistribution(ctx context.Context, cfg *Config, text *strings.Builder
 
 // distribute starts a job on a new cluster, and waits until every worker has received as many bytes as the data set has.
 func (cfg *Config) distribute(ctx context.Context, points *dataset.Points, size float64, speed string, workers int) (t transfer, err error) {
-	c, err := cfg.start(ctx, speed, workers)
+	memory := fmt.Sprintf("%dMiB", 1024+int64(4*size)>>20) // for the data set and its tiles, also on one worker
+	c, err := cfg.start(ctx, speed, workers, memory)
 	if err != nil {
 		return t, err
 	}
@@ -88,7 +89,7 @@ func (cfg *Config) distribute(ctx context.Context, points *dataset.Points, size 
 		return t, err
 	}
 	began := time.Now()
-	_, err = c.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{
+	created, err := c.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: &cleavev1.JobSpec{
 		Data: &cleavev1.JobSpec_DatasetId{DatasetId: stored.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 2},
 		Restarts: 1, MaxIterations: proto.Uint32(1), Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
@@ -96,13 +97,14 @@ func (cfg *Config) distribute(ctx context.Context, points *dataset.Points, size 
 	if err != nil {
 		return t, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
+	ended := c.failure(ctx, created.GetJob().GetJobId())
 	sending := time.Time{} // when the first bytes left: before that the coordinator reads the data set itself
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		select {
-		case <-ctx.Done():
-			return t, fmt.Errorf("the data set does not reach all workers: %w", context.Cause(ctx))
+		case err := <-ended:
+			return t, fmt.Errorf("the data set did not reach all workers: %w", err)
 		case <-tick.C:
 		}
 		now, err := c.traffic()
@@ -115,8 +117,23 @@ func (cfg *Config) distribute(ctx context.Context, points *dataset.Points, size 
 			cfg.Say("%-9s the first bytes leave after %s", speed, seconds(sending.Sub(began).Seconds()))
 		}
 		if slices.Min(since.received[1:]) >= size {
-			tick.Stop()
 			return transfer{time.Since(sending).Seconds(), since.sent[0], since.received[1:]}, nil
 		}
 	}
+}
+
+// failure returns a channel that receives why a job has ended.
+func (c *cluster) failure(ctx context.Context, job string) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		stream, err := c.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: job})
+		for err == nil {
+			var item *cleavev1.WatchJobResponse
+			if item, err = stream.Recv(); item.GetEvent().GetEnded() != nil {
+				err = fmt.Errorf("the job ended: %s", item.GetEvent().GetEnded().GetError().GetMessage())
+			}
+		}
+		ended <- err
+	}()
+	return ended
 }

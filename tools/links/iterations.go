@@ -28,7 +28,6 @@ const (
 	neighbors = 10
 
 	calibrationRows = 50_000
-	featureRank     = 128    // of the landmarks' features: the most there are
 	roundTrip       = 0.2e-3 // seconds that an operation waits for the network
 )
 
@@ -39,8 +38,8 @@ type family struct {
 	columns int
 	define  func(*cleavev1.JobSpec)
 	// What the model of package simulate knows about it.
-	operations float64 // of an iteration
-	calibrate  func(context.Context) (model.Cost, error)
+	operations float64                                                 // of an iteration
+	calibrate  func(ctx context.Context, rank int) (model.Cost, error) // rank is that of kernel features
 }
 
 var families = []family{
@@ -50,7 +49,7 @@ var families = []family{
 			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{LocalSearch: proto.Uint32(0)}}
 			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 		},
-		calibrate: func(ctx context.Context) (model.Cost, error) {
+		calibrate: func(ctx context.Context, _ int) (model.Cost, error) {
 			return model.Dense(ctx, calibrationRows/8, columns, clusters)
 		},
 	},
@@ -60,7 +59,7 @@ var families = []family{
 			s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}
 			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 		},
-		calibrate: func(ctx context.Context) (model.Cost, error) {
+		calibrate: func(ctx context.Context, _ int) (model.Cost, error) {
 			return model.Vectors(ctx, calibrationRows, columns, clusters)
 		},
 	},
@@ -69,8 +68,8 @@ var families = []family{
 		define: func(s *cleavev1.JobSpec) {
 			s.Algorithm = &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: landmarks}}
 		},
-		calibrate: func(ctx context.Context) (model.Cost, error) {
-			return model.Vectors(ctx, calibrationRows, featureRank, clusters)
+		calibrate: func(ctx context.Context, rank int) (model.Cost, error) {
+			return model.Vectors(ctx, calibrationRows, rank, clusters)
 		},
 	},
 	{
@@ -80,7 +79,7 @@ var families = []family{
 			s.Initialization = &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM}
 			s.NeighborGraph = &cleavev1.NeighborGraph{Neighbors: proto.Uint32(neighbors)}
 		},
-		calibrate: func(ctx context.Context) (model.Cost, error) {
+		calibrate: func(ctx context.Context, _ int) (model.Cost, error) {
 			return model.Graph(ctx, calibrationRows, 2*neighbors, clusters)
 		},
 	},
@@ -99,6 +98,7 @@ type iterations struct {
 	bytes      traffic // of the machines in an iteration
 	processors float64 // processor time of the coordinator in an iteration
 	workers    float64 // processor time of all workers in an iteration
+	rank       int     // of kernel features
 }
 
 // measureIterations times the iterations of each family at each speed.
@@ -109,10 +109,6 @@ func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) 
 	measure.Head(text, "job", "links", "iteration", "speed", "moved", "coordinator sends", "a worker sends", "CPU coordinator", "CPU workers", "job in all")
 	for _, f := range families {
 		points, err := square(f.rows(cfg), f.columns)
-		if err != nil {
-			return err
-		}
-		cost, err := f.calibrate(ctx)
 		if err != nil {
 			return err
 		}
@@ -128,6 +124,10 @@ func measureIterations(ctx context.Context, cfg *Config, text *strings.Builder) 
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		cost, err := f.calibrate(ctx, best[cfg.Speeds[0]].rank)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (cfg *Config) security() string {
 
 // iterate runs a job on a new cluster.
 func (cfg *Config) iterate(ctx context.Context, f family, points *dataset.Points, speed string) (*iterations, error) {
-	c, err := cfg.start(ctx, speed, cfg.Workers)
+	c, err := cfg.start(ctx, speed, cfg.Workers, cfg.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,9 @@ func (c *cluster) watch(ctx context.Context, spec *cleavev1.JobSpec) (*iteration
 				return nil, errors.New("the job converged at once: there are no iterations to measure")
 			}
 			found.job = time.Since(submitted).Seconds()
-			return found, nil
+			result, err := c.jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: created.GetJob().GetJobId()})
+			found.rank = int(result.GetResult().GetLandmarks().GetRank())
+			return found, err
 		}
 		step := event.GetIteration()
 		if step.GetIteration() == 0 {

@@ -1,5 +1,5 @@
 // Command measure runs one of our suites of measurements and writes its page of the documentation. `make bench`,
-// `make answers`, `make experiments` and `make load` call it.
+// `make answers`, `make experiments`, `make load`, `make links` and `make simulate` call it.
 package main
 
 import (
