@@ -1,5 +1,6 @@
 # Everything here needs Go, make and git, and the Go module proxy. `make` alone lists the targets.
 
+comma       := ,
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -111,6 +112,16 @@ MEASURE_ARGS = -version '$(VERSION)' -data '$(DATA)' $(if $(STAGES)$(STUDIES)$(S
 .PHONY: load
 load: measure ## Measure how many clients one coordinator serves, and write it into docs/reliability.md (STAGES=watches,calls,http,submits,store; LOAD_ARGS=-plain without TLS)
 	bin/measure load $(MEASURE_ARGS) $(if $(STAGES),,-fill docs/reliability.md) $(LOAD_ARGS)
+
+# The namespaces are those of one process tree: the kernel removes them with the last process, however it ends.
+.PHONY: links
+links: measure ## Measure iterations and transfers over links of 1 and 10 Gbit/s, in network namespaces, and write them into docs/scale.md (needs root; STAGES=iterations,distribution; LINKS_ARGS='-tls -worker-flags "..."'; QUICK=1 writes nothing)
+	unshare --net --mount --pid --fork --kill-child --mount-proc bin/measure links $(MEASURE_ARGS) \
+		$(if $(QUICK),-workers 2 -rounds 1 -speeds unshaped$(comma)1gbit -kernel-rows 3000 -rows 20000 -dataset-bytes 50000000,-fill docs/scale.md) $(LINKS_ARGS)
+
+.PHONY: simulate
+simulate: measure ## Run a coordinator with up to 10,000 simulated workers, and write what an iteration takes into docs/scale.md (STAGES=neighbors,landmarks,full-matrix; LARGE=1 up to 10^8 rows; SIMULATE_ARGS='-gigabits 10'; QUICK=1 writes nothing)
+	bin/measure simulate $(MEASURE_ARGS) $(if $(LARGE),-rows 100000$(comma)1000000$(comma)10000000$(comma)100000000) $(if $(QUICK),-quick,-fill docs/scale.md) $(SIMULATE_ARGS)
 
 .PHONY: experiments
 experiments: measure ## Repeat the papers' experiments and write docs/experiments.md (DATA=folder; STUDIES=a,b only those; RUNS=n)

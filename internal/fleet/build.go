@@ -66,18 +66,31 @@ func (j *job) build(ctx context.Context, g *group) error {
 
 // tilesToUnstore returns the tiles on a group's worker that are stored but should not be.
 func (j *job) tilesToUnstore(g *group) []int {
-	if g.copies != nil {
-		return nil
-	}
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	var tiles []int
+	return slices.DeleteFunc(g.unstore, func(t int) bool { return j.tiles[t].worker != g.session || !j.tiles[t].toUnstore() })
+}
+
+// toUnstore reports whether the tile is stored but should not be.
+func (t *tile) toUnstore() bool { return t.state == builtStored && !t.wantStored }
+
+// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once for
+// all groups. The caller holds f.mu.
+func (j *job) findUnstored(groups []*group) {
+	var of map[*session][]int
 	for t := range j.tiles {
-		if j.tiles[t].worker == g.session && j.tiles[t].state == builtStored && !j.tiles[t].wantStored {
-			tiles = append(tiles, t)
+		if s := j.tiles[t].worker; s != nil && j.tiles[t].toUnstore() {
+			if of == nil {
+				of = map[*session][]int{}
+			}
+			of[s] = append(of[s], t)
 		}
 	}
-	return tiles
+	for _, g := range groups {
+		if g.copies == nil {
+			g.unstore = slices.Clone(of[g.session])
+		}
+	}
 }
 
 // buildTiles makes a worker build tiles. Tiles that are already built are converted between stored and computed and

@@ -9,7 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
-	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -102,11 +101,10 @@ func (e *KMeansExecutor) checkChanges(tiles []int, moves []labeling.Move, change
 	width, shape := e.spec.Width(), e.shape()
 	rows := e.rowsOf(tiles)
 	var total []float64 // total over all rows of the tiles
-	for _, lane := range vector.MovedLanes(e.k, moves) {
-		end := slices.IndexFunc(moves, func(m labeling.Move) bool { return shape.Lane(m) > lane })
-		if end < 0 {
-			end = len(moves)
-		}
+	for len(moves) > 0 {
+		lane := shape.Lane(moves[0])
+		// Every worker's answer is checked, so this must not read all moves.
+		end, _ := slices.BinarySearchFunc(moves, lane+1, func(m labeling.Move, next int) int { return cmp.Compare(shape.Lane(m), next) })
 		of, between, joins := moves[:end], true, 0
 		moves = moves[end:]
 		moved := make([]bool, e.k)

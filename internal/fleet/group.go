@@ -14,6 +14,7 @@ type group struct {
 	member  *membership
 	tiles   []int
 	copies  map[int]*tile // copies of tiles placed on other workers; nil if the tiles are placed on this one
+	unstore []int         // tiles of the worker that are stored but should not be
 	parts   []part        // answers so far
 	err     error         // why some tiles have no answer; nil if all have one
 }
@@ -61,7 +62,9 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 	}
 	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
 	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
-	return append(groups, alone...)
+	groups = append(groups, alone...)
+	j.findUnstored(groups)
+	return groups
 }
 
 // runGroup runs an operation on the tiles of one worker: first it provides whatever the tiles lack, then it sends the

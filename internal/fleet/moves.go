@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -59,17 +60,18 @@ func (m *movesToSend) free() {
 	}
 }
 
-// movesOf returns the moves of the points of some tiles, in the same order.
+// movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by point.
+// Every worker has its own, so this must not read all moves.
 func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
-	wanted := make([]bool, len(j.tiles))
-	for _, t := range tiles {
-		wanted[t] = true
-	}
+	ascending, shape := slices.Sorted(slices.Values(tiles)), j.shape()
 	var some []labeling.Move
-	for _, m := range moves {
-		if wanted[partition.TileOf(j.rows, int(m.Point))] {
-			some = append(some, m)
+	for len(moves) > 0 {
+		next := shape.Lane(moves[0]) + 1
+		end, _ := slices.BinarySearchFunc(moves, next, func(m labeling.Move, next int) int { return cmp.Compare(shape.Lane(m), next) })
+		for _, t := range ascending {
+			some = append(some, movesWithin(moves[:end], partition.Tile(j.rows, t))...)
 		}
+		moves = moves[end:]
 	}
 	return some
 }

@@ -2,8 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"math"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,9 +23,10 @@ type pace struct {
 	// mu guards the fields below.
 	mu    sync.Mutex
 	op    uint64
-	asked []*session // workers that take part in the round
+	asked map[*session]bool // workers that take part in the round
 	calls map[*session]*timed
 	last  map[string]map[*session]measured
+	ranks map[string]*ranks          // of what counts in last: steady kinds, and this operation's times of the workers asked
 	lag   map[*session]time.Duration // how long they recently kept others waiting
 
 	shares   partition.Shares
@@ -53,7 +53,10 @@ type measured struct {
 }
 
 func newPace(limit time.Duration) *pace {
-	return &pace{limit: limit, calls: map[*session]*timed{}, last: map[string]map[*session]measured{}, lag: map[*session]time.Duration{}, work: map[string]partition.Work{}}
+	return &pace{
+		limit: limit, asked: map[*session]bool{}, calls: map[*session]*timed{}, last: map[string]map[*session]measured{},
+		ranks: map[string]*ranks{}, lag: map[*session]time.Duration{}, work: map[string]partition.Work{},
+	}
 }
 
 // begin begins an operation, about all tiles or some of them.
@@ -65,6 +68,7 @@ func (p *pace) begin(complete bool) {
 	}
 	p.work, p.complete = map[string]partition.Work{}, complete
 	p.op++
+	maps.DeleteFunc(p.ranks, func(_ string, r *ranks) bool { return !r.steady })
 }
 
 // addWork records a part of the operation. The caller holds p.mu.
@@ -105,7 +109,29 @@ func (p *pace) operations() uint64 {
 func (p *pace) ask(sessions []*session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = sessions
+	p.asked = make(map[*session]bool, len(sessions))
+	for _, s := range sessions {
+		p.asked[s] = true
+	}
+	for kind, r := range p.ranks { // of an earlier round of the same operation
+		if !r.steady {
+			p.ranks[kind] = newRanks(false)
+			for s, m := range p.last[kind] {
+				p.rank(kind, false, s, m)
+			}
+		}
+	}
+}
+
+// rank takes what a worker took into account, if it counts. The caller holds p.mu.
+func (p *pace) rank(kind string, steady bool, s *session, m measured) {
+	if p.ranks[kind] == nil {
+		p.ranks[kind] = newRanks(steady)
+	}
+	if steady || p.asked[s] && m.op == p.op {
+		p.ranks[kind].perUnit.set(s, m.perUnit)
+		p.ranks[kind].took.set(s, m.took.Seconds())
+	}
 }
 
 // start begins to time a command about some tiles with a number of rows. Copies of tiles are compared only with each
@@ -145,7 +171,9 @@ func (p *pace) finish(t *timed, done bool) {
 	if p.last[t.kind] == nil {
 		p.last[t.kind] = map[*session]measured{}
 	}
-	p.last[t.kind][t.session] = measured{op: p.op, perUnit: took.Seconds() / t.units, took: took}
+	m := measured{op: p.op, perUnit: took.Seconds() / t.units, took: took}
+	p.last[t.kind][t.session] = m
+	p.rank(t.kind, t.steady, t.session, m)
 	if t.record != nil {
 		t.record(t.session.id, partition.Work{Amount: t.tiles, Seconds: took.Seconds()})
 	}
@@ -180,34 +208,26 @@ func (p *pace) forgive(s *session) {
 // much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts as slow
 // only if it keeps the others waiting. It returns false while fewer than half of them are done. The caller holds p.mu.
 func (p *pace) allowed(t *timed) (time.Duration, bool) {
-	var perUnit, took []float64
-	if t.steady {
-		for s, m := range p.last[t.kind] {
-			if s != t.session {
-				perUnit, took = append(perUnit, m.perUnit), append(took, 0)
-			}
-		}
-	} else {
-		for _, s := range p.asked {
-			if m, there := p.last[t.kind][s]; s == t.session {
-				continue
-			} else if there && m.op == p.op {
-				perUnit, took = append(perUnit, m.perUnit), append(took, m.took.Seconds())
-			} else {
-				perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
-			}
-		}
-	}
-	if len(perUnit) == 0 {
+	r := p.ranks[t.kind]
+	if r == nil {
 		return 0, false
 	}
-	slices.Sort(perUnit)
-	slices.Sort(took)
-	middle := (len(perUnit) - 1) / 2
-	if math.IsInf(perUnit[middle], 1) {
+	others := r.perUnit.others(t.session)
+	if !t.steady {
+		others = len(p.asked)
+		if p.asked[t.session] {
+			others--
+		}
+	}
+	middle := (others - 1) / 2
+	if others == 0 || middle >= r.perUnit.others(t.session) {
 		return 0, false
 	}
-	return time.Duration(tolerated * max(perUnit[middle]*t.units, took[middle]) * float64(time.Second)), true
+	seconds := r.perUnit.at(t.session, middle) * t.units
+	if !t.steady {
+		seconds = max(seconds, r.took.at(t.session, middle))
+	}
+	return time.Duration(tolerated * seconds * float64(time.Second)), true
 }
 
 // How often one worker may fail within one operation before the job continues without it.

@@ -89,7 +89,7 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 
 // chainsOf sorts groups into chains, and returns which workers have tiles of their own among them.
 func chainsOf(groups []*group) (chains []*chain, asked []*session) {
-	of := map[*session]*chain{}
+	of, has := map[*session]*chain{}, map[*session]bool{}
 	for _, g := range groups {
 		c := of[g.session]
 		if c == nil {
@@ -97,7 +97,8 @@ func chainsOf(groups []*group) (chains []*chain, asked []*session) {
 			of[g.session] = c
 			chains = append(chains, c)
 		}
-		if g.copies == nil && !slices.Contains(asked, g.session) {
+		if g.copies == nil && !has[g.session] {
+			has[g.session] = true
 			asked = append(asked, g.session)
 		}
 		c.groups = append(c.groups, g)

@@ -46,6 +46,7 @@ type Layout struct {
 	key   string
 	sizes []Size
 	hosts []Host
+	hash  []uint64 // of the hosts' IDs
 	room  []int64
 	load  []int // tiles of each host
 }
@@ -55,13 +56,13 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	l := &Layout{
 		key: key, sizes: sizes, hosts: hosts,
 		Owner: make([]int, len(sizes)), Stored: make([]bool, len(sizes)),
-		room: make([]int64, len(hosts)), load: make([]int, len(hosts)),
+		hash: make([]uint64, len(hosts)), room: make([]int64, len(hosts)), load: make([]int, len(hosts)),
 	}
 	for tile := range l.Owner {
 		l.Owner[tile] = Nowhere
 	}
 	for h, host := range hosts {
-		l.room[h] = host.FreeBytes
+		l.hash[h], l.room[h] = hashHost(host.ID), host.FreeBytes
 	}
 	return l
 }
@@ -123,18 +124,29 @@ func (l *Layout) Place(rule StorageRule) bool {
 	return true
 }
 
-// choose returns the host that a tile of this size prefers among those with enough memory.
+// choose returns the host that a tile of this size prefers among those with enough memory and tiles below their share. If
+// there is none, it returns the least loaded one with enough memory, and of equally loaded ones the preferred one.
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
-	best := Nowhere
-	for _, h := range preference(l.key, tile, l.hosts) {
-		if !l.hosts[h].Accepting || l.room[h] < bytes {
+	hash := hashTile(l.key, tile)
+	best, high := Nowhere, 0.0
+	for h, host := range l.hosts {
+		if host.Accepting && l.room[h] >= bytes && l.load[h] < share[h] {
+			if s := l.score(hash, h); best == Nowhere || s > high || s == high && host.ID < l.hosts[best].ID {
+				best, high = h, s
+			}
+		}
+	}
+	if best != Nowhere {
+		return best
+	}
+	least := math.Inf(1)
+	for h, host := range l.hosts {
+		load := relativeLoad(l.load[h]+1, host)
+		if !host.Accepting || l.room[h] < bytes || load > least {
 			continue
 		}
-		if l.load[h] < share[h] {
-			return h
-		}
-		if best == Nowhere || relativeLoad(l.load[h]+1, l.hosts[h]) < relativeLoad(l.load[best]+1, l.hosts[best]) {
-			best = h // over its share, but the least loaded so far
+		if s := l.score(hash, h); load < least || s > high || s == high && host.ID < l.hosts[best].ID {
+			best, high, least = h, s, load
 		}
 	}
 	return best
@@ -248,7 +260,7 @@ func (l *Layout) mostPreferred(from, to int) int {
 		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
 			continue
 		}
-		if s := score(l.key, tile, l.hosts[to]); s > high {
+		if s := l.score(hashTile(l.key, tile), to); s > high {
 			best, high = tile, s
 		}
 	}

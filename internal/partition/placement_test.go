@@ -258,3 +258,19 @@ func TestBalanceRespectsMemory(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPlace places the tiles of a new job, about ten on each host.
+func BenchmarkPlace(b *testing.B) {
+	for _, count := range []int{100, 1000} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			hosts := make([]Host, count)
+			for h := range hosts {
+				hosts[h] = Host{ID: fmt.Sprintf("1b4e28ba-2fa1-11d2-883f-%012d", h), Weight: 1, FreeBytes: math.MaxInt64 / 2, Accepting: true}
+			}
+			sizes := unplacedTiles(10 * count)
+			for b.Loop() {
+				placed(b, "job", sizes, hosts)
+			}
+		})
+	}
+}

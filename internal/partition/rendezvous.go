@@ -1,33 +1,31 @@
 package partition
 
 import (
-	"cmp"
 	"encoding/binary"
 	"hash/fnv"
 	"math"
-	"slices"
 )
 
-// preference lists the hosts in the order in which a tile prefers them.
-func preference(key string, tile int, hosts []Host) []int {
-	order, scores := make([]int, len(hosts)), make([]float64, len(hosts))
-	for h := range hosts {
-		order[h], scores[h] = h, score(key, tile, hosts[h])
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(hosts[a].ID, hosts[b].ID))
-	})
-	return order
+// score is how much a tile, given by its hash, prefers a host: -weight/ln(u), where u in (0, 1) is a hash of the key, the
+// tile and the host. It is computed for every pair of a tile and a host, so both are hashed only once.
+func (l *Layout) score(tile uint64, host int) float64 {
+	u := (float64(mix(tile^l.hash[host])>>11) + 0.5) / (1 << 53)
+	return -weight(l.hosts[host]) / math.Log(u)
 }
 
-// score is -weight/ln(u), where u in (0, 1) is a hash of the key, the tile and the host.
-func score(key string, tile int, host Host) float64 {
+// hashTile returns the hash of a tile of the job with this key.
+func hashTile(key string, tile int) uint64 {
 	hash := fnv.New64a()
 	hash.Write([]byte(key))
 	hash.Write(binary.LittleEndian.AppendUint64([]byte{0}, uint64(tile)))
-	hash.Write([]byte(host.ID))
-	u := (float64(mix(hash.Sum64())>>11) + 0.5) / (1 << 53)
-	return -weight(host) / math.Log(u)
+	return mix(hash.Sum64())
+}
+
+// hashHost returns the hash of a host.
+func hashHost(id string) uint64 {
+	hash := fnv.New64a()
+	hash.Write([]byte(id))
+	return hash.Sum64()
 }
 
 // mix spreads every bit over all others. It is the finalizer of splitmix64; with FNV alone, similar texts have

@@ -1,4 +1,5 @@
-// Package measure is the harness of everything that we measure: bench, answers, experiments and loadtest are its suites.
+// Package measure is the harness of everything that we measure: bench, answers, experiments, loadtest, links and simulate
+// are its suites.
 // It has what they share: the command line, the choice of parts, the machine, programs in processes of their own, Python
 // with other libraries (the peers), tables, and the documents that show what was found.
 // It imports no suite, and nothing that we ship.
