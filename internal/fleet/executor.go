@@ -223,7 +223,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
 	return e.assign(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, g *group, _ []int) {
-		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed, Packed: g.session.packsMoves()}}
+		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed, Packed: g.session.compact()}}
 	}})
 }
 

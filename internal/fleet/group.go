@@ -222,7 +222,7 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 	for i, t := range tiles {
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
 	}
-	if g.session.minor == 0 || len(tiles) < listedTiles {
+	if !g.session.compact() || len(tiles) < listedTiles {
 		return nil
 	}
 	for _, known := range g.member.lists {

@@ -35,7 +35,7 @@ func (j *job) newMovesToSend(moves []labeling.Move) *movesToSend {
 // tiles need all moves. Tiles of vectors need their own.
 func (m *movesToSend) update(to *session, tiles []int) *workerv1.Update {
 	switch {
-	case !to.packsMoves():
+	case !to.compact():
 		return &workerv1.Update{Step: m.step, Moves: m.triples.message()}
 	case m.answersChanges:
 		return &workerv1.Update{Step: m.step, PackedMoves: m.part(tiles).message()}
@@ -76,13 +76,10 @@ func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 	return some
 }
 
-// packsMoves reports whether the worker knows packed moves.
-func (s *session) packsMoves() bool { return s.minor >= 1 }
-
 // unpackMoves unpacks the moves that a worker answers.
 func unpackMoves(answer *reply, from *session, _ []int) (err error) {
 	unpack := wire.UnpackMoves
-	if !from.packsMoves() {
+	if !from.compact() {
 		unpack = wire.UnpackMoveTriples
 	}
 	answer.moves, err = unpack(answer.values)
@@ -94,7 +91,7 @@ func unpackMoves(answer *reply, from *session, _ []int) (err error) {
 // minor version 0 get all moves, and answer for the lanes in which any point moved.
 func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
 	return func(answer *reply, from *session, tiles []int) error {
-		if from.packsMoves() {
+		if from.compact() {
 			return nil
 		}
 		all, moved := vector.MovedLanes(e.k, moves), vector.MovedLanes(e.k, e.movesOf(tiles, moves))

@@ -86,13 +86,13 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 	op := &operation{name: "gains", maxBytes: e.perRowBytes(wire.LargestBytes * len(stats))}
 	op.request = func(c *workerv1.Command, g *group, _ []int) {
 		gains := &workerv1.Gains{Step: e.step, Stats: packed}
-		if g.session.minor >= 1 {
+		if g.session.compact() {
 			gains.Most = uint32(needed)
 		}
 		c.Operation = &workerv1.Command_Gains{Gains: gains}
 	}
 	op.decode = func(answer *reply, from *session, tiles []int) error {
-		if from.minor >= 1 {
+		if from.compact() {
 			return nil
 		}
 		all, err := wire.UnpackFloat64s(answer.values)

@@ -60,6 +60,9 @@ type session struct {
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
 }
 
+// compact reports whether the worker knows the small forms of messages that came with minor version 1.
+func (s *session) compact() bool { return s.minor >= 1 }
+
 // attachment is one stream of a session.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty

@@ -150,7 +150,7 @@ func (e *KMeansExecutor) numberOf(values []byte) uint64 {
 
 // forWorker returns the queries for one worker, which gets their values only if it does not remember them.
 func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
-	if g.session.minor == 0 {
+	if !g.session.compact() {
 		return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
 	}
 	var values *workerv1.Payload
@@ -180,7 +180,7 @@ func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 	packed := e.pack(queries)
 	defer packed.free()
 	return e.assign(ctx, queriedLanes(queries), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.packsMoves()}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.compact()}}
 	}))
 }
 
