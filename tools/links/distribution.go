@@ -2,6 +2,7 @@ package links
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -104,7 +105,7 @@ func (cfg *Config) distribute(ctx context.Context, points *dataset.Points, size 
 	for {
 		select {
 		case err := <-ended:
-			return t, fmt.Errorf("the data set did not reach all workers: %w", err)
+			return t, errors.Join(fmt.Errorf("the data set did not reach all workers: %w", err), c.said())
 		case <-tick.C:
 		}
 		now, err := c.traffic()

@@ -145,10 +145,9 @@ func (h *host) traffic() traffic {
 		if at < wholeWorkers {
 			t.workerOut = max(t.workerOut, out)
 			t.busiestIn = max(t.busiestIn, in)
-			t.whole += out
 		}
 	}
-	t.whole *= float64(h.count) / float64(min(wholeWorkers, h.count))
+	t.whole = t.workerOut * float64(h.count)
 	return t
 }
 

@@ -116,7 +116,7 @@ type point struct {
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Quick {
 		cfg.Workers, cfg.Rows = []string{"1", "8"}, []string{"20000"}
-		cfg.calibrationRows, cfg.idleTime, cfg.Iterations = 5000, 0, 4
+		cfg.calibrationRows, cfg.idleTime, cfg.Iterations = 5000, 100*time.Millisecond, 4
 	}
 	if cfg.MovedEvery < 2 || cfg.K < 2 || cfg.Iterations < 3 || cfg.WorkerThreads < 1 || !(cfg.Gigabits > 0) {
 		return fmt.Errorf("moved-every and k must be at least 2, iterations at least 3, worker-threads and gigabits above 0")
