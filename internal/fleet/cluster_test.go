@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -82,6 +83,7 @@ type cluster struct {
 	datasets *memoryDatasets
 	addr     string
 	ctx      context.Context // ends when the test takes too long
+	sent     atomic.Int64    // bytes of data sets that the coordinator sent
 	stop     func()
 }
 
@@ -118,7 +120,7 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		c.Fatal(err)
 	}
 	c.addr = listener.Addr().String()
-	server := grpc.NewServer(fleet.ServerOptions()...)
+	server := grpc.NewServer(append(fleet.ServerOptions(), grpc.StreamInterceptor(c.countSent))...)
 	c.fleet.Register(server)
 	served := make(chan struct{})
 	go func() {
@@ -132,6 +134,23 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		server.Stop()
 		<-served
 	}
+}
+
+// countSent counts the bytes of data sets that the coordinator sends.
+func (c *cluster) countSent(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return handler(server, &countedStream{stream, &c.sent})
+}
+
+type countedStream struct {
+	grpc.ServerStream
+	sent *atomic.Int64
+}
+
+func (s *countedStream) SendMsg(m any) error {
+	if chunk, is := m.(*workerv1.FetchDatasetResponse); is {
+		s.sent.Add(int64(len(chunk.GetData())))
+	}
+	return s.ServerStream.SendMsg(m)
 }
 
 // restart replaces the fleet by a new one at the same address.

@@ -173,6 +173,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		MemoryBytes:     w.cfg.MemoryBytes,
 		Term:            w.term,
 		Offers:          w.kept.offers(),
+		PeerAddress:     w.peers,
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id
@@ -185,6 +186,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 // and drops them if the same one does.
 func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcome) {
 	w.term = m.GetTerm()
+	w.exchange.SetKey(m.GetPeerKey())
 	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {
 		w.log.Info("attached again", "session", m.GetSessionId())
 		return

@@ -182,6 +182,9 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 		lease.release()
 		return nil, fmt.Errorf("worker: the data set has %d rows instead of %d", got, rows)
 	}
+	if j.datasetID = id; j.share == nil {
+		j.passOn() // it was in memory
+	}
 	return lease, nil
 }
 
