@@ -32,9 +32,9 @@ type distribution struct {
 	// mu guards the fields below. It may be taken while Fleet.mu is held, but not the other way round.
 	mu       sync.Mutex
 	swarm    *swarm.Swarm
-	hashes   [][sha256.Size]byte // of the first pieces
-	location *Location           // where workers can read the data set themselves; nil if they cannot
-	parties  map[string]*party   // by session id
+	hashes   [][sha256.Size]byte   // of the first pieces
+	location *workerv1.StoreSource // where workers can read the data set themselves; nil if they cannot
+	parties  map[string]*party     // by session id
 }
 
 // party is a worker that fetches or serves the pieces of a distribution, on one Distribute stream.
@@ -244,7 +244,7 @@ func (d *distribution) schedule() {
 				Address: peer.peerAddress, Name: peer.name, Ticket: wire.PieceTicket(peer.peerKey, d.id, a.Member),
 			}}
 		case swarm.Store:
-			m.Source = &workerv1.DistributeResponse_Store{Store: &workerv1.StoreSource{Url: d.location.URL, SealedName: d.location.SealedName}}
+			m.Source = &workerv1.DistributeResponse_Store{Store: d.location}
 		}
 		p := d.parties[a.Member]
 		p.outbox = append(p.outbox, m)

@@ -1,13 +1,26 @@
 package fleet_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
@@ -143,6 +156,131 @@ func TestDistributionSurvivesFaults(t *testing.T) {
 			e := c.submit(p, nil)
 			faults.Wait()
 			newSequence(c, e, p, 1).run(5, noDisturbance)
+		})
+	}
+}
+
+// gatedDatasets are data sets that can be read once the gate is open.
+type gatedDatasets struct {
+	fleet.DatasetSource
+	gate chan struct{}
+}
+
+func (d gatedDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	select {
+	case <-d.gate:
+		return d.DatasetSource.OpenDataset(ctx, id, offset, length)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// badPeer serves pieces as the test says.
+type badPeer struct {
+	workerv1.UnimplementedPeerServiceServer
+	serve func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
+	asked atomic.Int64
+}
+
+func (p *badPeer) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+	p.asked.Add(1)
+	return p.serve(r, stream)
+}
+
+// startBadPeer attaches a worker that claims to have all data, and serves it as the test says. Its tiles go to others.
+func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
+	c.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		c.Fatal(err)
+	}
+	server := grpc.NewServer()
+	workerv1.RegisterPeerServiceServer(server, peer)
+	go func() { _ = server.Serve(listener) }()
+	c.Cleanup(server.Stop)
+	hello := validHello()
+	hello.PeerAddress = listener.Addr().String()
+	a, welcome, err := c.attachScripted(hello)
+	if err != nil || len(welcome.GetPeerKey()) == 0 {
+		c.Fatalf("%v, %v", welcome, err)
+	}
+	c.Cleanup(a.startHeartbeats())
+	go func() {
+		_ = a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {
+			prepare := command.GetPrepare()
+			if prepare == nil {
+				return failureOf(workerv1.FailureKind_FAILURE_KIND_INTERNAL, "BAD", "it only serves pieces")
+			}
+			stream, err := a.client.Distribute(a.stream.Context())
+			if err == nil {
+				err = stream.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
+					SessionId: a.id, DatasetId: prepare.GetDatasetId(), Bytes: prepare.GetDatasetBytes(), PieceBytes: wire.PieceBytes,
+					Keeps: true, Held: bytes.Repeat([]byte{0xff}, 1000),
+				}}})
+			}
+			if err != nil {
+				c.Error(err)
+			}
+			joined <- struct{}{}
+			return nil
+		})
+	}()
+}
+
+// Workers that serve wrong bytes, nothing at all, or refuse cost time, and the answer is the same. One that serves wrong
+// bytes is asked no more, and the list of workers says why.
+func TestBadPeers(t *testing.T) {
+	wrong := func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+		for range wire.PieceBytes / (256 << 10) {
+			if err := stream.Send(&workerv1.FetchPieceResponse{Data: make([]byte, 256<<10)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, bad := range []struct {
+		name    string
+		serve   func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
+		message string
+	}{
+		{"wrong bytes", wrong, "wrong bytes"},
+		{"too short", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }, "wrong bytes"},
+		{"too long", func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+			return errors.Join(wrong(r, stream), wrong(r, stream))
+		}, "wrong bytes"},
+		{"silent", func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+			<-stream.Context().Done()
+			return nil
+		}, ""},
+		{"refusing", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
+			return status.Error(codes.PermissionDenied, "no")
+		}, ""},
+		{"empty", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
+			return status.Error(codes.NotFound, "no")
+		}, ""},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			t.Parallel()
+			gate, joined := make(chan struct{}), make(chan struct{}, 1)
+			c := newCluster(t, func(cfg *fleet.Config) { cfg.Datasets = gatedDatasets{cfg.Datasets, gate} })
+			peer := &badPeer{serve: bad.serve}
+			c.startBadPeer(peer, joined)
+			honest := func(cfg *worker.Config) { serving(t.TempDir())(cfg); cfg.Exchange.Stall = 200 * time.Millisecond }
+			c.startWorker("a", honest)
+			c.startWorker("b", honest)
+			p := largeProblem(t)
+			_, size := c.datasets.put(t, p.data)
+			go func() { <-joined; close(gate) }()
+			newSequence(c, c.submit(p, nil), p, 1).run(3, noDisturbance)
+			if sent := c.sent.Load(); sent > 2*size {
+				t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
+			}
+			if peer.asked.Load() == 0 {
+				t.Error("the bad worker was not asked")
+			}
+			if w := c.worker("scripted"); w == nil || bad.message != "" && !strings.Contains(w.Message, bad.message) {
+				t.Errorf("the list of workers says %+v", w)
+			}
 		})
 	}
 }

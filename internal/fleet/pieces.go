@@ -10,32 +10,31 @@ import (
 	"sync"
 	"time"
 
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Location is where workers can read a data set without the coordinator.
-type Location struct {
-	URL        string // for GET requests; a secret
-	SealedName string // the name that the checksums of the blob include; empty if it has none
-}
-
 // Locator is a DatasetSource whose data sets may be in an object store that workers can read.
 type Locator interface {
-	// LocateDataset returns a URL that is valid for at least an hour, or nil if workers cannot read the data set.
-	LocateDataset(ctx context.Context, datasetID string) (*Location, error)
+	// LocateDataset returns a URL that is valid for an hour, or "" if workers cannot read the data set. sealedName is the
+	// name that the checksums of the blob include; "" if it has none.
+	LocateDataset(ctx context.Context, datasetID string) (url, sealedName string, err error)
 }
 
-// locate returns where workers can read a data set, or nil if they cannot.
-func (f *Fleet) locate(ctx context.Context, id string) *Location {
+// locate returns where workers can read a data set without the coordinator, or nil if they cannot.
+func (f *Fleet) locate(ctx context.Context, id string) *workerv1.StoreSource {
 	locator, is := f.cfg.Datasets.(Locator)
 	if !is {
 		return nil
 	}
-	location, err := locator.LocateDataset(ctx, id)
+	url, sealedName, err := locator.LocateDataset(ctx, id)
 	if err != nil && ctx.Err() == nil {
 		f.log.Warn("workers cannot read a data set from the object store", "dataset", id, "error", err)
 	}
-	return location
+	if url == "" || err != nil {
+		return nil
+	}
+	return &workerv1.StoreSource{Url: url, SealedName: sealedName}
 }
 
 // keepLocation renews the URL of the data set until ctx ends.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -93,11 +94,18 @@ func (p *Peers) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the other worker shows no certificate")
 	}
-	leaf, others := state.PeerCertificates[0], x509.NewCertPool()
-	for _, c := range state.PeerCertificates[1:] {
+	return p.VerifyAt(time.Now(), state.PeerCertificates[0], state.PeerCertificates[1:]...)
+}
+
+// VerifyAt does the same for a certificate, with those between it and the authority, at a given time.
+func (p *Peers) VerifyAt(now time.Time, leaf *x509.Certificate, between ...*x509.Certificate) error {
+	others := x509.NewCertPool()
+	for _, c := range between {
 		others.AddCert(c)
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: p.material.roots(), Intermediates: others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: p.material.roots(), Intermediates: others, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 	var invalid x509.CertificateInvalidError
 	var authority x509.UnknownAuthorityError
 	switch {

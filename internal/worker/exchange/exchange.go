@@ -6,6 +6,7 @@ package exchange
 import (
 	"context"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type Config struct {
 type Exchange struct {
 	cfg     Config
 	peers   *peers
+	web     *http.Client // reads the object store
 	server  *server
 	buffers sync.Pool // of *[]byte with room for a piece
 	stop    func()    // ends the server
@@ -61,6 +63,14 @@ func New(cfg Config) *Exchange {
 		cfg.Stall = defaultStall
 	}
 	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), shares: map[shareKey]*Share{}, stop: func() {}}
+	e.web = &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			TLSHandshakeTimeout: connectTimeout, ResponseHeaderTimeout: cfg.Stall, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		},
+		// A redirect would lead to where the coordinator did not send us.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
 }
@@ -96,6 +106,7 @@ func (e *Exchange) Close() {
 	e.mu.Unlock()
 	e.running.Wait()
 	e.peers.close()
+	e.web.CloseIdleConnections()
 	if e.cfg.Cache != nil {
 		_ = e.cfg.Cache.Close()
 	}
@@ -168,10 +179,11 @@ func (e *Exchange) lost(datasetID string, piece int) {
 
 // Settings say whether a worker keeps pieces and serves them to others.
 type Settings struct {
-	CacheDir   string // empty means none
-	CacheBytes int64  // limit of the cache
-	Listen     string // HOST:PORT for other workers; empty means that there is no such port
-	Advertise  string // HOST:PORT at which they reach it; empty means the port above, at the address that reaches the coordinator
+	CacheDir   string        // empty means none
+	CacheBytes int64         // limit of the cache
+	Listen     string        // HOST:PORT for other workers; empty means that there is no such port
+	Advertise  string        // HOST:PORT at which they reach it; empty means the port above, at the address that reaches the coordinator
+	Stall      time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
 }
 
 // Open opens the cache and the port for other workers. It returns the address to tell them, which is empty without a
@@ -187,7 +199,7 @@ func Open(s Settings, cfg Config, dial credentials.Dial, coordinator string) (e 
 	if err != nil {
 		return nil, "", err
 	}
-	cfg.Peers = peers.Options
+	cfg.Peers, cfg.Stall = peers.Options, s.Stall
 	if s.CacheDir != "" {
 		if cfg.Cache, err = OpenCache(s.CacheDir, s.CacheBytes, cfg.Logger); err != nil {
 			return nil, "", err

@@ -75,6 +75,10 @@ func (s *Share) fetch(ctx context.Context, m *workerv1.DistributeResponse, buffe
 		return s.watched(ctx, FromPeer, func(ctx context.Context, arrived func(int)) error {
 			return s.exchange.peers.fetch(ctx, source.Peer.GetAddress(), request, buffer, arrived)
 		})
+	case *workerv1.DistributeResponse_Store:
+		return s.watched(ctx, FromStore, func(ctx context.Context, arrived func(int)) error {
+			return s.exchange.fromStore(ctx, source.Store, offset, buffer, arrived)
+		})
 	}
 	return fmt.Errorf("this worker does not know the kind of source %T", m.GetSource())
 }
