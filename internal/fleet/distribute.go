@@ -17,7 +17,7 @@ import (
 )
 
 // transferLimits keep every link busy and bound the memory of pieces on their way.
-var transferLimits = swarm.Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 8, Window: 512, InOrder: 4}
+var transferLimits = swarm.Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
 
 // locateEvery is how often the URL of a data set is renewed. It must be shorter than URLs are valid.
 const locateEvery = 20 * time.Minute
@@ -144,6 +144,7 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 	if location != nil {
 		d.location = location
 		d.swarm.SetStore(true)
+		s.noStore = "" // it is tried again
 	}
 	p := &party{session: s, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
 	if before := d.parties[s.id]; before != nil {
@@ -228,8 +229,8 @@ func (d *distribution) receive(p *party, m *workerv1.DistributeRequest) {
 		d.schedule()
 	}
 	d.mu.Unlock()
-	if assigned {
-		d.fleet.noteTransfer(d.id, p.session, from, m.GetFailed())
+	if assigned && m.GetFailed() != nil {
+		d.fleet.noteFailure(d.id, p.session, from, m.GetFailed())
 	}
 }
 
@@ -297,16 +298,12 @@ func failureOf(f workerv1.PieceFailure) swarm.Failure {
 	return swarm.Unreachable
 }
 
-// noteTransfer records what a worker reports about a source, for logs and lists of workers. A worker that sent wrong
+// noteFailure records what a worker reports about a source that failed, for logs and lists of workers. A worker that sent wrong
 // bytes passes nothing on anymore.
-func (f *Fleet) noteTransfer(datasetID string, s *session, from swarm.Source, failed *workerv1.PieceFailed) {
+func (f *Fleet) noteFailure(datasetID string, s *session, from swarm.Source, failed *workerv1.PieceFailed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case failed == nil:
-		if from.Kind == swarm.Store {
-			s.noStore = ""
-		}
 	case from.Kind == swarm.Store:
 		if s.noStore == "" {
 			f.log.Warn("a worker cannot read the object store and gets data sets from elsewhere", "worker", s.name, "error", failed.GetMessage())

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +22,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/store/seal"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
@@ -280,6 +284,78 @@ func TestBadPeers(t *testing.T) {
 			}
 			if w := c.worker("scripted"); w == nil || bad.message != "" && !strings.Contains(w.Message, bad.message) {
 				t.Errorf("the list of workers says %+v", w)
+			}
+		})
+	}
+}
+
+// locatedDatasets are data sets that workers can also read from a web server.
+type locatedDatasets struct {
+	fleet.DatasetSource
+	url, sealedName string
+}
+
+func (d locatedDatasets) LocateDataset(context.Context, string) (url, sealedName string, err error) {
+	return d.url, d.sealedName, nil
+}
+
+// Workers read the object store if they can, as it is stored, and otherwise say why not and get the data from elsewhere.
+func TestWorkersReadTheObjectStore(t *testing.T) {
+	const name = "datasets/x"
+	plain, err := dataset.Marshal(largeProblem(t).data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sealed bytes.Buffer
+	w := seal.NewWriter(name, &sealed)
+	if _, err := w.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(sealed.Bytes())
+	damaged[len(damaged)/2] ^= 1
+	serve := func(content []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		}
+	}
+	for _, c := range []struct {
+		name, sealedName string
+		handler          http.HandlerFunc
+		message          string
+	}{
+		{"sealed", name, serve(sealed.Bytes()), ""},
+		{"plain", "", serve(plain), ""},
+		{"damaged", name, serve(damaged), "damaged"},
+		{"another blob", name + "y", serve(sealed.Bytes()), "damaged"},
+		{"other bytes", "", serve(sealed.Bytes()), "not those of the piece"},
+		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "403"},
+		{"whole", name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(sealed.Bytes()) }, "200"},
+		{"elsewhere", name, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
+		}, "302"},
+		{"silent", name, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.handler)
+			t.Cleanup(server.Close)
+			cluster := newCluster(t, func(cfg *fleet.Config) {
+				cfg.Datasets = locatedDatasets{cfg.Datasets, server.URL + "/blob?signature=secret", c.sealedName}
+			})
+			p := largeProblem(t)
+			_, size := cluster.datasets.put(t, p.data)
+			cluster.startWorker("w", func(cfg *worker.Config) { cfg.Exchange.Stall = 3 * time.Second })
+			e := cluster.submit(p, nil)
+			newSequence(cluster, e, p, 1).run(2, noDisturbance)
+			says := cluster.worker("w").Message
+			if sent := cluster.sent.Load(); c.message == "" && (sent != 0 || says != "") || c.message != "" && (sent == 0 || sent > size) {
+				t.Errorf("the coordinator sent %d bytes, and says %q", sent, says)
+			}
+			if c.message != "" && !strings.Contains(says, c.message) || strings.Contains(says, "secret") {
+				t.Errorf("the list of workers says %q", says)
 			}
 		})
 	}

@@ -147,7 +147,7 @@ func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.D
 	}()
 	for {
 		data, err := decodeVerified(id, size, j.share.Reader(ctx))
-		if !errors.Is(err, errDamaged) || !j.share.Forget() {
+		if !errors.Is(err, errDamaged) || !j.share.Recheck() {
 			return data, err
 		}
 	}

@@ -66,7 +66,7 @@ func New(cfg Config) *Exchange {
 	e.web = &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
-			TLSHandshakeTimeout: connectTimeout, ResponseHeaderTimeout: cfg.Stall, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: connectTimeout, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 		},
 		// A redirect would lead to where the coordinator did not send us.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

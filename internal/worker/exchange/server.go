@@ -93,9 +93,9 @@ func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService
 	}
 	for len(data) > 0 {
 		n := min(len(data), peerChunkBytes)
-		// A copy, because grpc may use a message after Send, and the buffer is used again.
-		chunk := append(make([]byte, 0, n), data[:n]...)
-		if err := stream.Send(&workerv1.FetchPieceResponse{Data: chunk}); err != nil {
+		// Send has encoded the message when it returns, and no handler of statistics looks at it later, so that the
+		// buffer can be used again.
+		if err := stream.Send(&workerv1.FetchPieceResponse{Data: data[:n]}); err != nil {
 			return err
 		}
 		e.cfg.Served(n)

@@ -38,9 +38,10 @@ type Share struct {
 	// mu guards the fields below.
 	mu      sync.Mutex
 	keeps   bool                          // pieces go to the cache
-	cached  bool                          // some pieces were in the cache at the beginning
+	wrong   int                           // how often the whole was not what it should be
 	has     []bool                        // by piece: it has arrived
 	memory  map[int][]byte                // pieces that are not kept, until they are read
+	rejoin  bool                          // the coordinator has to be told that nothing is kept anymore
 	reports []*workerv1.DistributeRequest // to send
 	changed chan struct{}                 // closed and replaced when a piece arrives or the share ends
 	err     error                         // why it ended; nil while it runs
@@ -79,7 +80,7 @@ func (s *Share) run(ctx context.Context) {
 		s.mu.Lock()
 		for _, p := range held {
 			if p < s.pieces {
-				s.has[p], s.cached = true, true
+				s.has[p] = true
 			}
 		}
 		s.notify()
@@ -167,7 +168,11 @@ func (s *Share) attend(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-s.wake:
 		}
-		for _, m := range s.takeReports() {
+		reports, rejoin := s.takeReports()
+		if rejoin {
+			return errRejoin
+		}
+		for _, m := range reports {
 			if stream.Send(m) != nil {
 				break // Recv returns the reason
 			}
@@ -179,7 +184,7 @@ func (s *Share) attend(ctx context.Context) error {
 func (s *Share) join() *workerv1.DistributeRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reports = nil
+	s.reports, s.rejoin = nil, false
 	held := make([]byte, (s.pieces+7)/8)
 	for p, has := range s.has {
 		if has {
@@ -207,12 +212,12 @@ func (s *Share) queue(m *workerv1.DistributeRequest) {
 	}
 }
 
-func (s *Share) takeReports() []*workerv1.DistributeRequest {
+func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reports := s.reports
+	reports = s.reports
 	s.reports = nil
-	return reports
+	return reports, s.rejoin
 }
 
 // keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the share
@@ -314,7 +319,7 @@ func (s *Share) fromCache(piece int) ([]byte, bool) {
 		return nil, false
 	}
 	buffer := e.buffer()
-	data, err := e.cfg.Cache.Get(s.id, piece, buffer)
+	data, err := e.cfg.Cache.GetUnchecked(s.id, piece, buffer)
 	if err != nil || int64(len(data)) != wire.PieceSize(s.bytes, piece) {
 		e.reuse(buffer)
 		return nil, false
@@ -331,20 +336,41 @@ func (s *Share) lose(piece int) {
 	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
 }
 
-// Forget drops what the cache had of the data set at the beginning, because the whole is not what it should be. It
-// reports whether there was anything.
-func (s *Share) Forget() bool {
+// Recheck drops pieces of the cache because the whole is not what it should be: the damaged ones, or all if none is. The
+// second time it drops all and gives up the cache, whose disk seems to fail. It reports whether another attempt to read
+// the data set may succeed.
+func (s *Share) Recheck() bool {
+	cache := s.exchange.cfg.Cache
 	s.mu.Lock()
-	cached := s.cached
-	s.cached = false
+	s.wrong++
+	wrong := s.wrong
 	s.mu.Unlock()
-	if !cached {
+	if cache == nil || wrong > 2 {
 		return false
 	}
-	s.exchange.cfg.Logger.Warn("the pieces of a data set in the cache do not make up the data set; fetching it again", "dataset", s.id)
-	s.exchange.cfg.Cache.Drop(s.id)
+	var damaged []int
+	buffer := s.exchange.buffer()
+	defer s.exchange.reuse(buffer)
+	for p := range s.pieces {
+		if _, err := cache.Get(s.id, p, buffer); err != nil {
+			damaged = append(damaged, p)
+		}
+	}
+	s.exchange.cfg.Logger.Warn("the pieces of a data set in the cache do not make up the data set; fetching it again", "dataset", s.id, "damaged", len(damaged))
+	if wrong == 1 && len(damaged) > 0 {
+		for _, p := range damaged {
+			s.lose(p)
+		}
+		return true
+	}
+	cache.Drop(s.id)
 	for p := range s.pieces {
 		s.lose(p)
+	}
+	if wrong == 2 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keeps, s.rejoin = false, true
 	}
 	return true
 }
