@@ -16,9 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// transferLimits keep every link busy and bound the memory of pieces on their way.
-var transferLimits = swarm.Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
-
 // locateEvery is how often the URL of a data set is renewed. It must be shorter than URLs are valid.
 const locateEvery = 20 * time.Minute
 
@@ -196,7 +193,7 @@ func (f *Fleet) anyServes() bool {
 func (f *Fleet) newDistribution(id string, bytes int64) *distribution {
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := wire.PieceCount(bytes)
-	d := &distribution{fleet: f, id: id, bytes: bytes, cancel: cancel, swarm: swarm.New(pieces, transferLimits), parties: map[string]*party{}}
+	d := &distribution{fleet: f, id: id, bytes: bytes, cancel: cancel, swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{}}
 	f.distributions[id] = d
 	d.hashes = f.hashes.get(id)
 	d.swarm.SetKnown(len(d.hashes))

@@ -51,6 +51,12 @@ type Limits struct {
 	InOrder     int // the same for a member that does not
 }
 
+// DefaultLimits keep every link busy and bound the memory of pieces on their way. With more transfers at the same time,
+// each takes longer, and it takes longer until pieces can be passed on.
+func DefaultLimits() Limits {
+	return Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
+}
+
 // giveUpPeers is the number of peers that a member cannot reach before it asks no others, unless it has reached one.
 const giveUpPeers = 3
 

@@ -283,9 +283,8 @@ func TestIsolatedWorker(t *testing.T) {
 
 // Members of many workers and pieces are found fast enough for the coordinator, which holds a lock meanwhile.
 func BenchmarkNext(b *testing.B) {
-	limits := Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 8, Window: 512, InOrder: 4}
 	for b.Loop() {
-		s, transfers := New(1024, limits), 0
+		s, transfers := New(1024, DefaultLimits()), 0
 		s.SetKnown(1024)
 		for i := range 40 {
 			s.Join(fmt.Sprint(i), nil, true, true)
