@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -173,7 +174,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		MemoryBytes:     w.cfg.MemoryBytes,
 		Term:            w.term,
 		Offers:          w.kept.offers(),
-		PeerAddress:     w.peers,
+		PeerAddress:     w.exchange.Address(strings.TrimPrefix(w.leader.Current, "passthrough:///")),
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id

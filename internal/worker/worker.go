@@ -81,7 +81,6 @@ type worker struct {
 	memory   *memory
 	datasets *datasets
 	exchange *exchange.Exchange
-	peers    string         // where other workers reach this one; empty if they cannot
 	session  *session       // nil before the first welcome
 	term     int64          // largest term seen; reset to 0 after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
@@ -110,8 +109,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer leader.Close()
 	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
-	w.exchange, w.peers, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial, leader.Current)
-	if err != nil {
+	if w.exchange, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial); err != nil {
 		return err
 	}
 	defer w.exchange.Close()

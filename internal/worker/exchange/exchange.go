@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -50,6 +51,9 @@ type Exchange struct {
 	stop    func()    // ends the server
 	serves  bool
 
+	listens   net.Addr // if it serves
+	advertise string   // where others reach it, if the user says so
+
 	mu      sync.Mutex
 	shares  map[shareKey]*Share
 	running sync.WaitGroup // goroutines of shares
@@ -77,7 +81,7 @@ func New(cfg Config) *Exchange {
 
 // Serve begins to serve pieces of the cache to other workers, which is possible once SetKey was called.
 func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
-	e.stop, e.serves = e.server.serve(listener, secured), true
+	e.stop, e.serves, e.listens = e.server.serve(listener, secured), true, listener.Addr()
 }
 
 // Serves reports whether other workers can fetch pieces.
@@ -186,76 +190,71 @@ type Settings struct {
 	Stall      time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
 }
 
-// Open opens the cache and the port for other workers. It returns the address to tell them, which is empty without a
-// port. coordinator is the address of a coordinator.
-func Open(s Settings, cfg Config, dial credentials.Dial, coordinator string) (e *Exchange, address string, err error) {
+// Open opens the cache and the port for other workers.
+func Open(s Settings, cfg Config, dial credentials.Dial) (e *Exchange, err error) {
 	if s.Listen != "" && s.CacheDir == "" {
-		return nil, "", fault.Invalid("NO_CACHE_DIR", "a worker serves others from its cache; give --cache-dir DIR together with --peer-listen")
+		return nil, fault.Invalid("NO_CACHE_DIR", "a worker serves others from its cache; give --cache-dir DIR together with --peer-listen")
 	}
 	if s.Advertise != "" && s.Listen == "" {
-		return nil, "", fault.Invalid("NO_PEER_LISTEN", "--peer-address is where others reach the port of --peer-listen; give both")
+		return nil, fault.Invalid("NO_PEER_LISTEN", "--peer-address is where others reach the port of --peer-listen; give both")
 	}
 	peers, err := dial.Peers(cfg.Logger)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	cfg.Peers, cfg.Stall = peers.Options, s.Stall
 	if s.CacheDir != "" {
 		if cfg.Cache, err = OpenCache(s.CacheDir, s.CacheBytes, cfg.Logger); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	e = New(cfg)
 	if s.Listen == "" {
-		return e, "", nil
+		return e, nil
 	}
-	if address, err = e.listen(s, peers, coordinator); err != nil {
+	if err = e.listen(s, peers); err != nil {
 		e.Close()
 	}
-	return e, address, err
+	return e, err
 }
 
-// listen begins to serve others and returns the address to tell them.
-func (e *Exchange) listen(s Settings, peers *credentials.Peers, coordinator string) (string, error) {
+// listen begins to serve others.
+func (e *Exchange) listen(s Settings, peers *credentials.Peers) error {
 	if _, err := peers.Server(s.Listen, nil); err != nil { // before anybody can connect
-		return "", err
+		return err
 	}
 	listener, err := net.Listen("tcp", s.Listen)
 	if err != nil {
-		return "", fault.Invalid("CANNOT_LISTEN", "cannot listen for other workers: %v", err)
+		return fault.Invalid("CANNOT_LISTEN", "cannot listen for other workers: %v", err)
 	}
 	secured, err := peers.Server(s.Listen, listener)
 	if err != nil {
 		listener.Close()
-		return "", err
+		return err
 	}
-	address := s.Advertise
-	if address == "" {
-		address = advertised(listener.Addr(), coordinator)
-	}
-	e.cfg.Logger.Info("serving pieces of data sets to other workers", "listen", listener.Addr(), "address", address)
+	e.cfg.Logger.Info("serving pieces of data sets to other workers", "listen", listener.Addr())
 	e.Serve(listener, secured)
-	return address, nil
+	e.advertise = s.Advertise
+	return nil
 }
 
-// advertised returns the address at which others reach a listener. If it listens on all addresses, that is the one from
-// which this machine reaches the coordinator.
-func advertised(listens net.Addr, coordinator string) string {
-	tcp, is := listens.(*net.TCPAddr)
+// Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it is
+// the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
+// coordinator, which is why it can be told only now.
+func (e *Exchange) Address(coordinator string) string {
+	if !e.serves || e.advertise != "" {
+		return e.advertise
+	}
+	tcp, is := e.listens.(*net.TCPAddr)
 	if !is || !tcp.IP.IsUnspecified() {
-		return listens.String()
+		return e.listens.String()
 	}
-	host := "127.0.0.1"
-	if c, err := net.Dial("udp", coordinator); err == nil { // sends nothing
-		defer c.Close()
-		if own, is := c.LocalAddr().(*net.UDPAddr); is {
-			host = own.IP.String()
-		}
+	c, err := net.Dial("udp", coordinator) // sends nothing
+	if err != nil {
+		e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		return ""
 	}
-	return net.JoinHostPort(host, portOf(listens))
-}
-
-func portOf(a net.Addr) string {
-	_, port, _ := net.SplitHostPort(a.String())
-	return port
+	defer c.Close()
+	host, _, _ := net.SplitHostPort(c.LocalAddr().String())
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }

@@ -32,7 +32,7 @@ func quiet() Config {
 // startServer starts a worker that serves one piece, and returns its address.
 func startServer(t testing.TB, dial credentials.Dial, piece []byte) string {
 	t.Helper()
-	e, address, err := Open(Settings{CacheDir: t.TempDir(), CacheBytes: 1 << 30, Listen: "127.0.0.1:0"}, quiet(), dial, "127.0.0.1:1")
+	e, err := Open(Settings{CacheDir: t.TempDir(), CacheBytes: 1 << 30, Listen: "127.0.0.1:0"}, quiet(), dial)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,13 @@ func startServer(t testing.TB, dial credentials.Dial, piece []byte) string {
 	if err := put(t, e.cfg.Cache, datasetID(1), 0, piece); err != nil {
 		t.Fatal(err)
 	}
-	return address
+	return e.Address("")
 }
 
 // fetchWith fetches the piece as a worker with these certificates.
 func fetchWith(t testing.TB, dial credentials.Dial, address string, r *workerv1.FetchPieceRequest, size int) ([]byte, error) {
 	t.Helper()
-	e, _, err := Open(Settings{}, quiet(), dial, "127.0.0.1:1")
+	e, err := Open(Settings{}, quiet(), dial)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func TestBadSettings(t *testing.T) {
 		if c.settings.CacheDir != "" {
 			c.settings.CacheDir = t.TempDir()
 		}
-		e, _, err := Open(c.settings, quiet(), c.dial, "127.0.0.1:1")
+		e, err := Open(c.settings, quiet(), c.dial)
 		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.settings, err)
 		}
@@ -202,14 +202,23 @@ func TestBadSettings(t *testing.T) {
 }
 
 func TestAdvertisedAddress(t *testing.T) {
-	for listens, want := range map[string]string{"127.0.0.1:7401": "127.0.0.1:7401", "0.0.0.0:7401": "127.0.0.1:7401", "[::]:7401": "127.0.0.1:7401", "10.1.2.3:9": "10.1.2.3:9"} {
-		address, err := net.ResolveTCPAddr("tcp", listens)
+	for _, c := range []struct{ listen, advertise, want string }{
+		{"127.0.0.1:0", "", "127.0.0.1:PORT"}, {"0.0.0.0:0", "", "127.0.0.1:PORT"}, {":0", "", "127.0.0.1:PORT"}, {"127.0.0.1:0", "rack3:9", "rack3:9"}, {"", "", ""},
+	} {
+		settings := Settings{Listen: c.listen, Advertise: c.advertise, CacheDir: t.TempDir()}
+		e, err := Open(settings, quiet(), credentials.Dial{Insecure: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := advertised(address, "127.0.0.1:7400"); got != want {
-			t.Errorf("%s is advertised as %s", listens, got)
+		want := c.want
+		if e.Serves() {
+			_, port, _ := net.SplitHostPort(e.listens.String())
+			want = strings.Replace(want, "PORT", port, 1)
 		}
+		if got := e.Address("127.0.0.1:7400"); got != want {
+			t.Errorf("%+v is advertised as %q", c, got)
+		}
+		e.Close()
 	}
 }
 
