@@ -32,6 +32,7 @@ func command() *cobra.Command {
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's memory)")
 	set.DurationVar(&cfg.KeepFor, "keep-for", worker.DefaultKeepFor, "how long to keep tiles for another coordinator after the one they were built for is gone")
+	addDataFlags(set, &cfg)
 	cfg.Dial.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -86,6 +87,7 @@ type cluster struct {
 	pipes    bool            // connections are in memory, as virtual time needs them
 	dial     dialFunc        // connects to the fleet
 	ctx      context.Context // ends when the test takes too long
+	sent     atomic.Int64    // bytes of data sets that the coordinator sent
 	stop     func()
 }
 
@@ -128,7 +130,7 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 		f(c.fleet)
 	}
 	listener := c.listen()
-	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions())...)
+	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.config.Observe.ServerOptions(), []grpc.ServerOption{grpc.StreamInterceptor(c.countSent)})...)
 	c.fleet.Register(server)
 	served := make(chan struct{})
 	go func() {
@@ -161,6 +163,23 @@ func (c *cluster) listen() net.Listener {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	}
 	return listener
+}
+
+// countSent counts the bytes of data sets that the coordinator sends.
+func (c *cluster) countSent(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return handler(server, &countedStream{stream, &c.sent})
+}
+
+type countedStream struct {
+	grpc.ServerStream
+	sent *atomic.Int64
+}
+
+func (s *countedStream) SendMsg(m any) error {
+	if chunk, is := m.(*workerv1.FetchDatasetResponse); is {
+		s.sent.Add(int64(len(chunk.GetData())))
+	}
+	return s.ServerStream.SendMsg(m)
 }
 
 // restart replaces the fleet by a new one at the same address.

@@ -78,12 +78,16 @@ type Fleet struct {
 	payloads    map[string][]byte
 	quarantined map[string]*fault.Error // by id of a session that has ended: why its worker is not trusted
 	damaged     map[string]error        // by data set id: the damage found when a worker last fetched it
+	sentWrong   map[string]string       // by id of a session that has ended: which wrong bytes its worker passed on
 	nextPayload uint64
 	nextJob     uint64
 	term        int64         // the coordinator's term as the leader; 0 before Begin
 	returned    time.Time     // when the first worker attached in this term
 	changed     chan struct{} // closed and replaced at every change that a job may wait for
 	closed      bool
+
+	distributions map[string]*distribution // by data set id
+	hashes        pieceHashes
 }
 
 // New returns a fleet without workers.
@@ -105,7 +109,10 @@ func New(cfg Config) *Fleet {
 		payloads:    map[string][]byte{},
 		damaged:     map[string]error{},
 		quarantined: map[string]*fault.Error{},
+		sentWrong:   map[string]string{},
 		changed:     make(chan struct{}),
+
+		distributions: map[string]*distribution{},
 	}
 }
 
@@ -203,8 +210,12 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	switch {
 	case s.wrong != nil:
 		info.Message = s.wrong.Message
+	case s.sentWrong != "":
+		info.Message = s.sentWrong
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
+	case s.noStore != "":
+		info.Message = "cannot read the object store and gets data sets from elsewhere: " + s.noStore
 	}
 	for j := range f.jobs {
 		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {

@@ -142,41 +142,41 @@ func (f *Fleet) checkSession(sessionID string) error {
 }
 
 // checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
-// only the data that it needs.
-func (f *Fleet) checkFetch(sessionID, datasetID string) error {
+// only the data that it needs. It returns the size of the data set.
+func (f *Fleet) checkFetch(sessionID, datasetID string) (bytes int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.sessions[sessionID]
 	if s == nil {
-		return status.Error(codes.Aborted, "the session is over")
+		return 0, status.Error(codes.Aborted, "the session is over")
 	}
 	for j := range f.jobs {
 		if j.datasetID == datasetID && (j.members[s] != nil || s.referee) {
-			return nil
+			return j.need.DatasetBytes, nil
 		}
 	}
 	f.log.Warn("a worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
-	return status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
+	return 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
 }
 
 // FetchDataset implements WorkerService.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	if err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId()); err != nil {
+	if _, err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId()); err != nil {
 		return err
 	}
 	err := v.sendDataset(r, stream)
-	v.fleet.noteDamage(r.GetDatasetId(), err)
+	v.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
 	return wire.Status(err)
 }
 
 // noteDamage records that a data set was found damaged when a worker fetched it, so that its jobs fail for this
-// reason and not for whatever the worker reports. A later successful fetch clears it.
-func (f *Fleet) noteDamage(datasetID string, err error) {
+// reason and not for whatever the worker reports. If the whole data set can be read later, that clears it.
+func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if found, is := errors.AsType[*fault.Error](err); is && found.Kind == fault.DataLoss {
 		f.damaged[datasetID] = found
-	} else if err == nil {
+	} else if err == nil && whole {
 		delete(f.damaged, datasetID)
 	}
 }
@@ -194,6 +194,7 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
 				return err
 			}
+			v.fleet.cfg.Observe.DatasetSent(n)
 		}
 		switch {
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"time"
@@ -18,6 +19,9 @@ import (
 // errLost is the error of a call whose worker was lost, or began to yield its tiles, before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
+// peerKeyBytes is the size of the key of the tickets that a worker accepts.
+const peerKeyBytes = 32
+
 // session is one worker from its first hello until it leaves or is lost. It can have several streams, one after the
 // other: commands that were not answered on one are sent again on the next. The first group of fields never changes;
 // Fleet.mu guards the others.
@@ -30,6 +34,8 @@ type session struct {
 	memory       uint64 // bytes; 0 means unlimited
 	minor        uint32 // minor version of the protocol that both sides know
 	attachedAt   time.Time
+	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
+	peerKey      []byte        // of the tickets for that; nil if they cannot
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
@@ -41,6 +47,8 @@ type session struct {
 	slow         bool         // recently overtaken by others; gets tiles only if there is no other worker
 	overtaken    int          // how often it was overtaken
 	wrong        *fault.Error // why its answers are not trusted; nil if they are
+	sentWrong    string       // which wrong bytes it passed on to another worker; empty if none
+	noStore      string       // why it cannot read the object store; empty if it can or was not asked to
 	leaving      bool         // it asked to leave
 	farewellSent bool         // it may leave
 
@@ -109,6 +117,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 			Term:            f.term,
 			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
 			ProtocolMinor:   wire.WorkerProtocolMinor,
+			PeerKey:         s.peerKey,
 		},
 	}})
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
@@ -154,6 +163,11 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		s.name = s.id
 	}
 	s.wrong = f.quarantined[hello.GetSessionId()]
+	s.sentWrong = f.sentWrong[hello.GetSessionId()]
+	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
+		s.peerKey = make([]byte, peerKeyBytes)
+		_, _ = rand.Read(s.peerKey) // it never fails
+	}
 	f.sessions[s.id] = s
 	if f.returned.IsZero() {
 		f.returned = now
@@ -202,6 +216,9 @@ func (f *Fleet) endSession(s *session, reason error) {
 	s.outbox, s.pending = nil, nil
 	if s.wrong != nil {
 		f.quarantined[s.id] = s.wrong // the same process may attach again
+	}
+	if s.sentWrong != "" {
+		f.sentWrong[s.id] = s.sentWrong
 	}
 	f.notifyChanged()
 }

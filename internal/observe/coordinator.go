@@ -51,6 +51,13 @@ func (o *Coordinator) BlobBytes(direction string, count int) {
 	}
 }
 
+// DatasetSent records bytes of a data set that were sent to a worker.
+func (o *Coordinator) DatasetSent(count int) {
+	if o.counts() {
+		o.metrics.datasetSent.Add(float64(count))
+	}
+}
+
 // request records a gRPC request that ended.
 func (o *Coordinator) request(method string, began time.Time, code codes.Code) {
 	o.metrics.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())

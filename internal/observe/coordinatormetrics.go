@@ -27,6 +27,7 @@ type coordinatorMetrics struct {
 	storeSeconds *prometheus.HistogramVec
 	storeErrors  *prometheus.CounterVec
 	blobBytes    *prometheus.CounterVec
+	datasetSent  prometheus.Counter
 
 	requestSeconds *prometheus.HistogramVec
 	requests       *prometheus.CounterVec
@@ -62,6 +63,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		storeSeconds: r.histograms("cleave_store_seconds", "How long calls of the state store and the blob store took.", shortTimes, "store", "operation"),
 		storeErrors:  r.counters("cleave_store_errors_total", "Calls of the stores that failed; absent keys and conflicts are answers.", "store", "operation"),
 		blobBytes:    r.counters("cleave_blob_bytes_total", "Bytes that were read from blobs and written to them.", "direction"),
+		datasetSent:  r.counter("cleave_dataset_sent_bytes_total", "Bytes of data sets that the coordinator sent to workers."),
 
 		requestSeconds: r.histograms("cleave_grpc_request_seconds", "How long gRPC requests took; streams until they ended.", shortTimes, "method"),
 		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),

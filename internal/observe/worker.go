@@ -26,6 +26,8 @@ type workerMetrics struct {
 	tilesBuilt  prometheus.Counter
 	swept       *prometheus.CounterVec
 	fetched     *prometheus.CounterVec
+	pieces      *prometheus.CounterVec
+	served      prometheus.Counter
 	heartbeats  prometheus.Counter
 	attachments prometheus.Counter
 	traffic     *prometheus.CounterVec
@@ -51,6 +53,8 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 		tilesBuilt:  r.counter("cleave_worker_tiles_built_total", "Tiles that the worker built."),
 		swept:       r.counters("cleave_worker_swept_bytes_total", "Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
 		fetched:     r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
+		pieces:      r.counters("cleave_worker_piece_bytes_total", "Bytes of data sets that arrived in pieces, by source: coordinator, peer, store, cache.", "source"),
+		served:      r.counter("cleave_worker_served_bytes_total", "Bytes of data sets that the worker passed on to other workers."),
 		heartbeats:  r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
 		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
 		traffic:     newTraffic(r, "cleave_worker_traffic_bytes_total", "Bytes of messages that the worker exchanged with its coordinator."),
@@ -134,6 +138,20 @@ func (o *Worker) Swept(command string, bytes int64) {
 func (o *Worker) Fetched(what string, bytes int) {
 	if o.counts() {
 		o.metrics.fetched.WithLabelValues(what).Add(float64(bytes))
+	}
+}
+
+// Piece records bytes of a data set that came from a source of pieces.
+func (o *Worker) Piece(source string, bytes int) {
+	if o.counts() {
+		o.metrics.pieces.WithLabelValues(source).Add(float64(bytes))
+	}
+}
+
+// Served records bytes that the worker passed on to another.
+func (o *Worker) Served(bytes int) {
+	if o.counts() {
+		o.metrics.served.Add(float64(bytes))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
@@ -18,6 +19,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // Blobs stores large values under write-once names such as "jobs/42/17/labels". A name consists of parts joined by
@@ -37,6 +39,11 @@ type Blobs interface {
 
 	// Size returns the length of a blob in bytes, or ErrNotFound.
 	Size(ctx context.Context, name string) (int64, error)
+
+	// SignedURL returns a URL by which anyone can read a blob for a time, as it is stored: sealed says that it has the
+	// format of package seal. The URL is empty if the blobs are not in an object store. It returns ErrNotFound if there
+	// is no such blob.
+	SignedURL(ctx context.Context, name string, valid time.Duration) (url string, sealed bool, err error)
 
 	// Delete removes a blob, or returns ErrNotFound. Its name must not be used again.
 	Delete(ctx context.Context, name string) error
@@ -76,7 +83,8 @@ var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*
 // bucket implements Blobs with a gocloud bucket.
 type bucket struct {
 	*blob.Bucket
-	root string // directory of a local bucket; empty for others
+	root   string // directory of a local bucket; empty for others
+	remote bool   // it is in an object store
 
 	// Adds the blob's name to an error, and classifies it as temporary or permanent.
 	explain func(name string, err error) error
@@ -124,7 +132,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		return err
 	}
 	// Avoid writing if the name is already taken; publish checks again.
-	for _, key := range []string{name + sealSuffix, name} {
+	for _, key := range []string{name + seal.Suffix, name} {
 		if taken, err := b.Exists(ctx, key); err != nil {
 			return b.explain(name, err)
 		} else if taken {
@@ -136,7 +144,7 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 	defer cancel()
 	var file *os.File    // temporary file of a local bucket, synced before it is renamed
 	b.directories.Lock() // held only briefly: nothing is written yet
-	w, err := b.NewWriter(ctx, name+sealSuffix, &blob.WriterOptions{
+	w, err := b.NewWriter(ctx, name+seal.Suffix, &blob.WriterOptions{
 		IfNotExist: true,
 		// Without a type, gocloud would buffer the first bytes to guess it.
 		ContentType:    "application/octet-stream",
@@ -167,11 +175,11 @@ func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) err
 		}
 	}()
 
-	sealed := newSealer(name, &blobWriter{Writer: w, bucket: b, name: name, file: file})
+	sealed := seal.NewWriter(name, &blobWriter{Writer: w, bucket: b, name: name, file: file})
 	if err := write(sealed); err != nil {
 		return err
 	}
-	if err := sealed.finish(); err != nil {
+	if err := sealed.Finish(); err != nil {
 		return err
 	}
 	if file != nil {
@@ -215,7 +223,7 @@ func (b *bucket) publish(name string, w *blob.Writer) error {
 	if b.root == "" {
 		return nil
 	}
-	return b.explain(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+sealSuffix)), b.root))
+	return b.explain(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+seal.Suffix)), b.root))
 }
 
 func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
@@ -225,10 +233,10 @@ func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (i
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("blob %q: cannot read %d bytes from offset %d", name, length, offset)
 	}
-	from, bytes := sealedRange(offset, length)
-	r, err := b.NewRangeReader(ctx, name+sealSuffix, from, bytes, nil)
+	from, bytes := seal.Range(offset, length)
+	r, err := b.NewRangeReader(ctx, name+seal.Suffix, from, bytes, nil)
 	if err == nil {
-		return newUnsealer(name, r, offset, length, b.explain), nil
+		return seal.NewReader(name, r, offset, length, b.explain), nil
 	}
 	if gcerrors.Code(err) == gcerrors.NotFound { // an earlier version may have written it
 		r, err = b.NewRangeReader(ctx, name, offset, length, nil)
@@ -243,9 +251,9 @@ func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
 	if err := checkName(name); err != nil {
 		return 0, err
 	}
-	sealed, err := b.Attributes(ctx, name+sealSuffix)
+	sealed, err := b.Attributes(ctx, name+seal.Suffix)
 	if err == nil {
-		return unsealedSize(name, sealed.Size)
+		return seal.Size(name, sealed.Size)
 	}
 	plain, err := b.Attributes(ctx, name)
 	if err != nil {
@@ -254,11 +262,35 @@ func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
 	return plain.Size, nil
 }
 
+func (b *bucket) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
+	if err := checkName(name); err != nil {
+		return "", false, err
+	}
+	if !b.remote {
+		return "", false, nil
+	}
+	for _, key := range []string{name + seal.Suffix, name} {
+		there, err := b.Exists(ctx, key)
+		if err != nil {
+			return "", false, b.explain(name, err)
+		}
+		if !there {
+			continue
+		}
+		signed, err := b.Bucket.SignedURL(ctx, key, &blob.SignedURLOptions{Expiry: valid})
+		if gcerrors.Code(err) == gcerrors.Unimplemented { // there is no key to sign with
+			return "", false, nil
+		}
+		return signed, key != name, b.explain(name, err)
+	}
+	return "", false, fmt.Errorf("blob %q: %w", name, ErrNotFound)
+}
+
 func (b *bucket) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	err := b.Bucket.Delete(ctx, name+sealSuffix)
+	err := b.Bucket.Delete(ctx, name+seal.Suffix)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		err = b.Bucket.Delete(ctx, name)
 	}
@@ -289,7 +321,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 			return nil, b.explain(prefix, err)
 		}
 		progressed(ctx)
-		if name := strings.TrimSuffix(object.Key, sealSuffix); strings.HasPrefix(name, prefix) {
+		if name := strings.TrimSuffix(object.Key, seal.Suffix); strings.HasPrefix(name, prefix) {
 			names = append(names, name)
 		}
 	}
@@ -300,7 +332,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
 	for part := range strings.SplitSeq(name, "/") {
-		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, sealSuffix)
+		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, seal.Suffix)
 	}
 	if !ok {
 		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+

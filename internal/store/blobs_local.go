@@ -13,6 +13,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 func openDirectory(dir string) (Blobs, error) {
@@ -146,7 +147,7 @@ func listDirectory(ctx context.Context, root, prefix string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		name := strings.TrimSuffix(filepath.ToSlash(relative), sealSuffix)
+		name := strings.TrimSuffix(filepath.ToSlash(relative), seal.Suffix)
 		// Files without a valid name are temporary or foreign, not blobs.
 		if strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)

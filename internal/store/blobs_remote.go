@@ -16,5 +16,5 @@ func openRemote(ctx context.Context, where string, u *url.URL) (Blobs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the blob store %s: %w", u.Redacted(), err)
 	}
-	return &bucket{Bucket: b, explain: remoteError}, nil
+	return &bucket{Bucket: b, remote: true, explain: remoteError}, nil
 }

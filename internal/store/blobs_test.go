@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // TestBlobs checks that every kind of Blobs behaves the same.
@@ -57,7 +59,7 @@ func TestBlobs(t *testing.T) {
 }
 
 func testBlobRoundTrip(t *testing.T, b Blobs) {
-	for _, size := range []int{0, 1, 511, 512, 513, blockBytes - 1, blockBytes, blockBytes + 1, 3 * blockBytes, 3*blockBytes + 7} {
+	for _, size := range []int{0, 1, 511, 512, 513, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1, 3 * seal.BlockBytes, 3*seal.BlockBytes + 7} {
 		name, content := fmt.Sprintf("sizes/%d", size), pattern(size)
 		put(t, b, name, content)
 		if got := read(t, b, name, 0, -1); !bytes.Equal(got, content) {
@@ -113,7 +115,7 @@ func testBlobConcurrentPuts(t *testing.T, b Blobs) {
 func testBlobFailingWriter(t *testing.T, b Blobs) {
 	broken := errors.New("broken")
 	err := b.Put(t.Context(), "jobs/1/labels", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * blockBytes))
+		_, err := w.Write(pattern(2 * seal.BlockBytes))
 		return errors.Join(broken, err)
 	})
 	wantIs(t, err, broken)
@@ -129,7 +131,7 @@ func testBlobPanickingWriter(t *testing.T, b Blobs) {
 			}
 		}()
 		_ = b.Put(t.Context(), "x", func(w io.Writer) error {
-			_, _ = w.Write(pattern(2 * blockBytes))
+			_, _ = w.Write(pattern(2 * seal.BlockBytes))
 			panic("writer")
 		})
 	}()
@@ -233,7 +235,7 @@ func testBlobClosed(t *testing.T, b Blobs) {
 
 func testBlobHidden(t *testing.T, b Blobs) {
 	check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
-		_, err := w.Write(pattern(2 * blockBytes))
+		_, err := w.Write(pattern(2 * seal.BlockBytes))
 		if _, openErr := b.Open(t.Context(), "x", 0, -1); !errors.Is(openErr, ErrNotFound) {
 			t.Errorf("a blob can be opened while it is written: %v", openErr)
 		}
@@ -406,7 +408,7 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	if root := b.(*bucket).root; root != "" {
 		var sealed []string
 		for _, name := range want {
-			sealed = append(sealed, name+sealSuffix)
+			sealed = append(sealed, name+seal.Suffix)
 		}
 		if got := files(t, root); !slices.Equal(got, sealed) {
 			t.Errorf("the directory holds %q, want %q", got, sealed)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // Errors that callers distinguish with errors.Is. After any other error from Commit, such as a canceled context, the
@@ -28,7 +29,7 @@ var (
 // Reasons of faults that callers distinguish with fault.Is.
 const (
 	DiskFull     = "DISK_FULL"
-	BlobDamaged  = "BLOB_DAMAGED"
+	BlobDamaged  = seal.Damaged
 	ValueDamaged = "STATE_VALUE_DAMAGED"
 	Unreachable  = "STORE_UNREACHABLE"
 
@@ -130,12 +131,4 @@ func remoteError(name string, err error) error {
 	}
 	return fault.New(fault.Unavailable, blobsUnavailable,
 		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)
-}
-
-func errDamaged(name string, at int64) error {
-	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name, at).With("blob", name)
-}
-
-func errCut(name string) error {
-	return fault.New(fault.DataLoss, BlobDamaged, "the stored blob %s is damaged: its end is missing", name).With("blob", name)
 }

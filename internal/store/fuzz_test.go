@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // FuzzUnseal reads a range of a stored blob of any bytes. What comes out was checked: a blob that is not as it was sealed
@@ -15,11 +16,11 @@ func FuzzUnseal(f *testing.F) {
 	const name = "jobs/1/labels"
 	content := bytes.Repeat([]byte("0123456789abcdef"), 5000) // more than a block
 	var sealed bytes.Buffer
-	s := newSealer(name, &sealed)
+	s := seal.NewWriter(name, &sealed)
 	if _, err := s.Write(content); err != nil {
 		f.Fatal(err)
 	}
-	if err := s.finish(); err != nil {
+	if err := s.Finish(); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(uint32(0), []byte{}, int64(0), int64(-1))
@@ -32,12 +33,12 @@ func FuzzUnseal(f *testing.F) {
 		}
 		stored := bytes.Clone(sealed.Bytes())
 		stored = append(stored[:min(int(at), len(stored))], append(bytes.Clone(other), stored[min(int(at)+len(other), len(stored)):]...)...)
-		from, size := sealedRange(offset, length)
+		from, size := seal.Range(offset, length)
 		stored = stored[min(from, int64(len(stored))):]
 		if size >= 0 {
 			stored = stored[:min(size, int64(len(stored)))]
 		}
-		got, err := io.ReadAll(newUnsealer(name, io.NopCloser(bytes.NewReader(stored)), offset, length, blobError))
+		got, err := io.ReadAll(seal.NewReader(name, io.NopCloser(bytes.NewReader(stored)), offset, length, blobError))
 		if damage := (*fault.Error)(nil); err != nil && (!errors.As(err, &damage) || damage.Reason != BlobDamaged) {
 			t.Fatalf("got %v", err)
 		}

@@ -176,6 +176,19 @@ func (b *patientBlobs) Size(ctx context.Context, name string) (int64, error) {
 	return try(ctx, b, name, func(ctx context.Context) (int64, error) { return b.Blobs.Size(ctx, name) })
 }
 
+// SignedURL implements Blobs.
+func (b *patientBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
+	type location struct {
+		url    string
+		sealed bool
+	}
+	found, err := try(ctx, b, name, func(ctx context.Context) (l location, err error) {
+		l.url, l.sealed, err = b.Blobs.SignedURL(ctx, name, valid)
+		return l, err
+	})
+	return found.url, found.sealed, err
+}
+
 // Delete implements Blobs.
 func (b *patientBlobs) Delete(ctx context.Context, name string) error {
 	_, err := try(ctx, b, name, func(ctx context.Context) (none struct{}, err error) { return none, b.Blobs.Delete(ctx, name) })

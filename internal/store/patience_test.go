@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 const testPatience = 30 * time.Second
@@ -91,7 +93,7 @@ func (f readerFunc) Read(p []byte) (int, error)  { return f(p) }
 // Every operation on a store that hangs, from its beginning or half-way, ends when patience does; others are refused at once, until
 // the store is back.
 func TestPatienceEnds(t *testing.T) {
-	content := pattern(3*blockBytes + 7)
+	content := pattern(3*seal.BlockBytes + 7)
 	for what, operation := range map[string]func(t *testing.T, b Blobs, hang func()) error{
 		"put": func(t *testing.T, b Blobs, hang func()) error {
 			hang()
@@ -186,7 +188,7 @@ func TestPatienceIsByProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below, err := OpenBlobs(t.Context(), "mem://")
 		check(t, err)
-		content := pattern(40 * blockBytes)
+		content := pattern(40 * seal.BlockBytes)
 		slow := &slowBlobs{Blobs: below, pause: testPatience - time.Second}
 		b := Patient(slow, testPatience)
 		defer b.Close()

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // A system call that hangs: opening a named pipe that nobody writes to.
 func TestPatienceWithAFileThatHangs(t *testing.T) {
 	dir := t.TempDir()
-	pipe := filepath.Join(dir, "x"+sealSuffix)
+	pipe := filepath.Join(dir, "x"+seal.Suffix)
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	below, err := OpenBlobs(t.Context(), dir)
 	check(t, err)

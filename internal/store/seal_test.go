@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // sealedBlob is a blob in a directory, and its file.
@@ -19,7 +20,7 @@ func sealedBlob(t *testing.T, name string, content []byte) (Blobs, string) {
 	check(t, err)
 	t.Cleanup(func() { check(t, b.Close()) })
 	put(t, b, name, content)
-	return b, filepath.Join(dir, filepath.FromSlash(name)+sealSuffix)
+	return b, filepath.Join(dir, filepath.FromSlash(name)+seal.Suffix)
 }
 
 // readAll reads a range, and what was handed out before an error.
@@ -35,7 +36,7 @@ func readAll(t *testing.T, b Blobs, name string, offset, length int64) ([]byte, 
 // what was written.
 func TestDamageIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{0, 1, 1000, blockBytes - 1, blockBytes, blockBytes + 1, 3*blockBytes + 500} {
+	for _, size := range []int{0, 1, 1000, seal.BlockBytes - 1, seal.BlockBytes, seal.BlockBytes + 1, 3*seal.BlockBytes + 500} {
 		content := make([]byte, size)
 		for i := range content {
 			content[i] = byte(random.Uint32())
@@ -49,7 +50,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			case 0:
 				damaged = damaged[:at]
 			case 1:
-				damaged = append(damaged, make([]byte, 1+random.IntN(2*blockBytes))...)
+				damaged = append(damaged, make([]byte, 1+random.IntN(2*seal.BlockBytes))...)
 			default:
 				damaged[at] ^= 1 << random.IntN(8)
 			}
@@ -67,9 +68,9 @@ func TestDamageIsNoticed(t *testing.T) {
 }
 
 func TestBlobsCutBetweenBlocks(t *testing.T) {
-	content := pattern(2*blockBytes + 10)
+	content := pattern(2*seal.BlockBytes + 10)
 	b, file := sealedBlob(t, "x", content)
-	for _, size := range []int64{0, frameBytes, 2 * frameBytes} {
+	for _, size := range []int64{0, seal.FrameBytes, 2 * seal.FrameBytes} {
 		check(t, os.Truncate(file, size))
 		_, err := readAll(t, b, "x", 0, -1)
 		wantReason(t, err, BlobDamaged)
@@ -83,24 +84,24 @@ func TestBlobsCutBetweenBlocks(t *testing.T) {
 }
 
 func TestExchangedBlobsAndBlocks(t *testing.T) {
-	b, one := sealedBlob(t, "one", bytes.Repeat([]byte("1"), 3*blockBytes))
-	put(t, b, "two", bytes.Repeat([]byte("2"), 3*blockBytes))
+	b, one := sealedBlob(t, "one", bytes.Repeat([]byte("1"), 3*seal.BlockBytes))
+	put(t, b, "two", bytes.Repeat([]byte("2"), 3*seal.BlockBytes))
 	sound, err := os.ReadFile(one)
 	check(t, err)
-	check(t, os.Rename(filepath.Join(filepath.Dir(one), "two"+sealSuffix), one))
+	check(t, os.Rename(filepath.Join(filepath.Dir(one), "two"+seal.Suffix), one))
 	_, err = readAll(t, b, "one", 0, -1)
 	wantReason(t, err, BlobDamaged)
-	check(t, os.WriteFile(one, append(sound[frameBytes:2*frameBytes:2*frameBytes], append(sound[:frameBytes:frameBytes], sound[2*frameBytes:]...)...), 0o600))
+	check(t, os.WriteFile(one, append(sound[seal.FrameBytes:2*seal.FrameBytes:2*seal.FrameBytes], append(sound[:seal.FrameBytes:seal.FrameBytes], sound[2*seal.FrameBytes:]...)...), 0o600))
 	_, err = readAll(t, b, "one", 0, -1)
 	wantReason(t, err, BlobDamaged)
 }
 
 // A range is the same slice of the content, and needs only its own blocks to be sound.
 func TestRangesOfSealedBlobs(t *testing.T) {
-	content := pattern(4*blockBytes + 99)
+	content := pattern(4*seal.BlockBytes + 99)
 	b, file := sealedBlob(t, "x", content)
 	random := rand.New(rand.NewPCG(3, 4))
-	ranges := [][2]int{{0, blockBytes}, {blockBytes, blockBytes}, {blockBytes - 1, 2}, {4 * blockBytes, 99}, {1, 3 * blockBytes}}
+	ranges := [][2]int{{0, seal.BlockBytes}, {seal.BlockBytes, seal.BlockBytes}, {seal.BlockBytes - 1, 2}, {4 * seal.BlockBytes, 99}, {1, 3 * seal.BlockBytes}}
 	for range 50 {
 		from := random.IntN(len(content))
 		ranges = append(ranges, [2]int{from, random.IntN(len(content) - from + 1)})
@@ -112,10 +113,10 @@ func TestRangesOfSealedBlobs(t *testing.T) {
 	}
 	damaged, err := os.ReadFile(file)
 	check(t, err)
-	damaged[2*frameBytes+5] ^= 4 // in block 2
+	damaged[2*seal.FrameBytes+5] ^= 4 // in block 2
 	check(t, os.WriteFile(file, damaged, 0o600))
 	for _, r := range ranges {
-		touched := r[1] > 0 && r[0]/blockBytes <= 2 && (r[0]+r[1]-1)/blockBytes >= 2
+		touched := r[1] > 0 && r[0]/seal.BlockBytes <= 2 && (r[0]+r[1]-1)/seal.BlockBytes >= 2
 		got, err := readAll(t, b, "x", int64(r[0]), int64(r[1]))
 		if touched != fault.Is(err, BlobDamaged) || !touched && !bytes.Equal(got, content[r[0]:r[0]+r[1]]) {
 			t.Errorf("%d bytes from %d: %v", r[1], r[0], err)

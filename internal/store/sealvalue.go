@@ -12,6 +12,8 @@ import (
 // earlier versions can be told apart, and a sealed value is never mistaken for a message.
 var sealMark = []byte{0, 'S', 'v', 1}
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // damagedValue is what List returns for a damaged value, so that it can go on with the others. It does not decode as
 // a protobuf message.
 var damagedValue = []byte{0}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -174,6 +175,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		Term:            w.term,
 		Offers:          w.kept.offers(),
 		ProtocolMinor:   wire.WorkerProtocolMinor,
+		PeerAddress:     w.exchange.Address(strings.TrimPrefix(w.leader.Current, "passthrough:///")),
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id
@@ -186,6 +188,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 // and drops them if the same one does.
 func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcome) {
 	w.term = m.GetTerm()
+	w.exchange.SetKey(m.GetPeerKey())
 	if w.session != nil && m.GetResumed() && m.GetSessionId() == w.session.id {
 		w.log.Info("attached again", "session", m.GetSessionId())
 		return

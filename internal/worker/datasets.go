@@ -132,6 +132,9 @@ func (d *datasets) trim(keep int, enough int64) {
 	}
 }
 
+// errDamaged is the error of a data set that is not the one that its id names.
+var errDamaged = errors.New("arrived damaged")
+
 // decodeVerified reads a whole data set and checks that it is the one that its id names.
 func decodeVerified(id string, size int64, r io.Reader) (dataset.Dataset, error) {
 	hash := sha256.New()
@@ -141,7 +144,7 @@ func decodeVerified(id string, size int64, r io.Reader) (dataset.Dataset, error)
 		return nil, err
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != id {
-		return nil, fmt.Errorf("worker: data set %s arrived damaged: its SHA-256 is %s", id, got)
+		return nil, fmt.Errorf("worker: data set %s %w: its SHA-256 is %s", id, errDamaged, got)
 	}
 	return data, decodeErr
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // nothingToFetch is a coordinator that has no payload and takes no result.
@@ -28,6 +29,10 @@ func (nothingToFetch) FetchPayload(context.Context, *workerv1.FetchPayloadReques
 
 func (nothingToFetch) FetchDataset(context.Context, *workerv1.FetchDatasetRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
 	return nil, status.Error(codes.NotFound, "no such data set")
+}
+
+func (nothingToFetch) Distribute(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DistributeRequest, workerv1.DistributeResponse], error) {
+	return nil, status.Error(codes.Unimplemented, "no pieces")
 }
 
 func (nothingToFetch) SendResult(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[workerv1.SendResultRequest, workerv1.SendResultResponse], error) {
@@ -66,7 +71,8 @@ func FuzzCommands(f *testing.F) {
 			cfg: Config{Threads: 1, SharedDataset: func(string) dataset.Dataset { return points }}.withDefaults(),
 			log: hclog.NewNullLogger(), memory: newMemory(limit), kept: newKept(),
 		}
-		w.datasets = newDatasets(w.memory)
+		w.datasets, w.exchange = newDatasets(w.memory), exchange.New(w.exchangeConfig())
+		defer w.exchange.Close()
 		w.memory.reclaim = w.datasets.evict
 		s := newSession(w, nothingToFetch{}, "s", 1)
 		w.session = s

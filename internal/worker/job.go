@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // job holds the tiles of one job and the queue of its commands, which run one after the other.
@@ -37,15 +38,17 @@ type job struct {
 
 	// The fields below are used only by the job's own goroutine.
 	binding
-	rows     int
-	need     planning.Workload // determines how much memory the job takes
-	shard    shard             // nil before the job is prepared
-	data     *lease            // the data set, if the job keeps it
-	tiles    map[int]bool      // the built tiles; true if stored
-	epochs   map[uint32]uint64 // newest epoch seen of each tile
-	lists    []tileList        // remembered lists of tiles, by ascending number
-	models   numberedValues    // of the last queries
-	reserved int64             // bytes reserved of the worker's memory
+	rows      int
+	need      planning.Workload // determines how much memory the job takes
+	shard     shard             // nil before the job is prepared
+	data      *lease            // the data set, if the job keeps it
+	share     *exchange.Share   // the job's part in the distribution of the data set; nil if it has none
+	datasetID string            // empty until the data set is opened
+	tiles     map[int]bool      // the built tiles; true if stored
+	epochs    map[uint32]uint64 // newest epoch seen of each tile
+	lists     []tileList        // remembered lists of tiles, by ascending number
+	models    numberedValues    // of the last queries
+	reserved  int64             // bytes reserved of the worker's memory
 }
 
 // binding ties a job to a session.
@@ -179,6 +182,7 @@ func (j *job) stop() {
 func (j *job) close() {
 	j.worker.jobs.Add(-1)
 	j.shard = nil
+	j.leave()
 	j.free(j.reserved)
 	if j.data != nil {
 		j.data.release()

@@ -138,5 +138,6 @@ func (j *job) adopt(placed []*workerv1.Tile) error {
 	}
 	j.shard.Drop(others)
 	j.shard.Reset()
+	j.passOn()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // snapshot returns the current values of the gauges.
@@ -14,6 +15,23 @@ func (w *worker) snapshot() observe.WorkerSnapshot {
 	defer w.memory.mu.Unlock()
 	return observe.WorkerSnapshot{
 		Attached: w.attached.Load(), Jobs: int(w.jobs.Load()), UsedBytes: w.memory.used, LimitBytes: w.memory.limit,
+	}
+}
+
+// exchangeConfig returns how the exchange of data sets reports what it does.
+func (w *worker) exchangeConfig() exchange.Config {
+	return exchange.Config{
+		Logger: w.log,
+		Served: w.cfg.Observe.Served,
+		Arrived: func(source string, bytes int) {
+			w.received.Add(1)
+			if bytes > 0 {
+				w.cfg.Observe.Piece(source, bytes)
+			}
+			if source == exchange.FromCoordinator {
+				w.cfg.Observe.Fetched("dataset", bytes)
+			}
+		},
 	}
 }
 

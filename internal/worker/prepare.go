@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -172,7 +173,12 @@ func (j *job) unitsOf(p *workerv1.Prepare) (*dataset.Units, error) {
 // openDataset fetches the data set and checks its number of rows.
 func (j *job) openDataset(id string, rows int) (*lease, error) {
 	fetch := func(ctx context.Context) (dataset.Dataset, error) {
-		return j.fetchDataset(ctx, id, j.need.DatasetBytes)
+		began := time.Now()
+		data, err := j.fetchDataset(ctx, id, j.need.DatasetBytes)
+		if err == nil {
+			j.worker.log.Info("data set is here", "job", j.publicID(), "dataset", id, "after", time.Since(began).Round(time.Millisecond))
+		}
+		return data, err
 	}
 	lease, err := j.worker.datasets.open(j.ctx, id, j.need.FetchBytes(), j.need.DatasetBytes, fetch)
 	if err != nil {
@@ -181,6 +187,9 @@ func (j *job) openDataset(id string, rows int) (*lease, error) {
 	if got := lease.data.Rows(); got != rows {
 		lease.release()
 		return nil, fmt.Errorf("worker: the data set has %d rows instead of %d", got, rows)
+	}
+	if j.datasetID = id; j.share == nil {
+		j.passOn() // it was in memory
 	}
 	return lease, nil
 }

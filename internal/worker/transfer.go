@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -20,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // retryTransfer repeats a transfer for as long as the connection is down. It stops with the job's context, which ends
@@ -123,12 +125,53 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 		return data, nil
 	}
 	j.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
-	var data dataset.Dataset
-	err := j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
+	data, err := j.fetchPieces(ctx, id, size)
+	if !errors.Is(err, exchange.ErrDirect) {
+		return data, err
+	}
+	err = j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
 		data, err = decodeVerified(id, size, r)
 		return err
 	})
 	return data, err
+}
+
+// fetchPieces fetches a data set in pieces, and passes them on for as long as the job lasts if the worker serves others.
+// It returns exchange.ErrDirect if the coordinator does not distribute the data set in pieces.
+func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
+	j.join(id, size)
+	defer func() {
+		if !j.worker.exchange.Serves() {
+			j.leave()
+		}
+	}()
+	for {
+		data, err := decodeVerified(id, size, j.share.Reader(ctx))
+		if !errors.Is(err, errDamaged) || !j.share.Recheck() {
+			return data, err
+		}
+	}
+}
+
+// join takes part in the distribution of a data set.
+func (j *job) join(id string, size int64) {
+	j.leave()
+	j.share = j.worker.exchange.Join(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, id, size)
+}
+
+// leave ends the job's part in the distribution of its data set.
+func (j *job) leave() {
+	if j.share != nil {
+		j.share.Close()
+		j.share = nil
+	}
+}
+
+// passOn lets other workers fetch the data set of the job from this one, if the cache has it.
+func (j *job) passOn() {
+	if e := j.worker.exchange; j.datasetID != "" && e.Serves() && e.Complete(j.datasetID, j.need.DatasetBytes) {
+		j.join(j.datasetID, j.need.DatasetBytes)
+	}
 }
 
 // fetchRows fetches rows [from, to) of a data set that is a kernel matrix.

@@ -33,6 +33,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // Config configures a worker.
@@ -47,6 +48,9 @@ type Config struct {
 	DialOptions  []grpc.DialOption // added after the worker's own, which they override
 	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to move; 0 means 5 s
 	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0 means a minute
+
+	// Exchange says whether the worker keeps data sets on disk and passes them on to other workers.
+	Exchange exchange.Settings
 
 	// Observe receives events for metrics and traces; nil disables them.
 	Observe *observe.Worker
@@ -77,6 +81,7 @@ type worker struct {
 	leader   *leader
 	memory   *memory
 	datasets *datasets
+	exchange *exchange.Exchange
 	session  *session       // nil before the first welcome
 	term     int64          // largest term seen; reset to 0 after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
@@ -105,6 +110,10 @@ func Run(ctx context.Context, cfg Config) error {
 	defer leader.Close()
 	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
 	w.datasets = newDatasets(w.memory)
+	if w.exchange, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial); err != nil {
+		return err
+	}
+	defer w.exchange.Close()
 	w.memory.reclaim = func(bytes int64) {
 		w.datasets.evict(bytes)
 		w.kept.drop()

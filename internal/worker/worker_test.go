@@ -23,6 +23,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -158,7 +159,7 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 func newTestJob(t *testing.T) *job {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0), kept: newKept()}
-	w.datasets = newDatasets(w.memory)
+	w.datasets, w.exchange = newDatasets(w.memory), exchange.New(w.exchangeConfig())
 	w.memory.reclaim = w.datasets.evict
 	s := newSession(w, nil, "one", 1)
 	t.Cleanup(s.cancel)

@@ -95,7 +95,8 @@ var packages = []packageRule{
 	{"dial/candidates", io, "fault"},
 	{"security/reload", io, "fault"},
 	{"security/credentials", io, "fault security/reload"},
-	{"store", io, "fault security/credentials text"},
+	{"store/seal", pure, "fault"},
+	{"store", io, "fault security/credentials store/seal text"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
 	{"coordinator/backup", api, "coordinator/records fault store text"},
@@ -111,10 +112,12 @@ var packages = []packageRule{
 	{"coordinator/port", io, ""},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault kernel numeric/neighbor numeric/vector observe partition planning text wire"},
+	{"fleet/swarm", pure, ""},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/swarm kernel numeric/neighbor numeric/vector observe partition planning text wire"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
-	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire"},
+	{"worker/exchange", api, "dial/backoff fault security/credentials store/seal text wire"},
+	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire worker/exchange"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
 	{"/client", api, "data/dataset dial/backoff dial/candidates dial/upload fault security/credentials wire"}, // public, at the top level

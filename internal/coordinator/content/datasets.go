@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"io"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -54,6 +55,25 @@ func (s *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 		length = -1
 	}
 	return s.open(ctx, record, id, offset, length)
+}
+
+// urlTime is how long workers may read a data set by a URL.
+const urlTime = time.Hour
+
+// LocateDataset implements fleet.Locator: it returns a URL for a data set in an object store, and "" for others.
+func (s *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
+	if s.InMemory(id) != nil {
+		return "", "", nil
+	}
+	record, err := s.Find(ctx, id)
+	if record == nil || err != nil {
+		return "", "", err
+	}
+	url, sealed, err := s.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
+	if sealed {
+		sealedName = record.GetBlob()
+	}
+	return url, sealedName, err
 }
 
 // temporaryDataset is a data set that only workers can open, while an operation needs it.

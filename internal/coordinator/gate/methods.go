@@ -69,6 +69,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.ClusterService/Backup":      {identity.Admin, changes},
 
 	"/cleave.worker.v1.WorkerService/Attach":       {identity.Worker, changes},
+	"/cleave.worker.v1.WorkerService/Distribute":   {identity.Worker, silent},
 	"/cleave.worker.v1.WorkerService/FetchDataset": {identity.Worker, silent},
 	"/cleave.worker.v1.WorkerService/FetchPayload": {identity.Worker, silent},
 	"/cleave.worker.v1.WorkerService/SendResult":   {identity.Worker, silent},

@@ -291,6 +291,8 @@ type Hello struct {
 	// Minor version of this protocol, see wire.WorkerProtocolMinor. The coordinator sends only what this version knows. 0
 	// is v0.1.0.
 	ProtocolMinor uint32 `protobuf:"varint,212,opt,name=protocol_minor,json=protocolMinor,proto3" json:"protocol_minor,omitempty"`
+	// HOST:PORT at which other workers reach the PeerService of this worker; empty if it has none.
+	PeerAddress   string `protobuf:"bytes,213,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -395,6 +397,13 @@ func (x *Hello) GetProtocolMinor() uint32 {
 	return 0
 }
 
+func (x *Hello) GetPeerAddress() string {
+	if x != nil {
+		return x.PeerAddress
+	}
+	return ""
+}
+
 // Offer lists the tiles of one job that a worker built for an earlier coordinator. The current coordinator may adopt
 // them instead of having them built again.
 type Offer struct {
@@ -496,6 +505,8 @@ type Welcome struct {
 	SilenceMillis uint32 `protobuf:"varint,211,opt,name=silence_millis,json=silenceMillis,proto3" json:"silence_millis,omitempty"`
 	// Minor version of this protocol that the coordinator knows.
 	ProtocolMinor uint32 `protobuf:"varint,212,opt,name=protocol_minor,json=protocolMinor,proto3" json:"protocol_minor,omitempty"`
+	// The key of the tickets that the worker's PeerService accepts; empty if the worker has none.
+	PeerKey       []byte `protobuf:"bytes,213,opt,name=peer_key,json=peerKey,proto3" json:"peer_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -570,6 +581,13 @@ func (x *Welcome) GetProtocolMinor() uint32 {
 		return x.ProtocolMinor
 	}
 	return 0
+}
+
+func (x *Welcome) GetPeerKey() []byte {
+	if x != nil {
+		return x.PeerKey
+	}
+	return nil
 }
 
 // Heartbeat is a periodic sign of life of a worker.
@@ -1119,7 +1137,7 @@ var File_cleave_worker_v1_worker_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcleave/worker/v1/worker.proto\x12\x10cleave.worker.v1\x1a\x1ecleave/worker/v1/command.proto\"\xf3\x01\n" +
+	"\x1dcleave/worker/v1/worker.proto\x12\x10cleave.worker.v1\x1a\x1ecleave/worker/v1/command.proto\x1a\x1dcleave/worker/v1/pieces.proto\"\xf3\x01\n" +
 	"\rAttachRequest\x12/\n" +
 	"\x05hello\x18\x01 \x01(\v2\x17.cleave.worker.v1.HelloH\x00R\x05hello\x12;\n" +
 	"\theartbeat\x18\x02 \x01(\v2\x1b.cleave.worker.v1.HeartbeatH\x00R\theartbeat\x122\n" +
@@ -1131,7 +1149,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xe7\x02\n" +
+	"\amessage\"\x8b\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1143,13 +1161,14 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"session_id\x18\a \x01(\tR\tsessionId\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x120\n" +
 	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12&\n" +
-	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinorJ\x04\b\b\x10\t\"}\n" +
+	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\"\n" +
+	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddressJ\x04\b\b\x10\t\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +
 	"\x06stored\x18\x03 \x03(\rR\x06stored\x12\x1a\n" +
 	"\bcomputed\x18\x04 \x03(\rR\bcomputed\x12\x14\n" +
-	"\x05tiles\x18\x05 \x01(\rR\x05tiles\"\xd2\x01\n" +
+	"\x05tiles\x18\x05 \x01(\rR\x05tiles\"\xee\x01\n" +
 	"\aWelcome\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x18\n" +
@@ -1157,7 +1176,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x12&\n" +
 	"\x0esilence_millis\x18\xd3\x01 \x01(\rR\rsilenceMillis\x12&\n" +
-	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\"]\n" +
+	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\x1a\n" +
+	"\bpeer_key\x18\xd5\x01 \x01(\fR\apeerKey\"]\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
 	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\"A\n" +
@@ -1189,10 +1209,12 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\"\x14\n" +
-	"\x12SendResultResponse2\xfd\x02\n" +
+	"\x12SendResultResponse2\xda\x03\n" +
 	"\rWorkerService\x12O\n" +
 	"\x06Attach\x12\x1f.cleave.worker.v1.AttachRequest\x1a .cleave.worker.v1.AttachResponse(\x010\x01\x12_\n" +
-	"\fFetchDataset\x12%.cleave.worker.v1.FetchDatasetRequest\x1a&.cleave.worker.v1.FetchDatasetResponse0\x01\x12_\n" +
+	"\fFetchDataset\x12%.cleave.worker.v1.FetchDatasetRequest\x1a&.cleave.worker.v1.FetchDatasetResponse0\x01\x12[\n" +
+	"\n" +
+	"Distribute\x12#.cleave.worker.v1.DistributeRequest\x1a$.cleave.worker.v1.DistributeResponse(\x010\x01\x12_\n" +
 	"\fFetchPayload\x12%.cleave.worker.v1.FetchPayloadRequest\x1a&.cleave.worker.v1.FetchPayloadResponse0\x01\x12Y\n" +
 	"\n" +
 	"SendResult\x12#.cleave.worker.v1.SendResultRequest\x1a$.cleave.worker.v1.SendResultResponse(\x01B@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
@@ -1229,6 +1251,8 @@ var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*SendResultResponse)(nil),   // 15: cleave.worker.v1.SendResultResponse
 	(*Answer)(nil),               // 16: cleave.worker.v1.Answer
 	(*Command)(nil),              // 17: cleave.worker.v1.Command
+	(*DistributeRequest)(nil),    // 18: cleave.worker.v1.DistributeRequest
+	(*DistributeResponse)(nil),   // 19: cleave.worker.v1.DistributeResponse
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
@@ -1243,14 +1267,16 @@ var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	6,  // 9: cleave.worker.v1.Heartbeat.running:type_name -> cleave.worker.v1.Progress
 	0,  // 10: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
 	10, // 11: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	12, // 12: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
-	14, // 13: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
-	1,  // 14: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
-	11, // 15: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	13, // 16: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
-	15, // 17: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
-	14, // [14:18] is the sub-list for method output_type
-	10, // [10:14] is the sub-list for method input_type
+	18, // 12: cleave.worker.v1.WorkerService.Distribute:input_type -> cleave.worker.v1.DistributeRequest
+	12, // 13: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
+	14, // 14: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
+	1,  // 15: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
+	11, // 16: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
+	19, // 17: cleave.worker.v1.WorkerService.Distribute:output_type -> cleave.worker.v1.DistributeResponse
+	13, // 18: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
+	15, // 19: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name
@@ -1262,6 +1288,7 @@ func file_cleave_worker_v1_worker_proto_init() {
 		return
 	}
 	file_cleave_worker_v1_command_proto_init()
+	file_cleave_worker_v1_pieces_proto_init()
 	file_cleave_worker_v1_worker_proto_msgTypes[0].OneofWrappers = []any{
 		(*AttachRequest_Hello)(nil),
 		(*AttachRequest_Heartbeat)(nil),

@@ -24,6 +24,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	WorkerService_Attach_FullMethodName       = "/cleave.worker.v1.WorkerService/Attach"
 	WorkerService_FetchDataset_FullMethodName = "/cleave.worker.v1.WorkerService/FetchDataset"
+	WorkerService_Distribute_FullMethodName   = "/cleave.worker.v1.WorkerService/Distribute"
 	WorkerService_FetchPayload_FullMethodName = "/cleave.worker.v1.WorkerService/FetchPayload"
 	WorkerService_SendResult_FullMethodName   = "/cleave.worker.v1.WorkerService/SendResult"
 )
@@ -32,8 +33,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkerService runs on the coordinator. Workers connect to it and never listen themselves. Commands and heartbeats
-// share one stream; large arrays have streams of their own, so that they never delay a heartbeat.
+// WorkerService runs on the coordinator, and workers connect to it. Commands and heartbeats share one stream; large
+// arrays have streams of their own, so that they never delay a heartbeat.
 type WorkerServiceClient interface {
 	// Attach is the long-lived stream of a worker. The worker sends Hello and receives Welcome; from then on it sends
 	// heartbeats and answers and receives commands. Returns FAILED_PRECONDITION if the protocol version or the numeric
@@ -42,6 +43,10 @@ type WorkerServiceClient interface {
 	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
 	// worker uses it.
 	FetchDataset(ctx context.Context, in *FetchDatasetRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchDatasetResponse], error)
+	// Distribute tells a worker where to fetch the pieces of a data set, while the worker reports which it has. A worker
+	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
+	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
+	Distribute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DistributeRequest, DistributeResponse], error)
 	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
 	FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error)
 	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
@@ -89,9 +94,22 @@ func (c *workerServiceClient) FetchDataset(ctx context.Context, in *FetchDataset
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetClient = grpc.ServerStreamingClient[FetchDatasetResponse]
 
+func (c *workerServiceClient) Distribute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DistributeRequest, DistributeResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_Distribute_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DistributeRequest, DistributeResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkerService_DistributeClient = grpc.BidiStreamingClient[DistributeRequest, DistributeResponse]
+
 func (c *workerServiceClient) FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_FetchPayload_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[3], WorkerService_FetchPayload_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +128,7 @@ type WorkerService_FetchPayloadClient = grpc.ServerStreamingClient[FetchPayloadR
 
 func (c *workerServiceClient) SendResult(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[SendResultRequest, SendResultResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[3], WorkerService_SendResult_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[4], WorkerService_SendResult_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +143,8 @@ type WorkerService_SendResultClient = grpc.ClientStreamingClient[SendResultReque
 // All implementations must embed UnimplementedWorkerServiceServer
 // for forward compatibility.
 //
-// WorkerService runs on the coordinator. Workers connect to it and never listen themselves. Commands and heartbeats
-// share one stream; large arrays have streams of their own, so that they never delay a heartbeat.
+// WorkerService runs on the coordinator, and workers connect to it. Commands and heartbeats share one stream; large
+// arrays have streams of their own, so that they never delay a heartbeat.
 type WorkerServiceServer interface {
 	// Attach is the long-lived stream of a worker. The worker sends Hello and receives Welcome; from then on it sends
 	// heartbeats and answers and receives commands. Returns FAILED_PRECONDITION if the protocol version or the numeric
@@ -135,6 +153,10 @@ type WorkerServiceServer interface {
 	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
 	// worker uses it.
 	FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error
+	// Distribute tells a worker where to fetch the pieces of a data set, while the worker reports which it has. A worker
+	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
+	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
+	Distribute(grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]) error
 	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
 	FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error
 	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
@@ -155,6 +177,9 @@ func (UnimplementedWorkerServiceServer) Attach(grpc.BidiStreamingServer[AttachRe
 }
 func (UnimplementedWorkerServiceServer) FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchDataset not implemented")
+}
+func (UnimplementedWorkerServiceServer) Distribute(grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]) error {
+	return status.Error(codes.Unimplemented, "method Distribute not implemented")
 }
 func (UnimplementedWorkerServiceServer) FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchPayload not implemented")
@@ -201,6 +226,13 @@ func _WorkerService_FetchDataset_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetServer = grpc.ServerStreamingServer[FetchDatasetResponse]
 
+func _WorkerService_Distribute_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(WorkerServiceServer).Distribute(&grpc.GenericServerStream[DistributeRequest, DistributeResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkerService_DistributeServer = grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]
+
 func _WorkerService_FetchPayload_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(FetchPayloadRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -237,6 +269,12 @@ var WorkerService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "FetchDataset",
 			Handler:       _WorkerService_FetchDataset_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "Distribute",
+			Handler:       _WorkerService_Distribute_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 		{
 			StreamName:    "FetchPayload",

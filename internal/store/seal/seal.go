@@ -1,12 +1,6 @@
-package store
-
-import (
-	"encoding/binary"
-	"errors"
-	"hash/crc32"
-	"io"
-)
-
+// Package seal is the format of stored blobs: blocks with checksums. Whoever reads a blob, through the store or by a URL
+// of an object store, gets only bytes that were checked.
+//
 // A blob is stored in blocks, each followed by its checksum, in a file or object whose name ends in .sealed:
 //
 //	block 0 (64 KiB) | CRC-32C | block 1 (64 KiB) | CRC-32C | ... | last block (less than 64 KiB) | CRC-32C
@@ -16,10 +10,27 @@ import (
 // positions, so a range can be read and verified without the rest.
 //
 // Versions without checksums stored a blob as it is under its name. Those are still readable.
+package seal
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
 const (
-	sealSuffix = ".sealed"
-	blockBytes = 64 << 10
-	frameBytes = blockBytes + crc32.Size // a full block with its checksum
+	// Suffix ends the names of files and objects in this format.
+	Suffix = ".sealed"
+	// BlockBytes is the size of a block.
+	BlockBytes = 64 << 10
+	// FrameBytes is the size of a full block with its checksum.
+	FrameBytes = BlockBytes + crc32.Size
+
+	// Damaged is the reason of the errors about blobs that were altered or truncated.
+	Damaged = "BLOB_DAMAGED"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -30,26 +41,26 @@ func checksum(name string, number int64, block []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, block)
 }
 
-// sealer writes a blob in blocks with checksums. The caller must call finish after the last Write.
-type sealer struct {
+// Writer writes a blob in blocks with checksums. The caller must call Finish after the last Write.
+type Writer struct {
 	name   string
 	w      io.Writer
 	frame  []byte // the current block; has room for its checksum
 	number int64
 }
 
-func newSealer(name string, w io.Writer) *sealer {
-	return &sealer{name: name, w: w, frame: make([]byte, 0, frameBytes)}
+func NewWriter(name string, w io.Writer) *Writer {
+	return &Writer{name: name, w: w, frame: make([]byte, 0, FrameBytes)}
 }
 
-func (s *sealer) Write(p []byte) (int, error) {
+func (s *Writer) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
-		n := min(len(p), blockBytes-len(s.frame))
+		n := min(len(p), BlockBytes-len(s.frame))
 		s.frame, p = append(s.frame, p[:n]...), p[n:]
 		written += n
-		if len(s.frame) == blockBytes {
-			if err := s.finish(); err != nil {
+		if len(s.frame) == BlockBytes {
+			if err := s.Finish(); err != nil {
 				return written, err
 			}
 		}
@@ -57,34 +68,34 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// finish writes the current block. The caller calls it once, after everything is written.
-func (s *sealer) finish() error {
+// Finish writes the current block. The caller calls it once, after everything is written.
+func (s *Writer) Finish() error {
 	sum := checksum(s.name, s.number, s.frame)
 	_, err := s.w.Write(binary.LittleEndian.AppendUint32(s.frame, sum))
 	s.frame, s.number = s.frame[:0], s.number+1
 	return err
 }
 
-// sealedRange returns where the blocks are stored that hold length bytes from offset; length -1 means to the end.
-func sealedRange(offset, length int64) (from, bytes int64) {
-	first := offset / blockBytes
+// Range returns where the blocks are stored that hold length bytes from offset; length -1 means to the end.
+func Range(offset, length int64) (from, bytes int64) {
+	first := offset / BlockBytes
 	if length < 0 {
-		return first * frameBytes, -1
+		return first * FrameBytes, -1
 	}
-	last := (offset + max(length, 1) - 1) / blockBytes
-	return first * frameBytes, (last - first + 1) * frameBytes
+	last := (offset + max(length, 1) - 1) / BlockBytes
+	return first * FrameBytes, (last - first + 1) * FrameBytes
 }
 
-// unsealedSize returns the size of a blob that takes sealed bytes with its checksums.
-func unsealedSize(name string, sealed int64) (int64, error) {
-	if sealed%frameBytes < crc32.Size {
+// Size returns the size of a blob that takes sealed bytes with its checksums.
+func Size(name string, sealed int64) (int64, error) {
+	if sealed%FrameBytes < crc32.Size {
 		return 0, errCut(name)
 	}
-	return sealed - crc32.Size*(sealed/frameBytes+1), nil
+	return sealed - crc32.Size*(sealed/FrameBytes+1), nil
 }
 
-// unsealer reads a range of a blob and returns only bytes that it has verified.
-type unsealer struct {
+// Reader reads a range of a blob and returns only bytes that it has verified.
+type Reader struct {
 	io.Closer
 	name   string
 	r      io.Reader // returns whole frames
@@ -98,10 +109,10 @@ type unsealer struct {
 	explain func(name string, err error) error // that of the bucket
 }
 
-func newUnsealer(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *unsealer {
-	u := &unsealer{
-		Closer: r, explain: explain, name: name, r: wholeReader{r}, frame: make([]byte, frameBytes),
-		number: offset / blockBytes, skip: offset % blockBytes, left: length,
+func NewReader(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *Reader {
+	u := &Reader{
+		Closer: r, explain: explain, name: name, r: wholeReader{r}, frame: make([]byte, FrameBytes),
+		number: offset / BlockBytes, skip: offset % BlockBytes, left: length,
 	}
 	if length == 0 {
 		u.err = io.EOF
@@ -123,7 +134,7 @@ func (r wholeReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (u *unsealer) Read(p []byte) (int, error) {
+func (u *Reader) Read(p []byte) (int, error) {
 	for len(u.block) == 0 {
 		if u.err != nil {
 			return 0, u.err
@@ -136,7 +147,7 @@ func (u *unsealer) Read(p []byte) (int, error) {
 }
 
 // next reads the next block, and sets err if it is the last.
-func (u *unsealer) next() {
+func (u *Reader) next() {
 	n, err := io.ReadFull(u.r, u.frame)
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
@@ -151,7 +162,7 @@ func (u *unsealer) next() {
 	}
 	block, sum := u.frame[:n-crc32.Size], u.frame[n-crc32.Size:n]
 	if binary.LittleEndian.Uint32(sum) != checksum(u.name, u.number, block) {
-		u.err = errDamaged(u.name, u.number*blockBytes)
+		u.err = errDamaged(u.name, u.number*BlockBytes)
 		return
 	}
 	u.number++
@@ -163,4 +174,12 @@ func (u *unsealer) next() {
 			u.err = io.EOF
 		}
 	}
+}
+
+func errDamaged(name string, at int64) error {
+	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged in the 64 KiB from byte %d on", name, at).With("blob", name)
+}
+
+func errCut(name string) error {
+	return fault.New(fault.DataLoss, Damaged, "the stored blob %s is damaged: its end is missing", name).With("blob", name)
 }

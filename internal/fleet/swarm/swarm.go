@@ -1,0 +1,276 @@
+// Package swarm decides from whom each worker gets each piece of a data set. It sends nothing and knows no clock: the
+// fleet reports what happens, and carries out the assignments that Next returns.
+//
+// The coordinator sends a piece only if no other worker can pass it on, so that the load on its link does not grow with the
+// number of workers. Workers that keep pieces get the rarest ones first, so that each has something that the others
+// lack. Workers that do not keep them get them in order.
+package swarm
+
+import "slices"
+
+// Kind is a kind of source.
+type Kind int
+
+// The kinds of sources.
+const (
+	Coordinator Kind = iota
+	Store            // the object store
+	Peer             // another member
+)
+
+// Source is where a member fetches a piece.
+type Source struct {
+	Kind Kind
+	Peer string // the member, for Peer
+}
+
+// Assignment tells a member to fetch a piece.
+type Assignment struct {
+	Member string
+	Piece  int
+	From   Source
+}
+
+// Failure is why a source did not deliver a piece.
+type Failure int
+
+// The failures.
+const (
+	Unreachable Failure = iota // or too slow, or it refuses
+	Missing                    // it does not have the piece
+	Wrong                      // it sent other bytes
+)
+
+// Limits limit concurrent transfers.
+type Limits struct {
+	Downloads   int // to one member
+	Uploads     int // from one member
+	Direct      int // from the coordinator to one member, so that it exchanges pieces with others meanwhile
+	Coordinator int // from the coordinator to all members
+	Window      int // how many pieces after its first missing one a member that keeps pieces may get
+	InOrder     int // the same for a member that does not
+}
+
+// DefaultLimits keep every link busy and bound the memory of pieces on their way. With more transfers at the same time,
+// each takes longer, and it takes longer until pieces can be passed on.
+func DefaultLimits() Limits {
+	return Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
+}
+
+// giveUpPeers is the number of peers that a member cannot reach before it asks no others, unless it has reached one.
+const giveUpPeers = 3
+
+// Swarm is the distribution of one data set. It is not safe for concurrent use.
+type Swarm struct {
+	limits  Limits
+	pieces  int
+	known   int  // pieces before this one may be assigned: their hashes are known
+	store   bool // members can read the object store
+	members []*member
+	byName  map[string]*member
+	barred  map[string]bool // members that sent wrong bytes
+	turn    int             // the member that is asked first
+	sending int             // transfers from the coordinator
+	offers  []int           // by piece: members that pass it on
+	coming  []int           // by piece: transfers to members that will pass it on
+	copies  []int           // by piece: how often the coordinator sent it
+}
+
+// member is a worker that fetches or serves pieces.
+type member struct {
+	name     string
+	keeps    bool             // can get pieces in any order
+	serves   bool             // passes pieces on
+	has      []bool           // by piece: does not need it
+	offers   []bool           // by piece: passes it on
+	first    int              // all pieces before have arrived
+	fetching map[int]transfer // transfers to it
+	uploads  int              // transfers from it
+	direct   int              // transfers from the coordinator to it
+	avoids   map[string]bool  // peers that it cannot reach
+	reached  bool             // a peer delivered a piece
+	noStore  bool             // it cannot read the object store
+}
+
+// transfer is a piece under way.
+type transfer struct {
+	from Source
+	peer *member // for Peer
+}
+
+// New returns a swarm without members.
+func New(pieces int, limits Limits) *Swarm {
+	return &Swarm{
+		limits: limits, pieces: pieces, byName: map[string]*member{}, barred: map[string]bool{},
+		offers: make([]int, pieces), coming: make([]int, pieces), copies: make([]int, pieces),
+	}
+}
+
+// SetKnown says that the first pieces may be assigned.
+func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
+
+// SetStore says whether members can read the object store.
+func (s *Swarm) SetStore(available bool) { s.store = available }
+
+// Copies returns how often the coordinator was told to send a piece.
+func (s *Swarm) Copies(piece int) int { return s.copies[piece] }
+
+// Members returns the number of members.
+func (s *Swarm) Members() int { return len(s.members) }
+
+// Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it also
+// passes them on. A member of the same name leaves first.
+func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
+	s.Leave(name)
+	m := &member{
+		name: name, keeps: keeps, serves: serves, has: make([]bool, s.pieces), offers: make([]bool, s.pieces),
+		fetching: map[int]transfer{}, avoids: map[string]bool{},
+	}
+	s.members = append(s.members, m)
+	s.byName[name] = m
+	for _, p := range has {
+		if p >= 0 && p < s.pieces {
+			s.take(m, p)
+		}
+	}
+}
+
+// Leave removes a member. Transfers from it that are under way end with Arrived or Failed, like all others.
+func (s *Swarm) Leave(name string) {
+	m := s.byName[name]
+	if m == nil {
+		return
+	}
+	for p := range m.fetching {
+		s.endTransfer(m, p)
+	}
+	for p := range s.pieces {
+		s.withdraw(m, p)
+	}
+	delete(s.byName, name)
+	s.members = slices.DeleteFunc(s.members, func(o *member) bool { return o == m })
+}
+
+// Arrived reports that a member has a piece that was assigned to it, and returns the source.
+func (s *Swarm) Arrived(name string, piece int) (from Source, assigned bool) {
+	m, from, assigned := s.assigned(name, piece)
+	if !assigned {
+		return from, false
+	}
+	s.endTransfer(m, piece)
+	m.reached = m.reached || from.Kind == Peer
+	s.take(m, piece)
+	return from, true
+}
+
+// Failed reports that a member could not get a piece that was assigned to it, and returns the source. A member that
+// sent wrong bytes is not a source anymore.
+func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assigned bool) {
+	m, from, assigned := s.assigned(name, piece)
+	if !assigned {
+		return from, false
+	}
+	s.endTransfer(m, piece)
+	peer := s.byName[from.Peer]
+	switch {
+	case from.Kind == Store:
+		m.noStore = true
+	case from.Kind != Peer:
+	case why == Wrong:
+		s.Bar(from.Peer)
+	case why == Missing && peer != nil:
+		s.withdraw(peer, piece)
+	default:
+		m.avoids[from.Peer] = true
+	}
+	return from, true
+}
+
+// Bar makes a member, present or future, no source of anything.
+func (s *Swarm) Bar(name string) {
+	s.barred[name] = true
+	if m := s.byName[name]; m != nil {
+		for p := range s.pieces {
+			s.withdraw(m, p)
+		}
+	}
+}
+
+// Lost reports that a member has lost a piece, and whether it needs it again.
+func (s *Swarm) Lost(name string, piece int, needed bool) {
+	m := s.byName[name]
+	if m == nil || piece < 0 || piece >= s.pieces {
+		return
+	}
+	s.withdraw(m, piece)
+	if needed && m.has[piece] {
+		m.has[piece] = false
+		m.first = min(m.first, piece)
+	}
+}
+
+// assigned returns the source of a transfer that is under way.
+func (s *Swarm) assigned(name string, piece int) (*member, Source, bool) {
+	m := s.byName[name]
+	if m == nil {
+		return nil, Source{}, false
+	}
+	t, is := m.fetching[piece]
+	return m, t.from, is
+}
+
+// take records that a member has a piece.
+func (s *Swarm) take(m *member, piece int) {
+	m.has[piece] = true
+	for m.first < s.pieces && m.has[m.first] {
+		m.first++
+	}
+	if s.passesOn(m) && !m.offers[piece] {
+		m.offers[piece] = true
+		s.offers[piece]++
+	}
+}
+
+// withdraw records that a member does not pass a piece on.
+func (s *Swarm) withdraw(m *member, piece int) {
+	if m.offers[piece] {
+		m.offers[piece] = false
+		s.offers[piece]--
+	}
+}
+
+// passesOn reports whether others get pieces from a member.
+func (s *Swarm) passesOn(m *member) bool { return m.serves && !s.barred[m.name] }
+
+// begin records a transfer.
+func (s *Swarm) begin(m *member, piece int, from Source) {
+	t := transfer{from, s.byName[from.Peer]}
+	m.fetching[piece] = t
+	if m.serves {
+		s.coming[piece]++
+	}
+	switch from.Kind {
+	case Coordinator:
+		s.sending++
+		s.copies[piece]++
+		m.direct++
+	case Peer:
+		t.peer.uploads++
+	}
+}
+
+// endTransfer undoes what begin counted.
+func (s *Swarm) endTransfer(m *member, piece int) {
+	t := m.fetching[piece]
+	delete(m.fetching, piece)
+	if m.serves {
+		s.coming[piece]--
+	}
+	switch t.from.Kind {
+	case Coordinator:
+		s.sending--
+		m.direct--
+	case Peer:
+		t.peer.uploads--
+	}
+}

@@ -1,0 +1,260 @@
+// Package exchange is how a worker gets the pieces of data sets and passes them on to others. The coordinator says where
+// to fetch each piece: from itself, from the object store or from another worker. Pieces are kept in a cache on disk, if
+// there is one, and other workers get them from there. Decoding data sets and running jobs do not belong here.
+package exchange
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// The sources of pieces, as metrics name them.
+const (
+	FromCoordinator = "coordinator"
+	FromPeer        = "peer"
+	FromStore       = "store"
+	FromCache       = "cache"
+)
+
+// defaultStall is how long another worker or the object store may send nothing before a piece is fetched elsewhere.
+const defaultStall = 10 * time.Second
+
+// Config configures an exchange.
+type Config struct {
+	Cache   *Cache                                          // nil if there is none
+	Peers   func(address string) ([]grpc.DialOption, error) // how other workers are reached
+	Stall   time.Duration                                   // how long a source may send nothing; 0 means 10 s
+	Arrived func(source string, bytes int)                  // called for what arrives, and with 0 for other progress
+	Served  func(bytes int)                                 // called for what is passed on
+	Logger  hclog.Logger
+}
+
+// Exchange gets pieces for all jobs of a worker. It is safe for concurrent use.
+type Exchange struct {
+	cfg     Config
+	peers   *peers
+	web     *http.Client // reads the object store
+	server  *server
+	buffers sync.Pool // of *[]byte with room for a piece
+	stop    func()    // ends the server
+	serves  bool
+
+	listens   net.Addr // if it serves
+	advertise string   // where others reach it, if the user says so
+
+	mu      sync.Mutex
+	shares  map[shareKey]*Share
+	running sync.WaitGroup // goroutines of shares
+}
+
+type shareKey struct{ session, dataset string }
+
+// New returns an exchange that does not serve others.
+func New(cfg Config) *Exchange {
+	if cfg.Stall <= 0 {
+		cfg.Stall = defaultStall
+	}
+	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), shares: map[shareKey]*Share{}, stop: func() {}}
+	e.web = &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			TLSHandshakeTimeout: connectTimeout, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		},
+		// A redirect would lead to where the coordinator did not send us.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
+	return e
+}
+
+// Serve begins to serve pieces of the cache to other workers, which is possible once SetKey was called.
+func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
+	e.stop, e.serves, e.listens = e.server.serve(listener, secured), true, listener.Addr()
+}
+
+// Serves reports whether other workers can fetch pieces.
+func (e *Exchange) Serves() bool { return e.serves }
+
+// Complete reports whether the cache has all pieces of a data set.
+func (e *Exchange) Complete(datasetID string, bytes int64) bool {
+	if e.cfg.Cache == nil {
+		return false
+	}
+	held, release := e.cfg.Cache.Use(datasetID)
+	release()
+	return len(held) > 0 && len(held) == wire.PieceCount(bytes)
+}
+
+// SetKey sets the key of the coordinator's tickets.
+func (e *Exchange) SetKey(key []byte) { e.server.setKey(key) }
+
+// Close ends everything.
+func (e *Exchange) Close() {
+	e.stop()
+	e.mu.Lock()
+	for _, s := range e.shares {
+		s.cancel()
+	}
+	e.mu.Unlock()
+	e.running.Wait()
+	e.peers.close()
+	e.web.CloseIdleConnections()
+	if e.cfg.Cache != nil {
+		_ = e.cfg.Cache.Close()
+	}
+}
+
+// buffer returns a buffer with room for a piece.
+func (e *Exchange) buffer() []byte {
+	if b, is := e.buffers.Get().(*[]byte); is {
+		return *b
+	}
+	return make([]byte, wire.PieceBytes)
+}
+
+// reuse takes a buffer back.
+func (e *Exchange) reuse(buffer []byte) {
+	buffer = buffer[:cap(buffer)]
+	e.buffers.Put(&buffer)
+}
+
+// Coordinator is the coordinator of a session.
+type Coordinator struct {
+	Client    workerv1.WorkerServiceClient
+	SessionID string
+}
+
+// Join begins to fetch a data set, and to pass it on, until the result is closed by all that joined or ctx ends, which
+// is the context of the session. A data set that is fetched for one job is not fetched again for another.
+func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := shareKey{coordinator.SessionID, datasetID}
+	if s := e.shares[key]; s != nil && !s.over() {
+		s.users++
+		return s
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := newShare(e, coordinator, datasetID, bytes, cancel)
+	if s.over() {
+		return s
+	}
+	e.shares[key] = s
+	e.running.Go(func() { s.run(ctx) })
+	return s
+}
+
+// Close ends one use of the share.
+func (s *Share) Close() {
+	e := s.exchange
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return
+	}
+	s.cancel()
+	if key := (shareKey{s.coordinator.SessionID, s.id}); e.shares[key] == s {
+		delete(e.shares, key)
+	}
+}
+
+// lost tells the coordinator that a piece can no longer be passed on.
+func (e *Exchange) lost(datasetID string, piece int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key, s := range e.shares {
+		if key.dataset == datasetID && piece < s.pieces {
+			s.report(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece)}}})
+		}
+	}
+}
+
+// Settings say whether a worker keeps pieces and serves them to others.
+type Settings struct {
+	CacheDir   string        // empty means none
+	CacheBytes int64         // limit of the cache
+	Listen     string        // HOST:PORT for other workers; empty means that there is no such port
+	Advertise  string        // HOST:PORT at which they reach it; empty means the port above, at the address that reaches the coordinator
+	Stall      time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
+}
+
+// Open opens the cache and the port for other workers.
+func Open(s Settings, cfg Config, dial credentials.Dial) (e *Exchange, err error) {
+	if s.Listen != "" && s.CacheDir == "" {
+		return nil, fault.Invalid("NO_CACHE_DIR", "a worker serves others from its cache; give --cache-dir DIR together with --peer-listen")
+	}
+	if s.Advertise != "" && s.Listen == "" {
+		return nil, fault.Invalid("NO_PEER_LISTEN", "--peer-address is where others reach the port of --peer-listen; give both")
+	}
+	peers, err := dial.Peers(cfg.Logger)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Peers, cfg.Stall = peers.Options, s.Stall
+	if s.CacheDir != "" {
+		if cfg.Cache, err = OpenCache(s.CacheDir, s.CacheBytes, cfg.Logger); err != nil {
+			return nil, err
+		}
+	}
+	e = New(cfg)
+	if s.Listen == "" {
+		return e, nil
+	}
+	if err = e.listen(s, peers); err != nil {
+		e.Close()
+	}
+	return e, err
+}
+
+// listen begins to serve others.
+func (e *Exchange) listen(s Settings, peers *credentials.Peers) error {
+	if _, err := peers.Server(s.Listen, nil); err != nil { // before anybody can connect
+		return err
+	}
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return fault.Invalid("CANNOT_LISTEN", "cannot listen for other workers: %v", err)
+	}
+	secured, err := peers.Server(s.Listen, listener)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	e.cfg.Logger.Info("serving pieces of data sets to other workers", "listen", listener.Addr())
+	e.Serve(listener, secured)
+	e.advertise = s.Advertise
+	return nil
+}
+
+// Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it is
+// the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
+// coordinator, which is why it can be told only now.
+func (e *Exchange) Address(coordinator string) string {
+	if !e.serves || e.advertise != "" {
+		return e.advertise
+	}
+	tcp, is := e.listens.(*net.TCPAddr)
+	if !is || !tcp.IP.IsUnspecified() {
+		return e.listens.String()
+	}
+	c, err := net.Dial("udp", coordinator) // sends nothing
+	if err != nil {
+		e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		return ""
+	}
+	defer c.Close()
+	host, _, _ := net.SplitHostPort(c.LocalAddr().String())
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}

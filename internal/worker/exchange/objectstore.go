@@ -1,0 +1,63 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/store/seal"
+)
+
+// fromStore reads a range of a blob in an object store into a buffer. Errors never contain the URL, which is a secret.
+func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, offset int64, buffer []byte, arrived func(int)) error {
+	from, bytes := offset, int64(len(buffer))
+	if source.GetSealedName() != "" {
+		from, bytes = seal.Range(offset, bytes)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.GetUrl(), nil)
+	if err != nil {
+		return withoutURL(err)
+	}
+	request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+bytes-1))
+	response, err := e.web.Do(request)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusPartialContent {
+		return fmt.Errorf("the object store answers %s", response.Status)
+	}
+	body := io.LimitReader(&countingReader{response.Body, arrived}, bytes)
+	if source.GetSealedName() != "" {
+		plain := func(_ string, err error) error { return err }
+		body = seal.NewReader(source.GetSealedName(), io.NopCloser(body), offset, int64(len(buffer)), plain)
+	}
+	_, err = io.ReadFull(body, buffer)
+	return withoutURL(err)
+}
+
+// countingReader reports what it reads.
+type countingReader struct {
+	io.Reader
+	arrived func(int)
+}
+
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.arrived(n)
+	}
+	return n, err
+}
+
+// withoutURL returns the error without the URL that net/http adds.
+func withoutURL(err error) error {
+	if failed, is := errors.AsType[*url.Error](err); is {
+		return failed.Err
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+)
+
+// connectTimeout is how long a connection to another worker may take.
+const connectTimeout = 5 * time.Second
+
+// peers holds connections to other workers, one to each. It is safe for concurrent use.
+type peers struct {
+	options func(address string) ([]grpc.DialOption, error)
+
+	mu          sync.Mutex
+	connections map[string]*grpc.ClientConn // by address
+}
+
+func newPeers(options func(address string) ([]grpc.DialOption, error)) *peers {
+	return &peers{options: options, connections: map[string]*grpc.ClientConn{}}
+}
+
+// client returns a client of the worker at an address.
+func (p *peers) client(address string) (workerv1.PeerServiceClient, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.connections[address]
+	if c == nil {
+		secured, err := p.options(address)
+		if err != nil {
+			return nil, err
+		}
+		c, err = grpc.NewClient("passthrough:///"+address, append(secured,
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*peerChunkBytes)),
+			grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(2*windowBytes),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}))...)
+		if err != nil {
+			return nil, err
+		}
+		p.connections[address] = c
+	}
+	return workerv1.NewPeerServiceClient(c), nil
+}
+
+// drop closes the connection to a worker that failed. Other transfers on it fail too.
+func (p *peers) drop(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.connections[address]; c != nil {
+		_ = c.Close()
+		delete(p.connections, address)
+	}
+}
+
+func (p *peers) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for address, c := range p.connections {
+		_ = c.Close()
+		delete(p.connections, address)
+	}
+}
+
+// fetch reads a piece from another worker into a buffer with the size of the piece. arrived is called with the size of
+// each chunk.
+func (p *peers) fetch(ctx context.Context, address string, r *workerv1.FetchPieceRequest, buffer []byte, arrived func(int)) error {
+	client, err := p.client(address)
+	if err != nil {
+		return err
+	}
+	stream, err := client.FetchPiece(ctx, r)
+	if err != nil {
+		return err
+	}
+	for at := 0; ; {
+		m, err := stream.Recv()
+		switch {
+		case err == io.EOF && at == len(buffer):
+			return nil
+		case err == io.EOF, err == nil && at+len(m.GetData()) > len(buffer):
+			return errWrongBytes
+		case err != nil:
+			return err
+		}
+		at += copy(buffer[at:], m.GetData())
+		arrived(len(m.GetData()))
+	}
+}
+
+var (
+	// errWrongBytes is the failure of a source that sent other bytes than the piece has.
+	errWrongBytes = errors.New("the bytes are not those of the piece")
+	// errStalled is the failure of a source that sent nothing for too long.
+	errStalled = errors.New("it sent nothing for too long")
+)
+
+// failureOf returns what to report to the coordinator about a source that failed.
+func failureOf(err error) (workerv1.PieceFailure, string) {
+	switch {
+	case errors.Is(err, errWrongBytes):
+		return workerv1.PieceFailure_PIECE_FAILURE_WRONG, err.Error()
+	case status.Code(err) == codes.NotFound:
+		return workerv1.PieceFailure_PIECE_FAILURE_MISSING, status.Convert(err).Message()
+	}
+	message := err.Error()
+	if s, is := status.FromError(err); is {
+		message = credentials.Explain(s.Message())
+	}
+	return workerv1.PieceFailure_PIECE_FAILURE_UNREACHABLE, message
+}

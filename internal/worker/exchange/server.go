@@ -1,0 +1,126 @@
+package exchange
+
+import (
+	"crypto/hmac"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+const (
+	// peerChunkBytes is the size of the messages that a piece is cut into.
+	peerChunkBytes = 256 << 10
+	// windowBytes is how much of a stream may be on its way.
+	windowBytes = 1 << 20
+	// piecesAtOnce is how many pieces a worker reads and sends at the same time; more requests wait.
+	piecesAtOnce = 8
+	// requestBytes limits the size of a request.
+	requestBytes = 4 << 10
+	// pieceTimeout is how long a worker may take to accept a piece.
+	pieceTimeout = time.Minute
+)
+
+// server serves pieces of the cache to other workers. It hands out a piece only for a ticket of the coordinator.
+type server struct {
+	workerv1.UnimplementedPeerServiceServer
+	exchange *Exchange
+	slots    chan struct{}
+
+	mu  sync.Mutex
+	key []byte // of tickets; nil before the first welcome
+}
+
+// setKey sets the key of the tickets that are accepted from now on.
+func (s *server) setKey(key []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = key
+}
+
+// allows reports whether a ticket is good. Nothing is allowed before the coordinator has sent a key.
+func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(s.key, r.GetDatasetId(), r.GetSessionId()))
+}
+
+// FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot for
+// ever.
+func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+	if !s.allows(r) {
+		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket of the coordinator", "session", r.GetSessionId())
+		return status.Error(codes.PermissionDenied, "the ticket is not one of the coordinator for this worker")
+	}
+	timer := time.NewTimer(pieceTimeout)
+	defer timer.Stop()
+	select {
+	case s.slots <- struct{}{}:
+	case <-timer.C:
+		return status.Error(codes.ResourceExhausted, "the worker serves too many others")
+	case <-stream.Context().Done():
+		return stream.Context().Err()
+	}
+	sent := make(chan error, 1)
+	go func() {
+		defer func() { <-s.slots }()
+		sent <- s.send(r, stream)
+	}()
+	select {
+	case err := <-sent:
+		return err
+	case <-timer.C:
+		return status.Error(codes.DeadlineExceeded, "the piece was not accepted in time")
+	}
+}
+
+// send reads a piece, checks it and sends it.
+func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+	e := s.exchange
+	buffer := e.buffer()
+	defer e.reuse(buffer)
+	data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), buffer)
+	if err != nil {
+		e.lost(r.GetDatasetId(), int(r.GetPiece()))
+		return status.Error(codes.NotFound, "the worker does not have the piece")
+	}
+	for len(data) > 0 {
+		n := min(len(data), peerChunkBytes)
+		// Send has encoded the message when it returns, and no handler of statistics looks at it later, so that the
+		// buffer can be used again.
+		if err := stream.Send(&workerv1.FetchPieceResponse{Data: data[:n]}); err != nil {
+			return err
+		}
+		e.cfg.Served(n)
+		data = data[n:]
+	}
+	return nil
+}
+
+// serve serves other workers on a listener until stop is called.
+func (s *server) serve(listener net.Listener, secured grpc.ServerOption) (stop func()) {
+	g := grpc.NewServer(secured,
+		grpc.MaxRecvMsgSize(requestBytes), grpc.MaxConcurrentStreams(4*piecesAtOnce), grpc.ConnectionTimeout(connectTimeout),
+		grpc.MaxHeaderListSize(requestBytes),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: 5 * time.Minute}))
+	workerv1.RegisterPeerServiceServer(g, s)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := g.Serve(listener); err != nil {
+			s.exchange.cfg.Logger.Warn("this worker no longer serves others", "error", err)
+		}
+	}()
+	return func() {
+		g.Stop()
+		<-done
+	}
+}

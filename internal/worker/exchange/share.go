@@ -1,0 +1,376 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// ErrDirect is the error of a data set that the coordinator does not distribute in pieces: it must be fetched whole.
+var ErrDirect = errors.New("the coordinator does not distribute the data set in pieces")
+
+// errRejoin ends a stream because the worker has to tell the coordinator that it can no longer keep pieces.
+var errRejoin = errors.New("the pieces can no longer be kept")
+
+// rejoinPolicy is the backoff between attempts to join.
+var rejoinPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
+
+// Share is a worker's part in the distribution of one data set.
+type Share struct {
+	exchange    *Exchange
+	coordinator Coordinator
+	id          string
+	bytes       int64
+	pieces      int
+	cancel      context.CancelFunc
+	users       int           // guarded by Exchange.mu
+	wake        chan struct{} // signals that there are reports
+
+	// mu guards the fields below.
+	mu      sync.Mutex
+	keeps   bool                          // pieces go to the cache
+	wrong   int                           // how often the whole was not what it should be
+	has     []bool                        // by piece: it has arrived
+	memory  map[int][]byte                // pieces that are not kept, until they are read
+	rejoin  bool                          // the coordinator has to be told that nothing is kept anymore
+	reports []*workerv1.DistributeRequest // to send
+	changed chan struct{}                 // closed and replaced when a piece arrives or the share ends
+	err     error                         // why it ended; nil while it runs
+}
+
+// mostPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
+const mostPieces = 1 << 22
+
+func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, cancel context.CancelFunc) *Share {
+	s := &Share{
+		exchange: e, coordinator: coordinator, id: id, bytes: bytes, cancel: cancel, users: 1, wake: make(chan struct{}, 1),
+		keeps: e.cfg.Cache != nil, memory: map[int][]byte{}, changed: make(chan struct{}),
+	}
+	if bytes > mostPieces*wire.PieceBytes {
+		s.pieces, s.err = 1, ErrDirect
+	} else {
+		s.pieces = wire.PieceCount(bytes)
+	}
+	s.has = make([]bool, s.pieces)
+	return s
+}
+
+// over reports whether the share has ended.
+func (s *Share) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
+}
+
+// run takes part in the distribution until ctx ends or the coordinator ends it for good. If the connection breaks, the
+// share joins again and keeps its pieces.
+func (s *Share) run(ctx context.Context) {
+	if cache := s.exchange.cfg.Cache; cache != nil {
+		held, release := cache.Use(s.id)
+		defer release()
+		s.mu.Lock()
+		for _, p := range held {
+			if p < s.pieces {
+				s.has[p] = true
+			}
+		}
+		s.notify()
+		s.mu.Unlock()
+	}
+	for pause := backoff.New(rejoinPolicy); ; {
+		err := s.attend(ctx)
+		switch {
+		case ctx.Err() != nil:
+			s.end(ctx.Err())
+			return
+		case errors.Is(err, errRejoin):
+			continue
+		case status.Code(err) == codes.Unimplemented:
+			s.end(ErrDirect)
+			return
+		case status.Code(err) != codes.Unavailable:
+			s.end(err)
+			return
+		}
+		if wire.Reason(err) != "" {
+			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores: that is no standstill of this worker
+		}
+		if pause.Wait(ctx) != nil {
+			s.end(ctx.Err())
+			return
+		}
+	}
+}
+
+func (s *Share) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	s.notify()
+}
+
+// notify wakes up those that wait for a piece. The caller holds s.mu.
+func (s *Share) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// attend joins the distribution and fetches what the coordinator assigns, until the stream breaks.
+func (s *Share) attend(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := s.coordinator.Client.Distribute(ctx)
+	if err != nil {
+		return err
+	}
+	var fetching sync.WaitGroup
+	defer fetching.Wait()
+	defer cancel(nil)
+	received := make(chan error, 1)
+	if err := stream.Send(s.join()); err != nil {
+		_, err := stream.Recv() // returns the reason
+		return err
+	}
+	fetching.Go(func() {
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				received <- err
+				return
+			}
+			fetching.Go(func() {
+				if err := s.obtain(ctx, m); err != nil {
+					cancel(err)
+				}
+			})
+		}
+	})
+	for {
+		select {
+		case err := <-received:
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			if err == io.EOF {
+				err = status.Error(codes.Unavailable, "the coordinator ended the stream")
+			}
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.wake:
+		}
+		reports, rejoin := s.takeReports()
+		if rejoin {
+			return errRejoin
+		}
+		for _, m := range reports {
+			if stream.Send(m) != nil {
+				break // Recv returns the reason
+			}
+		}
+	}
+}
+
+// join returns the first message of a stream. Earlier reports are part of it.
+func (s *Share) join() *workerv1.DistributeRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports, s.rejoin = nil, false
+	held := make([]byte, (s.pieces+7)/8)
+	for p, has := range s.has {
+		if has {
+			held[p/8] |= 1 << (p % 8)
+		}
+	}
+	return &workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
+		SessionId: s.coordinator.SessionID, DatasetId: s.id, Bytes: uint64(s.bytes), PieceBytes: wire.PieceBytes, Held: held, Keeps: s.keeps,
+	}}}
+}
+
+// report queues a message for the coordinator.
+func (s *Share) report(m *workerv1.DistributeRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue(m)
+}
+
+// queue queues a message for the coordinator. The caller holds s.mu.
+func (s *Share) queue(m *workerv1.DistributeRequest) {
+	s.reports = append(s.reports, m)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reports = s.reports
+	s.reports = nil
+	return reports, s.rejoin
+}
+
+// keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the share
+// goes on without: pieces then come in order and stay in memory until they are read.
+func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
+	s.mu.Lock()
+	keeps := s.keeps
+	s.mu.Unlock()
+	var failed error
+	if keeps {
+		failed = s.exchange.cfg.Cache.Put(s.id, piece, hash, data)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !keeps || failed != nil {
+		s.memory[piece] = data
+	} else {
+		s.exchange.reuse(data)
+	}
+	s.has[piece] = true
+	s.notify()
+	if failed == nil {
+		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: uint32(piece)}}})
+		return nil
+	}
+	if s.keeps {
+		s.keeps = false
+		s.exchange.cfg.Logger.Warn("a data set does not fit into the cache; this worker does not pass it on", "dataset", s.id, "error", failed)
+	}
+	return errRejoin
+}
+
+// Reader returns a reader of the data set. It waits for pieces that have not arrived yet. Only one reader may be used at
+// a time.
+func (s *Share) Reader(ctx context.Context) io.Reader { return &reader{ctx: ctx, share: s} }
+
+type reader struct {
+	ctx    context.Context
+	share  *Share
+	piece  int // the next one
+	rest   []byte
+	buffer []byte // of the piece that rest is part of
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.buffer != nil {
+			r.share.exchange.reuse(r.buffer)
+			r.buffer = nil
+		}
+		if r.piece == r.share.pieces {
+			return 0, io.EOF
+		}
+		data, err := r.share.take(r.ctx, r.piece)
+		if err != nil {
+			return 0, err
+		}
+		r.rest, r.buffer = data, data
+		r.piece++
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// take waits for a piece and returns it, in a buffer of its own.
+func (s *Share) take(ctx context.Context, piece int) ([]byte, error) {
+	for {
+		s.mu.Lock()
+		data, inMemory := s.memory[piece]
+		delete(s.memory, piece)
+		has, err, changed := s.has[piece], s.err, s.changed
+		s.mu.Unlock()
+		if inMemory {
+			return data, nil
+		}
+		if has {
+			if data, ok := s.fromCache(piece); ok {
+				return data, nil
+			}
+			s.lose(piece)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// fromCache reads a piece from the cache.
+func (s *Share) fromCache(piece int) ([]byte, bool) {
+	e := s.exchange
+	if e.cfg.Cache == nil {
+		return nil, false
+	}
+	buffer := e.buffer()
+	data, err := e.cfg.Cache.GetUnchecked(s.id, piece, buffer)
+	if err != nil || int64(len(data)) != wire.PieceSize(s.bytes, piece) {
+		e.reuse(buffer)
+		return nil, false
+	}
+	e.cfg.Arrived(FromCache, len(data))
+	return data, true
+}
+
+// lose asks for a piece again.
+func (s *Share) lose(piece int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.has[piece] = false
+	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
+}
+
+// Recheck drops pieces of the cache because the whole is not what it should be: the damaged ones, or all if none is. The
+// second time it drops all and gives up the cache, whose disk seems to fail. It reports whether another attempt to read
+// the data set may succeed.
+func (s *Share) Recheck() bool {
+	cache := s.exchange.cfg.Cache
+	s.mu.Lock()
+	s.wrong++
+	wrong := s.wrong
+	s.mu.Unlock()
+	if cache == nil || wrong > 2 {
+		return false
+	}
+	var damaged []int
+	buffer := s.exchange.buffer()
+	defer s.exchange.reuse(buffer)
+	for p := range s.pieces {
+		if _, err := cache.Get(s.id, p, buffer); err != nil {
+			damaged = append(damaged, p)
+		}
+	}
+	s.exchange.cfg.Logger.Warn("the pieces of a data set in the cache do not make up the data set; fetching it again", "dataset", s.id, "damaged", len(damaged))
+	if wrong == 1 && len(damaged) > 0 {
+		for _, p := range damaged {
+			s.lose(p)
+		}
+		return true
+	}
+	cache.Drop(s.id)
+	for p := range s.pieces {
+		s.lose(p)
+	}
+	if wrong == 2 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keeps, s.rejoin = false, true
+	}
+	return true
+}
