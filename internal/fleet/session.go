@@ -29,6 +29,7 @@ type session struct {
 	threads      int
 	memory       uint64 // bytes; 0 means unlimited
 	attachedAt   time.Time
+	readsObjects bool          // it knows the command
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
@@ -143,6 +144,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
+		readsObjects: hello.GetReadsObjects(),
 	}
 	if s.name == "" {
 		s.name = s.id

@@ -200,6 +200,9 @@ func (p *replay) Read(into []byte) (int, error) {
 // TableOptions is what the user specified about a table. Empty fields are detected.
 type TableOptions = csv.Options
 
+// Survey is what reading a text has shown; see csv.Options.Known.
+type Survey = csv.Survey
+
 // ErrRestarted is returned by TableReader.Next; see csv.ErrRestarted.
 var ErrRestarted = csv.ErrRestarted
 

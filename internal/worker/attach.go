@@ -173,6 +173,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		MemoryBytes:     w.cfg.MemoryBytes,
 		Term:            w.term,
 		Offers:          w.kept.offers(),
+		ReadsObjects:    true,
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id

@@ -12,6 +12,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"runtime"
 	"sync"
@@ -76,6 +77,7 @@ type worker struct {
 	leader   *leader
 	memory   *memory
 	datasets *datasets
+	objects  *http.Client   // reads objects
 	session  *session       // nil before the first welcome
 	term     int64          // largest term seen; reset to 0 after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
@@ -102,7 +104,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer leader.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: newObjectClient()}
+	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
 	w.memory.reclaim = func(bytes int64) {
 		w.datasets.evict(bytes)

@@ -287,7 +287,9 @@ type Hello struct {
 	// coordinator with a smaller term is no longer the leader.
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
 	// Tiles that the worker still holds from an earlier session, in case that session cannot be resumed.
-	Offers        []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
+	Offers []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
+	// Whether the worker knows Command.read_object.
+	ReadsObjects  bool `protobuf:"varint,214,opt,name=reads_objects,json=readsObjects,proto3" json:"reads_objects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -383,6 +385,13 @@ func (x *Hello) GetOffers() []*Offer {
 		return x.Offers
 	}
 	return nil
+}
+
+func (x *Hello) GetReadsObjects() bool {
+	if x != nil {
+		return x.ReadsObjects
+	}
+	return false
 }
 
 // Offer lists the tiles of one job that a worker built for an earlier coordinator. The current coordinator may adopt
@@ -1112,7 +1121,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xbf\x02\n" +
+	"\amessage\"\xe5\x02\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1123,7 +1132,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\a \x01(\tR\tsessionId\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x120\n" +
-	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offersJ\x04\b\b\x10\t\"}\n" +
+	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12$\n" +
+	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjectsJ\x04\b\b\x10\t\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +
