@@ -215,6 +215,9 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
+		if scheme, _, found := strings.Cut(path, "://"); found && scheme != "" {
+			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "this is the address of an object, and files are read here; cleave run, submit and plan read objects in s3:// and gs://")
+		}
 		info, err := os.Stat(path)
 		if path == "-" || err != nil || !info.IsDir() { // an error shows up again when the file is opened
 			files = append(files, path)
