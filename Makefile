@@ -44,7 +44,7 @@ test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for a
 
 .PHONY: test-upgrade
 test-upgrade: ## Run the programs of the last release together with these, and on its state
-	go test -count=1 -tags long -timeout 20m -run 'TestReleasesWorkTogether|UpgradedDuringAJob' ./test/clustertest
+	go test -count=1 -tags long -timeout 20m -run 'TestReleasesWorkTogether|UpgradedDuringAJob|TestImportsNeedWorkersThatRead' ./test/clustertest
 
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)

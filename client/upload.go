@@ -4,6 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/upload"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -142,6 +145,30 @@ func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleav
 	}
 	id, err := c.target().Table(ctx, name, t, nil)
 	return id, refused(err)
+}
+
+// ImportTable makes a table of objects in an object store, which the workers read; see TableService.ImportTable. Without a request ID
+// the import gets one, so that it reads the same versions of the objects if the connection breaks and it is repeated. progress is
+// called about once a second; it may be nil.
+func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableRequest, progress func(*cleavev1.ImportProgress)) (imported *cleavev1.ImportedTable, _ error) {
+	request = proto.CloneOf(request)
+	if request.GetRequestId() == "" {
+		request.RequestId = uuid.NewString()
+	}
+	err := c.Retry(ctx, func() error {
+		stream, err := c.Tables.ImportTable(ctx, request)
+		if err != nil {
+			return err
+		}
+		return wire.Receive(stream.Recv, func(m *cleavev1.ImportTableResponse) error {
+			if now := m.GetProgress(); now != nil && progress != nil {
+				progress(now)
+			}
+			imported = m.GetImported()
+			return nil
+		})
+	})
+	return imported, err
 }
 
 // Integers returns a column of integers.

@@ -37,6 +37,7 @@ func command() *cobra.Command {
 	addSecurityFlags(set, &cfg.Security)
 	cfg.HTTP.AddFlags(set)
 	addWebhookFlags(set, &cfg)
+	cfg.Imports.AddFlags(set)
 	logs.AddFlags(set, "info")
 	watched.AddFlags(set, os.Getenv)
 	help().Install(cmd)

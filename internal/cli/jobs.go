@@ -259,7 +259,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	f.job.Stream = true
+	f.job.Stream, f.job.Import = true, true
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.TruthFile, f.job.Stream, f.job.Stdin = f.truth, c != nil, a.stdin
+	f.job.TruthFile, f.job.Stream, f.job.Import, f.job.Stdin = f.truth, c != nil, true, a.stdin
 	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
 		return err
 	}
@@ -322,6 +322,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if c != nil {
 		defer c.Close()
 	}
+	f.job.Import = true
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err

@@ -17,7 +17,9 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -34,6 +36,7 @@ type serveFlags struct {
 	workers         *jobflags.OptionFlag
 	insecure        bool
 	http            coordinator.HTTP
+	imports         imports.Config
 	private         bool
 }
 
@@ -51,6 +54,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.http.AddFlags(set)
+	f.imports.AddFlags(set)
 	set.BoolVar(&f.private, "private", false, "serve only the program that starts this one: print a token, refuse every call without it, and end when standard input closes")
 	f.logs.AddFlags(set, "warn")
 	f.watched.AddFlags(set, a.env)
@@ -69,7 +73,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg := coordinator.DefaultConfig()
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
 	cfg.Security.Serve.Insecure = f.insecure
-	cfg.HTTP = f.http
+	cfg.HTTP, cfg.Imports = f.http, f.imports
 	cfg.MemoryBytes = int64(shell.DefaultMemory())
 	if f.dataDir == "" {
 		cfg.Store = "memory"
@@ -86,6 +90,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg.Observe = observing.Coordinator()
 	dial := credentials.Dial{Insecure: f.insecure}
 	if f.private {
+		cfg.Imports.Rules = objects.Everything(a.env) // the program that started this one has the same credentials
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(ctx)
 		defer end()

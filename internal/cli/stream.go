@@ -19,12 +19,13 @@ import (
 // inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it is
 // and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the same to the
 // last bit.
-func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*cleavev1.JobSpec, dataset.Dataset, error) {
-	if !c.Remote() {
+func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
+	s := j.Stream()
+	if !c.Remote() && s == nil {
 		return j.Spec, j.Data, nil
 	}
-	if s := j.Stream(); s != nil {
-		id, err := a.stream(ctx, c, j, s)
+	if s != nil {
+		id, err := a.stream(ctx, c, j, s, p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -36,14 +37,17 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 	if table == nil {
 		return j.Spec, j.Data, nil
 	}
-	id, err := c.UploadTable(ctx, j.Name, table, w)
+	id, err := c.UploadTable(ctx, j.Name, table, p)
 	spec.GetTable().TableId = id
 	return spec, nil, err
 }
 
-// stream sends a table while it is read, completes the spec of the job, and returns the id of the table.
-func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream) (string, error) {
+// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of the table.
+func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
 	var notices []string
+	if request := s.Import(); request != nil {
+		return a.importTable(ctx, c, j, s, p)
+	}
 	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
 		notices, err = s.Read(send)
 		return err
@@ -55,6 +59,25 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 	}
 	a.notify(notices...)
 	return stored.GetTableId(), err
+}
+
+// importTable has workers read the objects of a job.
+func (a *app) importTable(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
+	request := s.Import()
+	request.DisplayName = j.Name
+	imported, err := c.ImportTable(ctx, request, p.Importing)
+	if err != nil {
+		return "", err
+	}
+	id := imported.GetTable().GetTableId()
+	notices := imported.GetNotices()
+	more, err := s.Imported(imported, func(column string, add func(*table.Table) error) error { return c.EachTableRows(ctx, id, add, column) })
+	if notices = append(notices, more...); err == nil {
+		more, err = j.Sent(int(imported.GetTable().GetRows()))
+		notices = append(notices, more...)
+	}
+	a.notify(notices...)
+	return id, err
 }
 
 // The limits of the sample of a streamed table that is fetched to draw it.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -88,6 +89,8 @@ type Config struct {
 	HTTP HTTP
 	// Webhooks says who may be notified when jobs end.
 	Webhooks webhook.Config
+	// Imports says who may import tables from which object stores.
+	Imports imports.Config
 	// Security configures who may connect and call.
 	Security gate.Security
 	// Observe receives events for metrics and traces; nil disables them.
@@ -209,7 +212,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(), cfg.HTTP.check(), cfg.Webhooks.Check()); err != nil {
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(), cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}
 	if cfg.Security, err = cfg.Security.Check(cfg.Listen, cfg.Listener); err != nil {

@@ -106,6 +106,16 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 
+func (s *tableService) ImportTable(request *cleavev1.ImportTableRequest, stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
+	if err := checkText("request_id", request.GetRequestId()); err != nil {
+		return err
+	}
+	return s.c.importer.Stream(stream.Context(), request, func(m *cleavev1.ImportTableResponse) error {
+		freeAfter(int64(m.GetImported().GetTable().GetBytes()))
+		return stream.Send(m)
+	})
+}
+
 func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
 	record, err := s.c.tables.Get(ctx, request.GetTableId())
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, err
@@ -119,11 +129,22 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err != nil {
 		return err
 	}
+	if names := request.GetColumns(); len(names) > 0 {
+		if t, err = t.Only(names); err != nil {
+			return err
+		}
+	}
 	return wire.SendTableRows(t, int(request.GetMaxRows()), stream.Send)
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := content.List(ctx, s.c.tables.Store, request, (*statev1.ContentRecord).GetTable)
+	tables, next, err := content.List(ctx, s.c.tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
+		t := record.GetTable()
+		if t != nil {
+			t.Sources = nil // thousands of tables may have thousands each
+		}
+		return t
+	})
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
@@ -57,6 +58,7 @@ type Coordinator struct {
 	datasets *content.Datasets
 	tables   content.Tables
 	uploads  *content.Uploads
+	importer *imports.Importer
 	gate     *gate.Gate
 	fleet    *fleet.Fleet
 
@@ -147,6 +149,10 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.addr = listener.Addr()
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
+	c.importer = imports.New(cfg.Imports, imports.Parts{
+		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Commit: c.writer.Commit,
+		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
+	})
 	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
@@ -283,6 +289,9 @@ func (c *Coordinator) closeAll() error {
 	}
 	if c.server != nil {
 		c.server.Stop()
+	}
+	if c.importer != nil {
+		c.importer.Close()
 	}
 	if c.uploads != nil {
 		c.uploads.Close()

@@ -41,9 +41,15 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 // call runs a command of a job on a worker and waits for its answer, across broken streams, for as long as the worker
 // makes progress. It sends nothing after the job's release, because nothing would free what the worker then keeps.
 func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
+	return f.await(ctx, j.ctx, j.patience, s, c, maxBytes)
+}
+
+// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within patience. It
+// sends nothing after the end of the context used.
+func (f *Fleet) await(ctx, used context.Context, patience time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
-	case j.ctx.Err() != nil:
+	case used.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
@@ -53,8 +59,8 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	pending := s.command(c, maxBytes)
 	pending.waited = true
 	f.mu.Unlock()
-	due := time.Now().Add(j.patience)
-	timer := time.NewTimer(j.patience)
+	due := time.Now().Add(patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		select {
@@ -66,7 +72,7 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 		case <-s.done:
 			return nil, nil, errLost
 		case <-timer.C:
-			left := f.timeLeft(s, pending, due, j.patience)
+			left := f.timeLeft(s, pending, due, patience)
 			if left <= 0 {
 				return nil, nil, errStalled
 			}

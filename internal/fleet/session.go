@@ -36,6 +36,7 @@ type session struct {
 	attachedAt   time.Time
 	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
 	peerKey      []byte        // of the tickets for that; nil if they cannot
+	readsObjects bool          // it knows the command
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
@@ -158,6 +159,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
+		readsObjects: hello.GetReadsObjects(),
 	}
 	if s.name == "" {
 		s.name = s.id

@@ -28,6 +28,7 @@ type binaryTable struct {
 	name    string
 	found   []table.Column
 	rows    int
+	partial bool // only some of the rows are read, perhaps none
 	notices []string
 	files   []io.Closer
 }
@@ -42,7 +43,9 @@ func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*bin
 		}
 		r = in.spool
 	}
-	if in.Path != "-" {
+	if in.object != nil {
+		r = in.object.section()
+	} else if in.Path != "-" {
 		file, err := os.Open(in.Path)
 		if err != nil {
 			return nil, (&scan.Source{Name: in.Path}).ReadError(err)
@@ -76,7 +79,7 @@ func (b *binaryTable) nameColumns() {
 	b.found = b.reader.Columns()
 }
 
-func openParquet(in Input, o csv.Options) (tableParts, error) {
+func openParquet(in Input, o csv.Options) (Part, error) {
 	var spooled io.Closer
 	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) {
 		content, size, end, err := s.Seekable()
@@ -84,7 +87,11 @@ func openParquet(in Input, o csv.Options) (tableParts, error) {
 			return nil, err
 		}
 		spooled = end
-		return asReader(columnar.OpenParquet(content, size, ignores(&o)))
+		opened, err := columnar.OpenParquet(content, size, ignores(&o))
+		if err == nil && in.groups != nil {
+			err = opened.Restrict(in.groups.From, in.groups.To)
+		}
+		return asReader(opened, err)
 	})
 	if err != nil {
 		if spooled != nil {
@@ -93,10 +100,11 @@ func openParquet(in Input, o csv.Options) (tableParts, error) {
 		return nil, err
 	}
 	b.files = append(b.files, spooled)
+	b.partial = in.groups != nil
 	return b, nil
 }
 
-func openArrow(in Input, o csv.Options) (tableParts, error) {
+func openArrow(in Input, o csv.Options) (Part, error) {
 	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) { return asReader(columnar.OpenArrow(s, ignores(&o))) })
 	if err != nil {
 		return nil, err
@@ -131,6 +139,11 @@ func named[T any](name string, result T, err error) (T, error) {
 	return result, err
 }
 
+// NoRows returns the error about a file without rows.
+func NoRows(name string) error {
+	return fault.Invalid("EMPTY_DATA", "%s: the file has no rows of data", name)
+}
+
 func (b *binaryTable) Columns() []table.Column { return slices.Clone(b.found) }
 
 func (b *binaryTable) Notices() []string { return b.notices }
@@ -152,8 +165,8 @@ func (b *binaryTable) Next() (*table.Table, error) {
 	read, err := b.reader.Next()
 	t, err := named(b.name, read, err)
 	switch {
-	case errors.Is(err, io.EOF) && b.rows == 0:
-		return nil, fault.Invalid("EMPTY_DATA", "%s: the file has no rows of data", b.name)
+	case errors.Is(err, io.EOF) && b.rows == 0 && !b.partial:
+		return nil, NoRows(b.name)
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	case fault.Is(err, "BAD_TEXT"):

@@ -25,6 +25,8 @@ type Input struct {
 	Stdin  io.Reader   // read for the path "-"; see Peekable
 	Label  string      // the name of Stdin in messages; "" means "standard input"
 	spool  *scan.Spool // behind Stdin, if it can be rewound; otherwise nil
+	object *Object     // read instead of the file; nil for files
+	groups *RowGroups  // the row groups to read of a Parquet file; nil means all
 }
 
 // InputKind says which reader a file needs.
@@ -148,6 +150,8 @@ func (in Input) begin(look func(s *scan.Source)) error {
 		}
 		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // a read error shows up again when the input is read
 		start = bytes.NewReader(head)
+	} else if in.object != nil {
+		start = in.object.section()
 	} else {
 		file, err := os.Open(in.Path)
 		if err != nil {
@@ -211,6 +215,9 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
+		if scheme, _, found := strings.Cut(path, "://"); found && scheme != "" {
+			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "this is the address of an object, and files are read here; cleave run, submit and plan read objects in s3:// and gs://")
+		}
 		info, err := os.Stat(path)
 		if path == "-" || err != nil || !info.IsDir() { // an error shows up again when the file is opened
 			files = append(files, path)

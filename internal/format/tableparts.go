@@ -13,27 +13,49 @@ import (
 // manyParts reads several files as one table. All must have the same columns. A column gets the widest type that it has
 // in any file: integers become numbers, and both become text.
 type manyParts struct {
-	files   []string
-	options csv.Options
-	wanted  []table.Column
-	at      int // the current file
-	part    tableParts
-	notices []string
-	marks   string // decimal separators of the parts read so far
+	files    []string
+	openPart func(at int, o csv.Options) (Part, error)
+	options  csv.Options
+	wanted   []table.Column
+	known    []*csv.Survey // what reading each file showed; nil for a file that was read without starting over
+	at       int           // the current file
+	part     Part
+	notices  []string
+	marks    string // decimal separators of the parts read so far
 }
 
-func openParts(files []string, o csv.Options) (*manyParts, error) {
-	m := &manyParts{files: files, options: o}
-	if slices.Contains(files, "-") {
-		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
+// textPart is a part in a text format, whose types are guessed.
+type textPart interface {
+	Part
+	Marks() string       // the decimal separator that the columns show; "" if they are ambiguous
+	Survey() *csv.Survey // see csv.Options.Known
+}
+
+// OpenParts opens parts of one table, such as objects in a store. It calls open with the number of a part and the options to
+// read it with, each time that the part is to be read from its first row. The names are for messages.
+func OpenParts(names []string, o TableOptions, open func(at int, o TableOptions) (Part, error)) (*TableReader, error) {
+	var parts Part
+	var err error
+	if len(names) > 1 {
+		parts, err = openParts(names, o, open)
+	} else {
+		parts, err = open(0, o)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return &TableReader{parts: parts}, nil
+}
+
+func openParts(files []string, o csv.Options, open func(at int, o csv.Options) (Part, error)) (*manyParts, error) {
+	m := &manyParts{files: files, openPart: open, options: o, known: make([]*csv.Survey, len(files))}
 	marks := ""
-	for _, file := range files {
-		part, err := openPart(file, o)
+	for at, file := range files {
+		part, err := open(at, o)
 		if err != nil {
 			return nil, err
 		}
-		if text, ok := part.(*csv.Reader); ok {
+		if text, ok := part.(textPart); ok {
 			marks += text.Marks()
 		}
 		err = m.widen(file, part.Columns())
@@ -83,7 +105,8 @@ func (m *manyParts) open(at int) error {
 			o.Texts = append(o.Texts, c.Name)
 		}
 	}
-	part, err := openPart(m.files[at], o)
+	o.Known = m.known[at]
+	part, err := m.openPart(at, o)
 	if err != nil {
 		return err
 	}
@@ -118,6 +141,9 @@ func (m *manyParts) Next() (*table.Table, error) {
 		case errors.Is(err, csv.ErrRestarted):
 			if err := m.widen(m.files[m.at], m.part.Columns()); err != nil {
 				return nil, err
+			}
+			if text, ok := m.part.(textPart); ok {
+				m.known[m.at] = text.Survey()
 			}
 			if err := m.open(0); err != nil {
 				return nil, err

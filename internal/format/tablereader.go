@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -14,11 +15,11 @@ import (
 
 // TableReader reads an ordinary table in parts of some rows each.
 type TableReader struct {
-	parts tableParts
+	parts Part
 }
 
-// tableParts reads a table in one format.
-type tableParts interface {
+// Part reads a table, or a part of one, in one format. The methods are those of TableReader.
+type Part interface {
 	Columns() []table.Column
 	Next() (*table.Table, error)
 	Notices() []string
@@ -38,22 +39,21 @@ func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 			return nil, err
 		}
 	}
-	var parts tableParts
-	if len(files) > 1 {
-		parts, err = openParts(files, o)
-	} else {
-		parts, err = openPart(files[0], o)
+	if len(files) > 1 && slices.Contains(files, "-") {
+		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &TableReader{parts: parts}, nil
+	return OpenParts(files, o, func(at int, o csv.Options) (Part, error) { return openPart(files[at], o) })
 }
 
 // openPart opens a table in a single file.
-func openPart(path string, o csv.Options) (tableParts, error) {
+func openPart(path string, o csv.Options) (Part, error) {
 	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin), Label: o.Name}
 	in.spool, _ = o.Stdin.(*scan.Spool)
+	return openInput(in, o)
+}
+
+// openInput opens a table in a single input.
+func openInput(in Input, o csv.Options) (Part, error) {
 	suffix, err := in.suffix()
 	switch {
 	case err != nil:
@@ -144,6 +144,8 @@ func (r *reopened) Open() (s *scan.Source, again bool, err error) {
 			return nil, false, nil
 		}
 		input = r.replay
+	} else if r.object != nil {
+		input = r.object.section()
 	} else {
 		if r.file, err = os.Open(r.Path); err != nil {
 			return nil, true, (&scan.Source{Name: r.Path}).ReadError(err)
@@ -197,6 +199,9 @@ func (p *replay) Read(into []byte) (int, error) {
 
 // TableOptions is what the user specified about a table. Empty fields are detected.
 type TableOptions = csv.Options
+
+// Survey is what reading a text has shown; see csv.Options.Known.
+type Survey = csv.Survey
 
 // ErrRestarted is returned by TableReader.Next; see csv.ErrRestarted.
 var ErrRestarted = csv.ErrRestarted

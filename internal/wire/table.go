@@ -21,11 +21,7 @@ var columnTypes = enumMap[cleavev1.ColumnType, table.Type]{
 
 // TableProto describes a table. The caller sets the id, name and time.
 func TableProto(t *table.Table) *cleavev1.Table {
-	p := &cleavev1.Table{Rows: uint32(t.Rows()), Bytes: uint64(t.EncodedSize())}
-	for at := range t.Columns {
-		p.Columns = append(p.Columns, &cleavev1.TableColumn{Name: t.Columns[at].Name, Type: columnTypes.write(t.Columns[at].Type)})
-	}
-	return p
+	return &cleavev1.Table{Rows: uint32(t.Rows()), Bytes: uint64(t.EncodedSize()), Columns: ColumnsProto(t.Columns)}
 }
 
 // TableRows returns the table in one message.
@@ -159,13 +155,13 @@ func sendHeader(name string, send func(*cleavev1.CreateTableRequest) error) erro
 }
 
 func sendRows(t *table.Table, send func(*cleavev1.CreateTableRequest) error) error {
-	return eachPart(t, func(rows *cleavev1.TableRows) error {
+	return EachPart(t, func(rows *cleavev1.TableRows) error {
 		return send(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: rows}})
 	})
 }
 
-// eachPart calls yield with the rows of a table, portion by portion, at least once.
-func eachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
+// EachPart calls yield with the rows of a table, portion by portion, at least once.
+func EachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
 	rows := max(1, t.Rows())
 	portion := max(1, int(partBytes*int64(rows)/t.EncodedSize()))
 	for from := 0; from < rows; from += portion {
@@ -182,7 +178,7 @@ func SendTableRows(t *table.Table, atMost int, send func(*cleavev1.GetTableRowsR
 	if atMost > 0 && atMost < t.Rows() {
 		t = t.Sample(atMost)
 	}
-	return eachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
+	return EachPart(t, func(rows *cleavev1.TableRows) error { return send(&cleavev1.GetTableRowsResponse{Rows: rows}) })
 }
 
 // ReceiveTable assembles a table from the parts of a stream, which ends with io.EOF. Errors of the stream are
@@ -327,4 +323,22 @@ func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, 
 		r.err = err
 	}
 	return list
+}
+
+// Columns returns described columns, without cells.
+func Columns(described []*cleavev1.TableColumn) []table.Column {
+	columns := make([]table.Column, len(described))
+	for at, c := range described {
+		columns[at] = table.Column{Name: c.GetName(), Type: columnTypes[c.GetType()]}
+	}
+	return columns
+}
+
+// ColumnsProto describes columns.
+func ColumnsProto(columns []table.Column) []*cleavev1.TableColumn {
+	var described []*cleavev1.TableColumn
+	for at := range columns {
+		described = append(described, &cleavev1.TableColumn{Name: columns[at].Name, Type: columnTypes.write(columns[at].Type)})
+	}
+	return described
 }

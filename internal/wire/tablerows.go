@@ -30,6 +30,14 @@ type columnParts struct {
 // maxSeen is how many texts of a column are remembered. Categories are fewer, and names of rows are all different.
 const maxSeen = 1024
 
+// RowsIn returns the number of rows of a message.
+func RowsIn(p *cleavev1.TableRows) int {
+	if len(p.GetColumns()) == 0 {
+		return 0
+	}
+	return lengthOf(p.GetColumns()[0])
+}
+
 // add adds the next rows. The first ones define the columns.
 func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 	if r.columns == nil {

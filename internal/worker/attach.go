@@ -176,6 +176,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		Offers:          w.kept.offers(),
 		ProtocolMinor:   wire.WorkerProtocolMinor,
 		PeerAddress:     w.exchange.Address(strings.TrimPrefix(w.leader.Current, "passthrough:///")),
+		ReadsObjects:    true,
 	}
 	if w.session != nil {
 		h.SessionId = w.session.id

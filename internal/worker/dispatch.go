@@ -36,6 +36,9 @@ func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 		j.mu.Unlock()
 		return &workerv1.Done{}, j.prepare(prepare)
 	}
+	if read := c.GetReadObject(); read != nil {
+		return j.readObject(c, read)
+	}
 	if j.shard == nil {
 		return nil, errUnprepared
 	}

@@ -49,6 +49,7 @@ type job struct {
 	lists     []tileList        // remembered lists of tiles, by ascending number
 	models    numberedValues    // of the last queries
 	reserved  int64             // bytes reserved of the worker's memory
+	reading   *objectReading    // the object that an import reads; nil for other jobs
 }
 
 // binding ties a job to a session.
@@ -181,6 +182,7 @@ func (j *job) stop() {
 // close frees what the job holds. It must run after memory.beginRelease, which stop and dropKept call.
 func (j *job) close() {
 	j.worker.jobs.Add(-1)
+	j.closeObject()
 	j.shard = nil
 	j.leave()
 	j.free(j.reserved)
@@ -234,8 +236,11 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 		return failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", err.Error())
 	case isFault && f.Kind == fault.ResourceExhausted:
 		return failed(c, workerv1.FailureKind_FAILURE_KIND_NO_MEMORY, f.Reason, f.Message)
-	case isFault && f.Kind == fault.InvalidArgument:
+	case isFault && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition):
 		return failed(c, workerv1.FailureKind_FAILURE_KIND_INVALID, f.Reason, f.Message)
+	case isFault && f.Kind == fault.Unavailable:
+		log.Warn("command failed", "error", err)
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, f.Reason, f.Message)
 	default:
 		log.Error("command failed", "error", err)
 	}

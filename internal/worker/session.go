@@ -80,7 +80,7 @@ func (s *session) accept(c *workerv1.Command) {
 		}
 		s.queueAnswer(done(c, &workerv1.Done{}))
 		return
-	case *workerv1.Command_Prepare:
+	case *workerv1.Command_Prepare, *workerv1.Command_ReadObject:
 		if j == nil {
 			j = newJob(s.worker)
 			s.jobs[c.GetJobId()] = j

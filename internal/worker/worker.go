@@ -12,6 +12,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -82,6 +83,7 @@ type worker struct {
 	memory   *memory
 	datasets *datasets
 	exchange *exchange.Exchange
+	objects  *http.Client   // reads objects
 	session  *session       // nil before the first welcome
 	term     int64          // largest term seen; reset to 0 after refuseEarlier
 	kept     *kept          // jobs of earlier sessions
@@ -108,7 +110,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer leader.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept()}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: newObjectClient()}
+	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
 	if w.exchange, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial); err != nil {
 		return err

@@ -97,6 +97,9 @@ var packages = []packageRule{
 	{"security/credentials", io, "fault security/reload"},
 	{"store/seal", pure, "fault"},
 	{"store", io, "fault security/credentials store/seal text"},
+	{"objects", io, "fault security/identity"},
+	{"objects/ranged", io, "dial/backoff fault"}, // workers read objects without linking the clients of object stores
+	{"objects/buckets", io, "fault objects"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
 	{"coordinator/backup", api, "coordinator/records fault store text"},
@@ -107,28 +110,30 @@ var packages = []packageRule{
 	{"security/audit", io, "fault"},
 
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/kernelkmeans clustering/kmeans clustering/mixture clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/neighbor numeric/vector planning text"},
+	{"wire/reading", api, "fault format/csv"},
 	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
 	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
 	{"coordinator/port", io, ""},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/swarm kernel numeric/neighbor numeric/vector observe partition planning text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/swarm kernel numeric/neighbor numeric/vector objects/ranged observe partition planning text wire"},
+	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/imports coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker/exchange", api, "dial/backoff fault security/credentials store/seal text wire"},
-	{"worker", api, "data/dataset data/labeling dial/backoff dial/candidates fault kernel numeric/neighbor numeric/parallel numeric/vector observe partition planning security/credentials text wire worker/exchange"},
+	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
 	{"/client", api, "data/dataset dial/backoff dial/candidates dial/upload fault security/credentials wire"}, // public, at the top level
 
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
-	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format text wire"},
-	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault security/credentials wire worker"},
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format objects text wire wire/reading"},
+	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
+	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},

@@ -38,7 +38,7 @@ var s3Server = sync.OnceValues(func() (string, error) {
 	return filepath.Join(buildDir(), "versitygw"), nil
 })
 
-// StartObjectStore starts an S3 server with an empty bucket.
+// StartObjectStore starts an S3 server with an empty bucket, which keeps versions once somebody enables them.
 func StartObjectStore(t testing.TB) *ObjectStore {
 	t.Helper()
 	s := &ObjectStore{address: FreeAddress(t), data: t.TempDir()}
@@ -46,6 +46,9 @@ func StartObjectStore(t testing.TB) *ObjectStore {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(s.data, "metadata"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(s.data, "versions"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.launch(t)
@@ -72,7 +75,7 @@ func (s *ObjectStore) launch(t testing.TB) {
 	program, err := s3Server()
 	must(t, program, err)
 	s.Process = start(t, "versitygw", program, "--access", accessKey, "--secret", secretKey, "--port", s.address, "--quiet",
-		"posix", "--sidecar", filepath.Join(s.data, "metadata"), filepath.Join(s.data, "objects"))
+		"posix", "--sidecar", filepath.Join(s.data, "metadata"), "--versioning-dir", filepath.Join(s.data, "versions"), filepath.Join(s.data, "objects"))
 	Eventually(t, "the S3 server listens", func() (bool, string) {
 		if !s.Running() {
 			t.Fatal("the S3 server ended while starting")

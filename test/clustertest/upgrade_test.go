@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -145,4 +146,23 @@ func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 	c.options.Program = before.Coordinator // the layout of the state is the same
 	c.Restart()
 	SameOutcome(t, "after going back", c.Outcome(job), finished)
+}
+
+// TestImportsNeedWorkersThatRead: workers of the last release do not know how to read objects. Where there are no others, an import
+// says so; where there are, they read everything.
+func TestImportsNeedWorkersThatRead(t *testing.T) {
+	before := lastRelease(t)
+	o := startImportStore(t)
+	_, uris := o.partsOf(t, customers(t, 300), t.TempDir(), "", "0.csv", "1.csv", "2.csv")
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	startWorkerOf(t, before.Worker, c.Addr, "old")
+	c.AwaitWorkers(1)
+	request := &cleavev1.ImportTableRequest{Uris: uris}
+	_, err := c.importTable(request)
+	wantStatus(t, "earlier workers", err, codes.FailedPrecondition, "NO_READERS", "none of the workers can read objects (old has version")
+	StartWorker(t, c, "new")
+	c.AwaitWorkers(2)
+	if got, err := c.importTable(request); err != nil || got.GetTable().GetRows() != 300 {
+		t.Errorf("workers of both: %v, %v", got, err)
+	}
 }

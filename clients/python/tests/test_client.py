@@ -183,6 +183,12 @@ def test_tables_come_back_as_they_were(client):
     client.delete_table(many.table_id)
 
 
+def test_an_import_refuses_what_is_no_object(client):
+    with pytest.raises(cleave.InvalidInputError, match="use s3://BUCKET/KEY") as error:
+        client.import_table(["file:///etc/passwd"], name="users")
+    assert (error.value.reason, error.value.field) == ("BAD_URI", "uris")
+
+
 def test_errors_have_the_sentence_the_reason_and_the_field(client, blobs):
     stored = client.upload_points(blobs[0])
     with pytest.raises(cleave.InvalidInputError) as error:
@@ -497,6 +503,8 @@ async def test_the_asynchronous_client(server, blobs):
             assert [j.job_id async for j in client.list_jobs(dataset_id=stored.dataset_id, limit=1)] == [job.job_id]
             together = await asyncio.gather(*(client.get_labels(job.job_id) for _ in range(8)))
             assert all((other.labels == labels).all() for other in together)
+            with pytest.raises(cleave.InvalidInputError, match="use s3://BUCKET/KEY"):
+                await client.import_table(["/etc/passwd"])
             with pytest.raises(cleave.InvalidInputError, match="k is 900"):
                 await client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=900))
     finally:

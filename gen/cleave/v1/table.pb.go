@@ -739,7 +739,9 @@ type Table struct {
 	// Size of the canonical encoding, in bytes.
 	Bytes uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// When the caller uploaded it.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// The objects that the caller imported it from, in order; empty if it was uploaded, and in the responses of ListTables.
+	Sources       []*SourceObject `protobuf:"bytes,7,rep,name=sources,proto3" json:"sources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -816,6 +818,506 @@ func (x *Table) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Table) GetSources() []*SourceObject {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+// SourceObject is an object that a table was imported from, in the version that was read.
+type SourceObject struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The URI, such as s3://bucket/key.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// Its size, in bytes.
+	Bytes uint64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// The ETag of its content.
+	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	// The version ID (s3) or generation (gs); empty if the bucket keeps no versions.
+	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	// When it was last modified.
+	ModifyTime    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=modify_time,json=modifyTime,proto3" json:"modify_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceObject) Reset() {
+	*x = SourceObject{}
+	mi := &file_cleave_v1_table_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceObject) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceObject) ProtoMessage() {}
+
+func (x *SourceObject) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceObject.ProtoReflect.Descriptor instead.
+func (*SourceObject) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SourceObject) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *SourceObject) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *SourceObject) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *SourceObject) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *SourceObject) GetModifyTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ModifyTime
+	}
+	return nil
+}
+
+// ImportTableRequest is the request of TableService.ImportTable.
+type ImportTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The objects, in order: URIs of objects, such as s3://bucket/key.csv; of several, in the order of their names, with *
+	// for any characters but /, such as gs://bucket/2026-*/part-*.parquet; or of all objects in a folder, with / at the
+	// end. Names in folders that begin with a dot or an underscore are skipped. Required.
+	Uris []string `protobuf:"bytes,1,rep,name=uris,proto3" json:"uris,omitempty"`
+	// A human-readable name of the table; need not be unique.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// Identifies the import, so that the call can be repeated: a second call with the same ID and the same request reads
+	// the same versions of the objects, or returns the table if the first call has ended. Kept for a day; empty means that
+	// every call is an import of its own. Returns ALREADY_EXISTS if the ID was used for another request.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// How to read the objects.
+	Reading       *TableReading `protobuf:"bytes,4,opt,name=reading,proto3" json:"reading,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportTableRequest) Reset() {
+	*x = ImportTableRequest{}
+	mi := &file_cleave_v1_table_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportTableRequest) ProtoMessage() {}
+
+func (x *ImportTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportTableRequest.ProtoReflect.Descriptor instead.
+func (*ImportTableRequest) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ImportTableRequest) GetUris() []string {
+	if x != nil {
+		return x.Uris
+	}
+	return nil
+}
+
+func (x *ImportTableRequest) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *ImportTableRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ImportTableRequest) GetReading() *TableReading {
+	if x != nil {
+		return x.Reading
+	}
+	return nil
+}
+
+// TableReading says how files are read as a table. Everything that is not set is detected.
+type TableReading struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The format: csv, tsv, parquet or arrow. Empty means that the content or the name of each file tells.
+	Format string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
+	// The character between cells of a text.
+	Delimiter string `protobuf:"bytes,2,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
+	// Whether the first line of a text names the columns; unset means that the content tells.
+	Header *bool `protobuf:"varint,3,opt,name=header,proto3,oneof" json:"header,omitempty"`
+	// The decimal separator of a text, "." or ",", where it is ambiguous.
+	Decimals string `protobuf:"bytes,4,opt,name=decimals,proto3" json:"decimals,omitempty"`
+	// Columns to read as texts, by name or by number from 1.
+	TextColumns []string `protobuf:"bytes,5,rep,name=text_columns,json=textColumns,proto3" json:"text_columns,omitempty"`
+	// Columns that are not needed, by name or by number from 1: invalid cells in them are read as empty.
+	UnneededColumns []string `protobuf:"bytes,6,rep,name=unneeded_columns,json=unneededColumns,proto3" json:"unneeded_columns,omitempty"`
+	// The only columns that are needed, if any are listed.
+	NeededColumns []string `protobuf:"bytes,7,rep,name=needed_columns,json=neededColumns,proto3" json:"needed_columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableReading) Reset() {
+	*x = TableReading{}
+	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableReading) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableReading) ProtoMessage() {}
+
+func (x *TableReading) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableReading.ProtoReflect.Descriptor instead.
+func (*TableReading) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TableReading) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *TableReading) GetDelimiter() string {
+	if x != nil {
+		return x.Delimiter
+	}
+	return ""
+}
+
+func (x *TableReading) GetHeader() bool {
+	if x != nil && x.Header != nil {
+		return *x.Header
+	}
+	return false
+}
+
+func (x *TableReading) GetDecimals() string {
+	if x != nil {
+		return x.Decimals
+	}
+	return ""
+}
+
+func (x *TableReading) GetTextColumns() []string {
+	if x != nil {
+		return x.TextColumns
+	}
+	return nil
+}
+
+func (x *TableReading) GetUnneededColumns() []string {
+	if x != nil {
+		return x.UnneededColumns
+	}
+	return nil
+}
+
+func (x *TableReading) GetNeededColumns() []string {
+	if x != nil {
+		return x.NeededColumns
+	}
+	return nil
+}
+
+// ImportTableResponse is a message of TableService.ImportTable.
+type ImportTableResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content of this message. Exactly one is set.
+	//
+	// Types that are valid to be assigned to What:
+	//
+	//	*ImportTableResponse_Progress
+	//	*ImportTableResponse_Imported
+	What          isImportTableResponse_What `protobuf_oneof:"what"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportTableResponse) Reset() {
+	*x = ImportTableResponse{}
+	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportTableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportTableResponse) ProtoMessage() {}
+
+func (x *ImportTableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportTableResponse.ProtoReflect.Descriptor instead.
+func (*ImportTableResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ImportTableResponse) GetWhat() isImportTableResponse_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *ImportTableResponse) GetProgress() *ImportProgress {
+	if x != nil {
+		if x, ok := x.What.(*ImportTableResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *ImportTableResponse) GetImported() *ImportedTable {
+	if x != nil {
+		if x, ok := x.What.(*ImportTableResponse_Imported); ok {
+			return x.Imported
+		}
+	}
+	return nil
+}
+
+type isImportTableResponse_What interface {
+	isImportTableResponse_What()
+}
+
+type ImportTableResponse_Progress struct {
+	// How far the import is.
+	Progress *ImportProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type ImportTableResponse_Imported struct {
+	// The end of the import; the last message.
+	Imported *ImportedTable `protobuf:"bytes,2,opt,name=imported,proto3,oneof"`
+}
+
+func (*ImportTableResponse_Progress) isImportTableResponse_What() {}
+
+func (*ImportTableResponse_Imported) isImportTableResponse_What() {}
+
+// ImportProgress says how far an import is.
+type ImportProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of objects.
+	Objects uint32 `protobuf:"varint,1,opt,name=objects,proto3" json:"objects,omitempty"`
+	// Number of objects that were read to their end.
+	ObjectsRead uint32 `protobuf:"varint,2,opt,name=objects_read,json=objectsRead,proto3" json:"objects_read,omitempty"`
+	// Size of all objects, in bytes.
+	Bytes uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Number of rows that have arrived. Starts over if a later row shows that columns were misread.
+	Rows uint64 `protobuf:"varint,4,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Number of workers that read.
+	Workers       uint32 `protobuf:"varint,5,opt,name=workers,proto3" json:"workers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportProgress) Reset() {
+	*x = ImportProgress{}
+	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportProgress) ProtoMessage() {}
+
+func (x *ImportProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportProgress.ProtoReflect.Descriptor instead.
+func (*ImportProgress) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ImportProgress) GetObjects() uint32 {
+	if x != nil {
+		return x.Objects
+	}
+	return 0
+}
+
+func (x *ImportProgress) GetObjectsRead() uint32 {
+	if x != nil {
+		return x.ObjectsRead
+	}
+	return 0
+}
+
+func (x *ImportProgress) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *ImportProgress) GetRows() uint64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *ImportProgress) GetWorkers() uint32 {
+	if x != nil {
+		return x.Workers
+	}
+	return 0
+}
+
+// ImportedTable is the result of an import.
+type ImportedTable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The stored table, with the objects that were read.
+	Table *Table `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	// How ambiguous input was read, in sentences.
+	Notices []string `protobuf:"bytes,2,rep,name=notices,proto3" json:"notices,omitempty"`
+	// The decimal separator of all numbers, "." or ","; empty if no number has decimals, columns differ, or the format is
+	// binary.
+	Decimals      string `protobuf:"bytes,3,opt,name=decimals,proto3" json:"decimals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportedTable) Reset() {
+	*x = ImportedTable{}
+	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportedTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportedTable) ProtoMessage() {}
+
+func (x *ImportedTable) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportedTable.ProtoReflect.Descriptor instead.
+func (*ImportedTable) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ImportedTable) GetTable() *Table {
+	if x != nil {
+		return x.Table
+	}
+	return nil
+}
+
+func (x *ImportedTable) GetNotices() []string {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
+func (x *ImportedTable) GetDecimals() string {
+	if x != nil {
+		return x.Decimals
+	}
+	return ""
+}
+
 // GetTableRequest is the request of TableService.GetTable.
 type GetTableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -827,7 +1329,7 @@ type GetTableRequest struct {
 
 func (x *GetTableRequest) Reset() {
 	*x = GetTableRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[11]
+	mi := &file_cleave_v1_table_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +1341,7 @@ func (x *GetTableRequest) String() string {
 func (*GetTableRequest) ProtoMessage() {}
 
 func (x *GetTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[11]
+	mi := &file_cleave_v1_table_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +1354,7 @@ func (x *GetTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTableRequest.ProtoReflect.Descriptor instead.
 func (*GetTableRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{11}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetTableRequest) GetTableId() string {
@@ -873,7 +1375,7 @@ type GetTableResponse struct {
 
 func (x *GetTableResponse) Reset() {
 	*x = GetTableResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[12]
+	mi := &file_cleave_v1_table_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +1387,7 @@ func (x *GetTableResponse) String() string {
 func (*GetTableResponse) ProtoMessage() {}
 
 func (x *GetTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[12]
+	mi := &file_cleave_v1_table_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1400,7 @@ func (x *GetTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTableResponse.ProtoReflect.Descriptor instead.
 func (*GetTableResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{12}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetTableResponse) GetTable() *Table {
@@ -915,14 +1417,16 @@ type GetTableRowsRequest struct {
 	TableId string `protobuf:"bytes,1,opt,name=table_id,json=tableId,proto3" json:"table_id,omitempty"`
 	// Maximum number of rows to send; 0 means all. If the table has n > max_rows rows, sends the evenly spaced rows
 	// floor(i * n / max_rows).
-	MaxRows       uint32 `protobuf:"varint,2,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
+	MaxRows uint32 `protobuf:"varint,2,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
+	// The names of the columns to send; empty means all.
+	Columns       []string `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetTableRowsRequest) Reset() {
 	*x = GetTableRowsRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	mi := &file_cleave_v1_table_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1438,7 @@ func (x *GetTableRowsRequest) String() string {
 func (*GetTableRowsRequest) ProtoMessage() {}
 
 func (x *GetTableRowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[13]
+	mi := &file_cleave_v1_table_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1451,7 @@ func (x *GetTableRowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTableRowsRequest.ProtoReflect.Descriptor instead.
 func (*GetTableRowsRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{13}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetTableRowsRequest) GetTableId() string {
@@ -964,6 +1468,13 @@ func (x *GetTableRowsRequest) GetMaxRows() uint32 {
 	return 0
 }
 
+func (x *GetTableRowsRequest) GetColumns() []string {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
 // GetTableRowsResponse holds the next rows. Every message has the same columns, even if there are no rows.
 type GetTableRowsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -975,7 +1486,7 @@ type GetTableRowsResponse struct {
 
 func (x *GetTableRowsResponse) Reset() {
 	*x = GetTableRowsResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	mi := &file_cleave_v1_table_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1498,7 @@ func (x *GetTableRowsResponse) String() string {
 func (*GetTableRowsResponse) ProtoMessage() {}
 
 func (x *GetTableRowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[14]
+	mi := &file_cleave_v1_table_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1511,7 @@ func (x *GetTableRowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTableRowsResponse.ProtoReflect.Descriptor instead.
 func (*GetTableRowsResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{14}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetTableRowsResponse) GetRows() *TableRows {
@@ -1024,7 +1535,7 @@ type ListTablesRequest struct {
 
 func (x *ListTablesRequest) Reset() {
 	*x = ListTablesRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	mi := &file_cleave_v1_table_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1547,7 @@ func (x *ListTablesRequest) String() string {
 func (*ListTablesRequest) ProtoMessage() {}
 
 func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[15]
+	mi := &file_cleave_v1_table_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1560,7 @@ func (x *ListTablesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesRequest.ProtoReflect.Descriptor instead.
 func (*ListTablesRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{15}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListTablesRequest) GetPageSize() int32 {
@@ -1079,7 +1590,7 @@ type ListTablesResponse struct {
 
 func (x *ListTablesResponse) Reset() {
 	*x = ListTablesResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	mi := &file_cleave_v1_table_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1602,7 @@ func (x *ListTablesResponse) String() string {
 func (*ListTablesResponse) ProtoMessage() {}
 
 func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[16]
+	mi := &file_cleave_v1_table_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1615,7 @@ func (x *ListTablesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTablesResponse.ProtoReflect.Descriptor instead.
 func (*ListTablesResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{16}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListTablesResponse) GetTables() []*Table {
@@ -1132,7 +1643,7 @@ type DeleteTableRequest struct {
 
 func (x *DeleteTableRequest) Reset() {
 	*x = DeleteTableRequest{}
-	mi := &file_cleave_v1_table_proto_msgTypes[17]
+	mi := &file_cleave_v1_table_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1144,7 +1655,7 @@ func (x *DeleteTableRequest) String() string {
 func (*DeleteTableRequest) ProtoMessage() {}
 
 func (x *DeleteTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[17]
+	mi := &file_cleave_v1_table_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1157,7 +1668,7 @@ func (x *DeleteTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTableRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTableRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{17}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteTableRequest) GetTableId() string {
@@ -1176,7 +1687,7 @@ type DeleteTableResponse struct {
 
 func (x *DeleteTableResponse) Reset() {
 	*x = DeleteTableResponse{}
-	mi := &file_cleave_v1_table_proto_msgTypes[18]
+	mi := &file_cleave_v1_table_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1699,7 @@ func (x *DeleteTableResponse) String() string {
 func (*DeleteTableResponse) ProtoMessage() {}
 
 func (x *DeleteTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_table_proto_msgTypes[18]
+	mi := &file_cleave_v1_table_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1712,7 @@ func (x *DeleteTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTableResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTableResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_table_proto_rawDescGZIP(), []int{18}
+	return file_cleave_v1_table_proto_rawDescGZIP(), []int{24}
 }
 
 var File_cleave_v1_table_proto protoreflect.FileDescriptor
@@ -1243,7 +1754,7 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"L\n" +
 	"\vTableColumn\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
-	"\x04type\x18\x02 \x01(\x0e2\x15.cleave.v1.ColumnTypeR\x04type\"\xde\x01\n" +
+	"\x04type\x18\x02 \x01(\x0e2\x15.cleave.v1.ColumnTypeR\x04type\"\x91\x02\n" +
 	"\x05Table\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x120\n" +
@@ -1251,14 +1762,52 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x04rows\x18\x04 \x01(\rR\x04rows\x12\x14\n" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12;\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\",\n" +
+	"createTime\x121\n" +
+	"\asources\x18\a \x03(\v2\x17.cleave.v1.SourceObjectR\asources\"\xa1\x01\n" +
+	"\fSourceObject\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x12\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x12;\n" +
+	"\vmodify_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"modifyTime\"\x9d\x01\n" +
+	"\x12ImportTableRequest\x12\x12\n" +
+	"\x04uris\x18\x01 \x03(\tR\x04uris\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x121\n" +
+	"\areading\x18\x04 \x01(\v2\x17.cleave.v1.TableReadingR\areading\"\xfd\x01\n" +
+	"\fTableReading\x12\x16\n" +
+	"\x06format\x18\x01 \x01(\tR\x06format\x12\x1c\n" +
+	"\tdelimiter\x18\x02 \x01(\tR\tdelimiter\x12\x1b\n" +
+	"\x06header\x18\x03 \x01(\bH\x00R\x06header\x88\x01\x01\x12\x1a\n" +
+	"\bdecimals\x18\x04 \x01(\tR\bdecimals\x12!\n" +
+	"\ftext_columns\x18\x05 \x03(\tR\vtextColumns\x12)\n" +
+	"\x10unneeded_columns\x18\x06 \x03(\tR\x0funneededColumns\x12%\n" +
+	"\x0eneeded_columns\x18\a \x03(\tR\rneededColumnsB\t\n" +
+	"\a_header\"\x8e\x01\n" +
+	"\x13ImportTableResponse\x127\n" +
+	"\bprogress\x18\x01 \x01(\v2\x19.cleave.v1.ImportProgressH\x00R\bprogress\x126\n" +
+	"\bimported\x18\x02 \x01(\v2\x18.cleave.v1.ImportedTableH\x00R\bimportedB\x06\n" +
+	"\x04what\"\x91\x01\n" +
+	"\x0eImportProgress\x12\x18\n" +
+	"\aobjects\x18\x01 \x01(\rR\aobjects\x12!\n" +
+	"\fobjects_read\x18\x02 \x01(\rR\vobjectsRead\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x12\n" +
+	"\x04rows\x18\x04 \x01(\x04R\x04rows\x12\x18\n" +
+	"\aworkers\x18\x05 \x01(\rR\aworkers\"m\n" +
+	"\rImportedTable\x12&\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\x12\x18\n" +
+	"\anotices\x18\x02 \x03(\tR\anotices\x12\x1a\n" +
+	"\bdecimals\x18\x03 \x01(\tR\bdecimals\",\n" +
 	"\x0fGetTableRequest\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\":\n" +
 	"\x10GetTableResponse\x12&\n" +
-	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"K\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"e\n" +
 	"\x13GetTableRowsRequest\x12\x19\n" +
 	"\btable_id\x18\x01 \x01(\tR\atableId\x12\x19\n" +
-	"\bmax_rows\x18\x02 \x01(\rR\amaxRows\"@\n" +
+	"\bmax_rows\x18\x02 \x01(\rR\amaxRows\x12\x18\n" +
+	"\acolumns\x18\x03 \x03(\tR\acolumns\"@\n" +
 	"\x14GetTableRowsResponse\x12(\n" +
 	"\x04rows\x18\x01 \x01(\v2\x14.cleave.v1.TableRowsR\x04rows\"O\n" +
 	"\x11ListTablesRequest\x12\x1b\n" +
@@ -1276,10 +1825,11 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\x17COLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13COLUMN_TYPE_INTEGER\x10\x01\x12\x16\n" +
 	"\x12COLUMN_TYPE_NUMBER\x10\x02\x12\x14\n" +
-	"\x10COLUMN_TYPE_TEXT\x10\x032\x9c\x04\n" +
+	"\x10COLUMN_TYPE_TEXT\x10\x032\x8a\x05\n" +
 	"\fTableService\x12e\n" +
 	"\vCreateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/v1/tables(\x01\x12b\n" +
+	"/v1/tables(\x01\x12l\n" +
+	"\vImportTable\x12\x1d.cleave.v1.ImportTableRequest\x1a\x1e.cleave.v1.ImportTableResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tables:import0\x01\x12b\n" +
 	"\bGetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tables/{table_id}\x12u\n" +
 	"\fGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse\"\"\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/tables/{table_id}/rows0\x01\x12]\n" +
 	"\n" +
@@ -1300,7 +1850,7 @@ func file_cleave_v1_table_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_cleave_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_cleave_v1_table_proto_goTypes = []any{
 	(ColumnType)(0),               // 0: cleave.v1.ColumnType
 	(*TableInput)(nil),            // 1: cleave.v1.TableInput
@@ -1314,15 +1864,21 @@ var file_cleave_v1_table_proto_goTypes = []any{
 	(*CreateTableResponse)(nil),   // 9: cleave.v1.CreateTableResponse
 	(*TableColumn)(nil),           // 10: cleave.v1.TableColumn
 	(*Table)(nil),                 // 11: cleave.v1.Table
-	(*GetTableRequest)(nil),       // 12: cleave.v1.GetTableRequest
-	(*GetTableResponse)(nil),      // 13: cleave.v1.GetTableResponse
-	(*GetTableRowsRequest)(nil),   // 14: cleave.v1.GetTableRowsRequest
-	(*GetTableRowsResponse)(nil),  // 15: cleave.v1.GetTableRowsResponse
-	(*ListTablesRequest)(nil),     // 16: cleave.v1.ListTablesRequest
-	(*ListTablesResponse)(nil),    // 17: cleave.v1.ListTablesResponse
-	(*DeleteTableRequest)(nil),    // 18: cleave.v1.DeleteTableRequest
-	(*DeleteTableResponse)(nil),   // 19: cleave.v1.DeleteTableResponse
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*SourceObject)(nil),          // 12: cleave.v1.SourceObject
+	(*ImportTableRequest)(nil),    // 13: cleave.v1.ImportTableRequest
+	(*TableReading)(nil),          // 14: cleave.v1.TableReading
+	(*ImportTableResponse)(nil),   // 15: cleave.v1.ImportTableResponse
+	(*ImportProgress)(nil),        // 16: cleave.v1.ImportProgress
+	(*ImportedTable)(nil),         // 17: cleave.v1.ImportedTable
+	(*GetTableRequest)(nil),       // 18: cleave.v1.GetTableRequest
+	(*GetTableResponse)(nil),      // 19: cleave.v1.GetTableResponse
+	(*GetTableRowsRequest)(nil),   // 20: cleave.v1.GetTableRowsRequest
+	(*GetTableRowsResponse)(nil),  // 21: cleave.v1.GetTableRowsResponse
+	(*ListTablesRequest)(nil),     // 22: cleave.v1.ListTablesRequest
+	(*ListTablesResponse)(nil),    // 23: cleave.v1.ListTablesResponse
+	(*DeleteTableRequest)(nil),    // 24: cleave.v1.DeleteTableRequest
+	(*DeleteTableResponse)(nil),   // 25: cleave.v1.DeleteTableResponse
+	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
 }
 var file_cleave_v1_table_proto_depIdxs = []int32{
 	4,  // 0: cleave.v1.TableInput.inline:type_name -> cleave.v1.TableRows
@@ -1335,25 +1891,33 @@ var file_cleave_v1_table_proto_depIdxs = []int32{
 	11, // 7: cleave.v1.CreateTableResponse.table:type_name -> cleave.v1.Table
 	0,  // 8: cleave.v1.TableColumn.type:type_name -> cleave.v1.ColumnType
 	10, // 9: cleave.v1.Table.columns:type_name -> cleave.v1.TableColumn
-	20, // 10: cleave.v1.Table.create_time:type_name -> google.protobuf.Timestamp
-	11, // 11: cleave.v1.GetTableResponse.table:type_name -> cleave.v1.Table
-	4,  // 12: cleave.v1.GetTableRowsResponse.rows:type_name -> cleave.v1.TableRows
-	11, // 13: cleave.v1.ListTablesResponse.tables:type_name -> cleave.v1.Table
-	2,  // 14: cleave.v1.TableService.CreateTable:input_type -> cleave.v1.CreateTableRequest
-	12, // 15: cleave.v1.TableService.GetTable:input_type -> cleave.v1.GetTableRequest
-	14, // 16: cleave.v1.TableService.GetTableRows:input_type -> cleave.v1.GetTableRowsRequest
-	16, // 17: cleave.v1.TableService.ListTables:input_type -> cleave.v1.ListTablesRequest
-	18, // 18: cleave.v1.TableService.DeleteTable:input_type -> cleave.v1.DeleteTableRequest
-	9,  // 19: cleave.v1.TableService.CreateTable:output_type -> cleave.v1.CreateTableResponse
-	13, // 20: cleave.v1.TableService.GetTable:output_type -> cleave.v1.GetTableResponse
-	15, // 21: cleave.v1.TableService.GetTableRows:output_type -> cleave.v1.GetTableRowsResponse
-	17, // 22: cleave.v1.TableService.ListTables:output_type -> cleave.v1.ListTablesResponse
-	19, // 23: cleave.v1.TableService.DeleteTable:output_type -> cleave.v1.DeleteTableResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	26, // 10: cleave.v1.Table.create_time:type_name -> google.protobuf.Timestamp
+	12, // 11: cleave.v1.Table.sources:type_name -> cleave.v1.SourceObject
+	26, // 12: cleave.v1.SourceObject.modify_time:type_name -> google.protobuf.Timestamp
+	14, // 13: cleave.v1.ImportTableRequest.reading:type_name -> cleave.v1.TableReading
+	16, // 14: cleave.v1.ImportTableResponse.progress:type_name -> cleave.v1.ImportProgress
+	17, // 15: cleave.v1.ImportTableResponse.imported:type_name -> cleave.v1.ImportedTable
+	11, // 16: cleave.v1.ImportedTable.table:type_name -> cleave.v1.Table
+	11, // 17: cleave.v1.GetTableResponse.table:type_name -> cleave.v1.Table
+	4,  // 18: cleave.v1.GetTableRowsResponse.rows:type_name -> cleave.v1.TableRows
+	11, // 19: cleave.v1.ListTablesResponse.tables:type_name -> cleave.v1.Table
+	2,  // 20: cleave.v1.TableService.CreateTable:input_type -> cleave.v1.CreateTableRequest
+	13, // 21: cleave.v1.TableService.ImportTable:input_type -> cleave.v1.ImportTableRequest
+	18, // 22: cleave.v1.TableService.GetTable:input_type -> cleave.v1.GetTableRequest
+	20, // 23: cleave.v1.TableService.GetTableRows:input_type -> cleave.v1.GetTableRowsRequest
+	22, // 24: cleave.v1.TableService.ListTables:input_type -> cleave.v1.ListTablesRequest
+	24, // 25: cleave.v1.TableService.DeleteTable:input_type -> cleave.v1.DeleteTableRequest
+	9,  // 26: cleave.v1.TableService.CreateTable:output_type -> cleave.v1.CreateTableResponse
+	15, // 27: cleave.v1.TableService.ImportTable:output_type -> cleave.v1.ImportTableResponse
+	19, // 28: cleave.v1.TableService.GetTable:output_type -> cleave.v1.GetTableResponse
+	21, // 29: cleave.v1.TableService.GetTableRows:output_type -> cleave.v1.GetTableRowsResponse
+	23, // 30: cleave.v1.TableService.ListTables:output_type -> cleave.v1.ListTablesResponse
+	25, // 31: cleave.v1.TableService.DeleteTable:output_type -> cleave.v1.DeleteTableResponse
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_table_proto_init() }
@@ -1374,13 +1938,18 @@ func file_cleave_v1_table_proto_init() {
 		(*Column_Numbers)(nil),
 		(*Column_Texts)(nil),
 	}
+	file_cleave_v1_table_proto_msgTypes[13].OneofWrappers = []any{}
+	file_cleave_v1_table_proto_msgTypes[14].OneofWrappers = []any{
+		(*ImportTableResponse_Progress)(nil),
+		(*ImportTableResponse_Imported)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_table_proto_rawDesc), len(file_cleave_v1_table_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	TableService_CreateTable_FullMethodName  = "/cleave.v1.TableService/CreateTable"
+	TableService_ImportTable_FullMethodName  = "/cleave.v1.TableService/ImportTable"
 	TableService_GetTable_FullMethodName     = "/cleave.v1.TableService/GetTable"
 	TableService_GetTableRows_FullMethodName = "/cleave.v1.TableService/GetTableRows"
 	TableService_ListTables_FullMethodName   = "/cleave.v1.TableService/ListTables"
@@ -49,6 +50,15 @@ type TableServiceClient interface {
 	// the table exceeds a limit of the coordinator (see ClusterService.GetLimits). See DatasetService.GetUpload to resume
 	// an interrupted upload.
 	CreateTable(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[CreateTableRequest, CreateTableResponse], error)
+	// ImportTable makes a table of objects in an object store, such as s3://bucket/prefix/*.parquet. Workers read the
+	// objects in parallel, and the table is the one that uploading the same files in the same order would create. The
+	// call streams its progress about once a second and ends with the table; canceling the call cancels the import.
+	//
+	// The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
+	// credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
+	// NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
+	// one is replaced or deleted while it is read, or no worker can read objects.
+	ImportTable(ctx context.Context, in *ImportTableRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ImportTableResponse], error)
 	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(ctx context.Context, in *GetTableRequest, opts ...grpc.CallOption) (*GetTableResponse, error)
 	// GetTableRows streams the rows of a table in order. Returns NOT_FOUND if the table does not exist.
@@ -82,6 +92,25 @@ func (c *tableServiceClient) CreateTable(ctx context.Context, opts ...grpc.CallO
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type TableService_CreateTableClient = grpc.ClientStreamingClient[CreateTableRequest, CreateTableResponse]
 
+func (c *tableServiceClient) ImportTable(ctx context.Context, in *ImportTableRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ImportTableResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &TableService_ServiceDesc.Streams[1], TableService_ImportTable_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ImportTableRequest, ImportTableResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TableService_ImportTableClient = grpc.ServerStreamingClient[ImportTableResponse]
+
 func (c *tableServiceClient) GetTable(ctx context.Context, in *GetTableRequest, opts ...grpc.CallOption) (*GetTableResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetTableResponse)
@@ -94,7 +123,7 @@ func (c *tableServiceClient) GetTable(ctx context.Context, in *GetTableRequest, 
 
 func (c *tableServiceClient) GetTableRows(ctx context.Context, in *GetTableRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetTableRowsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &TableService_ServiceDesc.Streams[1], TableService_GetTableRows_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &TableService_ServiceDesc.Streams[2], TableService_GetTableRows_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +183,15 @@ type TableServiceServer interface {
 	// the table exceeds a limit of the coordinator (see ClusterService.GetLimits). See DatasetService.GetUpload to resume
 	// an interrupted upload.
 	CreateTable(grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]) error
+	// ImportTable makes a table of objects in an object store, such as s3://bucket/prefix/*.parquet. Workers read the
+	// objects in parallel, and the table is the one that uploading the same files in the same order would create. The
+	// call streams its progress about once a second and ends with the table; canceling the call cancels the import.
+	//
+	// The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
+	// credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
+	// NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
+	// one is replaced or deleted while it is read, or no worker can read objects.
+	ImportTable(*ImportTableRequest, grpc.ServerStreamingServer[ImportTableResponse]) error
 	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error)
 	// GetTableRows streams the rows of a table in order. Returns NOT_FOUND if the table does not exist.
@@ -176,6 +214,9 @@ type UnimplementedTableServiceServer struct{}
 
 func (UnimplementedTableServiceServer) CreateTable(grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]) error {
 	return status.Error(codes.Unimplemented, "method CreateTable not implemented")
+}
+func (UnimplementedTableServiceServer) ImportTable(*ImportTableRequest, grpc.ServerStreamingServer[ImportTableResponse]) error {
+	return status.Error(codes.Unimplemented, "method ImportTable not implemented")
 }
 func (UnimplementedTableServiceServer) GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTable not implemented")
@@ -216,6 +257,17 @@ func _TableService_CreateTable_Handler(srv interface{}, stream grpc.ServerStream
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type TableService_CreateTableServer = grpc.ClientStreamingServer[CreateTableRequest, CreateTableResponse]
+
+func _TableService_ImportTable_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ImportTableRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(TableServiceServer).ImportTable(m, &grpc.GenericServerStream[ImportTableRequest, ImportTableResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TableService_ImportTableServer = grpc.ServerStreamingServer[ImportTableResponse]
 
 func _TableService_GetTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetTableRequest)
@@ -307,6 +359,11 @@ var TableService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "CreateTable",
 			Handler:       _TableService_CreateTable_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "ImportTable",
+			Handler:       _TableService_ImportTable_Handler,
+			ServerStreams: true,
 		},
 		{
 			StreamName:    "GetTableRows",

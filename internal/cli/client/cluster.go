@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -131,6 +132,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 	cfg := coordinator.DefaultConfig()
 	cfg.Listener, cfg.Store, cfg.Blobs = listener, "memory", "mem://"
 	cfg.Logger, cfg.Version = logger.Named("coordinator"), shell.Version()
+	cfg.Imports.Rules = objects.Everything(os.Getenv)
 	cluster, err := StartCluster(ctx, cfg)
 	if err != nil {
 		return nil, err

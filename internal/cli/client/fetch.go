@@ -182,13 +182,13 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 }
 
 // EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It stops at
-// the first error of yield.
-func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error) error {
+// the first error of yield. If columns are named, the parts have only these.
+func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error, columns ...string) error {
 	done := 0
 	err := c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
-		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID})
+		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})
 		if err != nil {
 			return err
 		}

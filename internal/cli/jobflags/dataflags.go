@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/objects"
 )
 
 // DataFlags are the flags that name a file of data.
@@ -27,6 +28,8 @@ type DataFlags struct {
 
 	// Stream allows a large table to be sent while it is read.
 	Stream bool
+	// Import allows --data to name objects in a store, which workers read.
+	Import bool
 }
 
 // newDataFlags returns flags that are not declared yet.
@@ -189,6 +192,9 @@ func (f *inputFlags) check(source string) error {
 func (f *inputFlags) holds(kind format.InputKind) bool {
 	if len(f.files) == 0 {
 		return false
+	}
+	if objects.IsURI(f.files[0]) {
+		return kind == format.InputTable
 	}
 	if f.kind == nil {
 		found, err := format.KindOf(f.files, f.input())

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/objects"
 )
 
 // plainFiles lists the flags that name input files and are not options of the catalog.
@@ -47,9 +48,9 @@ func ResolveFiles(set *pflag.FlagSet, directory string) {
 // StandardInput is the path that stands for standard input.
 const StandardInput = "-"
 
-// ResolvePath returns a path within directory, unless the path is absolute or standard input.
+// ResolvePath returns a path within directory, unless the path is absolute, standard input or a URI.
 func ResolvePath(directory, path string) string {
-	if path == StandardInput || filepath.IsAbs(path) {
+	if path == StandardInput || filepath.IsAbs(path) || objects.IsURI(path) {
 		return path
 	}
 	return filepath.Join(directory, path)

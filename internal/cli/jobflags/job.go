@@ -79,6 +79,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if source == "" {
 		return j, f.loadTables(j)
 	}
+	if f.importsObjects() {
+		return j, cmp.Or(f.checkImport(), f.openLater(j))
+	}
 	if f.streams() {
 		return j, f.openLater(j)
 	}

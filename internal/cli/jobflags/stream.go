@@ -8,10 +8,14 @@ import (
 
 	"github.com/spf13/pflag"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/wire/reading"
 )
 
 // streamFrom is the size of the files from which a table is sent to a coordinator while it is read, in constant memory.
@@ -49,16 +53,17 @@ func (f *Flags) streams() bool {
 	return size >= int64(f.streamFrom.Whole())
 }
 
-// Stream is a table that is sent while it is read. The coordinator finds the ids of its rows.
+// Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows.
 type Stream struct {
 	open  func() (*format.TableReader, error)
-	label string            // the label column, or ""
-	found *classColumn      // the classes in it; nil if there is no label column
-	table *table.Table      // the columns, without rows
-	marks string            // the decimal mark; "" if unknown
-	files map[string]string // the files of the tables of the spec, by name
-	seeds *table.Table      // the seeds of a file, by ids of rows; nil if there are none
-	sent  func() error      // completes the spec once the number of rows is known
+	from  *cleavev1.ImportTableRequest // the objects that workers read instead; nil for files
+	label string                       // the label column, or ""
+	found *classColumn                 // the classes in it; nil if there is no label column
+	table *table.Table                 // the columns, without rows
+	marks string                       // the decimal mark; "" if unknown
+	files map[string]string            // the files of the tables of the spec, by name
+	seeds *table.Table                 // the seeds of a file, by ids of rows; nil if there are none
+	sent  func() error                 // completes the spec once the number of rows is known
 }
 
 // Stream returns the table of a job that is sent while it is read, or nil if the table was read first.
@@ -67,6 +72,40 @@ func (j *Job) Stream() *Stream {
 		return nil
 	}
 	return j.Table.stream
+}
+
+// importsObjects reports whether workers read the data from an object store.
+func (f *Flags) importsObjects() bool {
+	return f.Import && slices.ContainsFunc(f.files, objects.IsURI)
+}
+
+// checkImport refuses flags that need rows of objects here.
+func (f *Flags) checkImport() error {
+	if at := slices.IndexFunc(f.files, func(file string) bool { return !objects.IsURI(file) }); at >= 0 {
+		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other", f.files[at])
+	}
+	if at := slices.IndexFunc(needRows, f.Given); at >= 0 {
+		return shell.Usage("--%s needs all rows here, and workers read the objects that --data names; copy the objects to this machine", needRows[at])
+	}
+	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
+		return shell.Usage("--sample-constraints needs all rows here if rows are dropped or the truth is a file, and workers read the objects that --data names; copy the objects to this machine")
+	}
+	return nil
+}
+
+// Import returns what workers read, or nil if the table is read here.
+func (s *Stream) Import() *cleavev1.ImportTableRequest { return s.from }
+
+// Imported notes the columns of a table that workers have read, and reads its label column by each. Notices are for the user.
+func (s *Stream) Imported(t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error) (notices []string, err error) {
+	s.marks = t.GetDecimals()
+	if column := s.begin(wire.Columns(t.GetTable().GetColumns())); column >= 0 {
+		err = each(s.table.Columns[column].Name, func(rows *table.Table) error { return s.found.add(&rows.Columns[0]) })
+	}
+	if hint := edgeListHint(s.table); hint != "" {
+		notices = append(notices, hint)
+	}
+	return notices, err
 }
 
 // openLater prepares a job whose table is read when it is sent.
@@ -79,7 +118,11 @@ func (f *Flags) openLater(j *Job) error {
 	if slices.Contains(f.files, StandardInput) {
 		o.Stdin = format.NewSpool(f.Stdin) // it may have to be sent twice
 	}
-	s := &Stream{label: f.label, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
+	var from *cleavev1.ImportTableRequest
+	if f.importsObjects() {
+		from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
+	}
+	s := &Stream{label: f.label, from: from, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
 			s.files[name] = f.small(name).Name()

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -52,7 +53,7 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	}
 	view := proto.CloneOf(record)
 	if t := view.GetTable(); t != nil {
-		t.DisplayName, t.CreateTime = claim.GetDisplayName(), claim.GetCreateTime()
+		t.DisplayName, t.CreateTime, t.Sources = claim.GetDisplayName(), claim.GetCreateTime(), claim.GetSources()
 	}
 	if d := view.GetDataset(); d != nil {
 		d.DisplayName, d.CreateTime = claim.GetDisplayName(), claim.GetCreateTime()
@@ -84,6 +85,28 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 	}
 	existing.Claims = append(claimsOf(existing), mine)
 	return existing, s.put(id, existing)
+}
+
+// sameSources reports whether two claims are on a value from the same objects.
+func sameSources(a, b *statev1.Claim) bool {
+	return slices.EqualFunc(a.GetSources(), b.GetSources(), func(a, b *cleavev1.SourceObject) bool { return proto.Equal(a, b) })
+}
+
+// setSources replaces the objects that an owner has a value from.
+func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
+	s.changing <- struct{}{}
+	defer func() { <-s.changing }()
+	record, err := s.Find(ctx, id)
+	if err != nil || record == nil {
+		return nil, errors.Join(err, s.notFound(id))
+	}
+	record.Claims = claimsOf(record)
+	mine := claimOf(record, claim.GetOwner())
+	if mine == nil { // it was just deleted
+		return nil, s.notFound(id)
+	}
+	mine.Sources = claim.GetSources()
+	return record, s.put(id, record)
 }
 
 func (s *Store[V]) put(id string, record *statev1.ContentRecord, conditions ...store.Condition) error {

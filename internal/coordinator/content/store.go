@@ -99,6 +99,11 @@ func (k *kind[V]) reason(suffix string) string { return strings.ToUpper(k.word) 
 
 // Add stores a value for the caller and returns its record. A value that the caller has already is not stored again.
 func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now}, value)
+}
+
+// add stores a value with a claim of the caller.
+func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*statev1.ContentRecord, error) {
 	id, err := s.ID(value)
 	if err != nil {
 		return nil, err
@@ -108,18 +113,22 @@ func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamp
 	if err != nil {
 		return nil, err
 	}
-	if claimOf(existing, caller.Name) != nil {
+	claim.Owner = caller.Name
+	if mine := claimOf(existing, caller.Name); mine != nil {
 		s.cache(id, value)
-		return viewFor(existing, caller), nil
+		if len(claim.GetSources()) > 0 && !sameSources(mine, claim) {
+			existing, err = s.setSources(ctx, id, claim)
+		}
+		return viewFor(existing, caller), err
 	}
 	// Also when another owner has the same: how long an upload takes must not tell of it.
 	blob := records.NewBlob(s.key(id))
 	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
 		return nil, err
 	}
-	record := s.describe(value, id, name, now)
+	record := s.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
 	record.Blob = blob
-	record.Claims = []*statev1.Claim{{Owner: caller.Name, DisplayName: name, CreateTime: now}}
+	record.Claims = []*statev1.Claim{claim}
 	stored, err := s.claim(ctx, id, record)
 	if stored != nil && stored.GetBlob() != blob || err != nil && !records.MayBeCommitted(err) {
 		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it

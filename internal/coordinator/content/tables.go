@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -34,6 +35,12 @@ func NewTables(cfg Config) Tables {
 			return err
 		},
 	})}
+}
+
+// AddFrom is Add for a table that was imported from objects, which it notes. They replace those that the caller imported the
+// same table from before.
+func (s Tables) AddFrom(ctx context.Context, name string, t *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, t)
 }
 
 // Finder returns a function that loads the tables of one call.

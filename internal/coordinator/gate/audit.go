@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"regexp"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/audit"
@@ -115,6 +117,10 @@ func (a *auditedIDs) collect(message any) {
 
 func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if field.IsList() && field.Name() == urisField {
+			a.addURIs(value.List())
+			return true
+		}
 		if field.IsList() || field.IsMap() {
 			return true
 		}
@@ -145,7 +151,27 @@ func (a *auditedIDs) add(name, id string) {
 	}
 }
 
-// auditedStream collects the ids in the first messages of a stream.
+// urisField is the field with the objects that a call imports.
+const urisField = "uris"
+
+// addURIs adds the URIs that a call imports, up to some length.
+func (a *auditedIDs) addURIs(uris protoreflect.List) {
+	const longest = 2000
+	var all []string
+	for at := range uris.Len() {
+		all = append(all, uris.Get(at).String())
+	}
+	text := redact.Text(strings.Join(all, " "))
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	if a.found == nil {
+		a.found = map[string]string{}
+	}
+	a.found[urisField] = text
+}
+
+// auditedStream collects the ids in the first messages of a stream, and in the last one of an import.
 type auditedStream struct {
 	grpc.ServerStream
 	ids            auditedIDs
@@ -162,5 +188,10 @@ func (s *auditedStream) RecvMsg(message any) error {
 
 func (s *auditedStream) SendMsg(message any) error {
 	s.sent.Do(func() { s.ids.collect(message) })
+	if last, is := message.(interface {
+		GetImported() *cleavev1.ImportedTable
+	}); is && last.GetImported() != nil {
+		s.ids.collect(message)
+	}
 	return s.ServerStream.SendMsg(message)
 }

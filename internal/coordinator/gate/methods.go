@@ -42,6 +42,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.DatasetService/DeleteDataset": {identity.Submitter, changes},
 
 	"/cleave.v1.TableService/CreateTable":  {identity.Submitter, changes},
+	"/cleave.v1.TableService/ImportTable":  {identity.Submitter, changes},
 	"/cleave.v1.TableService/GetTable":     {identity.Reader, ends},
 	"/cleave.v1.TableService/GetTableRows": {identity.Reader, ends},
 	"/cleave.v1.TableService/ListTables":   {identity.Reader, ends},

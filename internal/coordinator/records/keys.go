@@ -21,6 +21,7 @@ import (
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
 //	requests/<owner>/<request id> RequestRecord; without <owner>/ where the owner has no name
+//	imports/<owner>/<request id>  ImportRecord; deleted after a day
 //	events/<id>/<first sequence>  EventBatch
 //	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
@@ -47,6 +48,7 @@ const (
 	JobPrefix        = "jobs/" // of keys and of blobs
 	UnfinishedPrefix = "unfinished/"
 	requestPrefix    = "requests/"
+	ImportPrefix     = "imports/"
 	EventPrefix      = "events/"
 	GarbagePrefix    = "garbage/"
 	CreatedKey       = "created"
@@ -92,6 +94,11 @@ func RequestKey(owner, request string) string {
 		request = url.PathEscape(owner) + "/" + request
 	}
 	return requestPrefix + request
+}
+
+// ImportKey returns the key of an import.
+func ImportKey(owner, request string) string {
+	return ImportPrefix + url.PathEscape(owner) + "/" + url.PathEscape(request)
 }
 
 // OwnerPrefix returns the prefix of the keys of all jobs of an owner.

@@ -119,6 +119,20 @@ func (t *Table) Take(rows []int) *Table {
 	return taken
 }
 
+// Only returns a table of the columns with the given names, which shares memory with t.
+func (t *Table) Only(names []string) (*Table, error) {
+	only := *t
+	only.Columns = nil
+	for _, name := range names {
+		at := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+		if at < 0 {
+			return nil, fault.Invalid("COLUMN_NOT_FOUND", "the table has no column %.60q", name).OnField("columns").With("column", name)
+		}
+		only.Columns = append(only.Columns, t.Columns[at])
+	}
+	return &only, nil
+}
+
 // First returns a table of the first rows, which shares memory with t.
 func (t *Table) First(rows int) *Table {
 	first := *t

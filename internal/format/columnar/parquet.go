@@ -43,6 +43,7 @@ type Parquet struct {
 	chunks  []*chunk
 
 	group   int   // the next row group
+	end     int   // the row group after the last one to read
 	inGroup int64 // remaining rows of the current group
 	whole   bool  // see Whole
 }
@@ -105,7 +106,37 @@ func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) 
 	properties.BufferedStreamEnabled = true
 	properties.MaxCompressedPageSize, properties.MaxUncompressedPageSize = size, maxBlock
 	f.reader, err = file.NewParquetReader(io.NewSectionReader(sound{r}, 0, size), file.WithMetadata(read), file.WithReadProps(properties))
+	f.end = read.NumRowGroups()
 	return f, err
+}
+
+// Group is the size of a row group.
+type Group struct {
+	Rows, Bytes int64 // compressed bytes
+}
+
+// Groups returns the sizes of all row groups, and their columns.
+func (f *Parquet) Groups() []Group {
+	groups := make([]Group, f.reader.NumRowGroups())
+	for at := range groups {
+		m := f.reader.MetaData().RowGroup(at)
+		groups[at].Rows = m.NumRows()
+		for c := range m.NumColumns() {
+			if chunk, err := m.ColumnChunk(c); err == nil {
+				groups[at].Bytes += chunk.TotalCompressedSize()
+			}
+		}
+	}
+	return groups
+}
+
+// Restrict makes Next return the rows of the groups [from, to) only.
+func (f *Parquet) Restrict(from, to int) error {
+	if from < 0 || to < from || to > f.reader.NumRowGroups() {
+		return corrupt(parquetName, "it has %d row groups, and groups %d to %d were expected", f.reader.NumRowGroups(), from, to)
+	}
+	f.group, f.end = from, to
+	return nil
 }
 
 // sound marks the errors of a reader, to tell them from errors of the library.
@@ -282,7 +313,7 @@ func (f *Parquet) Whole() { f.whole = true }
 // Next returns the next rows, io.EOF after the last.
 func (f *Parquet) Next() (t *table.Table, err error) {
 	for f.inGroup == 0 {
-		if f.group == f.reader.NumRowGroups() {
+		if f.group == f.end {
 			return nil, io.EOF
 		}
 		if err := f.beginGroup(); err != nil {

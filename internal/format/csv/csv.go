@@ -24,6 +24,13 @@ type Options struct {
 	Only      []string  // if not empty, the only columns that are needed
 	Stdin     io.Reader // read for the path "-"; a Spool is rewound first
 	Name      string    // of Stdin in messages; "" means "standard input"
+	Known     *Survey   // what reading the same text with the same options showed before; nil if it was not read
+}
+
+// Survey is what the cells of a text showed that its first rows did not. Opened with it, the text is read without starting over.
+type Survey struct {
+	Latin bool     // the text is not UTF-8
+	Seen  []uint32 // evidence about each column
 }
 
 // ErrRestarted is returned by Next when a later row shows that the beginning was misread, for example when a word turns

@@ -45,9 +45,24 @@ type restartable interface {
 // Marks returns the decimal separator that the columns show, "" if they are ambiguous.
 func (r *Reader) Marks() string { return string(decimalsOf(r.layout.columns)) }
 
+// Survey returns what the rows have shown so far that the first ones did not.
+func (r *Reader) Survey() *Survey {
+	s := &Survey{Latin: r.latin}
+	for _, seen := range r.learned {
+		s.Seen = append(s.Seen, uint32(seen))
+	}
+	return s
+}
+
 // Open opens a table and detects its dialect, its header and the types of its columns. The Reader closes input.
 func Open(input restartable, o Options) (*Reader, error) {
 	r := &Reader{input: input, options: o}
+	if o.Known != nil {
+		r.latin = o.Known.Latin
+		for _, seen := range o.Known.Seen {
+			r.learned = append(r.learned, evidence(seen))
+		}
+	}
 	if err := r.sniff(); err != nil {
 		r.Close()
 		return nil, err
@@ -119,7 +134,7 @@ func (r *Reader) sniff() error {
 		if !has {
 			columns[at].seen |= d.classify(b.first[at])
 		}
-		if r.learned != nil {
+		if at < len(r.learned) {
 			columns[at].seen |= r.learned[at]
 		}
 		columns[at].asText = slices.Contains(r.options.Texts, columns[at].name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
@@ -300,7 +315,7 @@ func (r *Reader) survey() error {
 	}
 	survey := r.layout
 	survey.survey = true
-	if r.learned == nil {
+	if len(r.learned) != len(survey.columns) {
 		r.learned = make([]evidence, len(survey.columns))
 	}
 	for at := range r.queue { // these were parsed only up to the first contradicting cell

@@ -40,6 +40,8 @@ type Source struct {
 	Notices  []string // messages for the user about how ambiguous input was read
 	File     *os.File // the underlying file if it is uncompressed, otherwise nil
 	spool    *Spool   // the underlying spool if it is uncompressed, otherwise nil
+
+	section *io.SectionReader // the underlying section of something else if it is uncompressed, otherwise nil
 }
 
 // New opens an input as Open does, and returns an error for well-known formats that are not supported.
@@ -65,6 +67,7 @@ func Open(r io.Reader, name string) (*Source, error) {
 	if !packed {
 		s.File, _ = r.(*os.File)
 		s.spool, _ = r.(*Spool)
+		s.section, _ = r.(*io.SectionReader)
 	}
 	if given, ok := r.(*Given); ok {
 		s.Array = given.Array

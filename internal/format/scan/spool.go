@@ -85,6 +85,9 @@ func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err
 			return s.File, info.Size(), io.NopCloser(nil), nil
 		}
 	}
+	if s.section != nil {
+		return s.section, s.section.Size(), io.NopCloser(nil), nil
+	}
 	if s.spool != nil {
 		if _, err := io.Copy(io.Discard, s.Reader); err != nil {
 			return nil, 0, nil, s.ReadError(err)

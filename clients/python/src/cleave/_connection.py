@@ -70,6 +70,7 @@ LIST_DATASETS: Method[v1.ListDatasetsRequest, v1.ListDatasetsResponse] = _method
 DELETE_DATASET: Method[v1.DeleteDatasetRequest, v1.DeleteDatasetResponse] = _method("DatasetService", "DeleteDataset")
 
 CREATE_TABLE: Method[bytes, v1.CreateTableResponse] = _method("TableService", "CreateTable")
+IMPORT_TABLE: Method[v1.ImportTableRequest, v1.ImportTableResponse] = _method("TableService", "ImportTable")
 GET_TABLE: Method[v1.GetTableRequest, v1.GetTableResponse] = _method("TableService", "GetTable")
 GET_TABLE_ROWS: Method[v1.GetTableRowsRequest, v1.GetTableRowsResponse] = _method("TableService", "GetTableRows")
 LIST_TABLES: Method[v1.ListTablesRequest, v1.ListTablesResponse] = _method("TableService", "ListTables")

@@ -7,7 +7,7 @@ import itertools
 import os
 import uuid
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Optional, Type, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Optional, Sequence, Type, TypeVar
 
 import grpc
 import grpc.aio
@@ -17,7 +17,7 @@ from cleave import v1
 from cleave._connection import Attempts, Credentials, Method, Request, Response, Route
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.client import ENDED, MAX_PAGE, WATCH_PAUSE, check_ended, create_request, evaluate_request, join_rows
+from cleave.client import ENDED, MAX_PAGE, WATCH_PAUSE, check_ended, create_request, evaluate_request, import_request, join_rows
 from cleave.errors import CleaveError, Failure, NotFoundError
 from cleave.results import (
     Embedding,
@@ -236,6 +236,28 @@ class Client:
     async def upload_table(self, table: Any, name: str = "") -> v1.Table:
         """Uploads a table: a pandas frame, or a dict of columns."""
         return (await self._send(api.CREATE_TABLE, table if isinstance(table, Table) else table_of(table), name)).table
+
+    async def import_table(
+        self,
+        uris: Sequence[str],
+        name: str = "",
+        *,
+        reading: Optional[v1.TableReading] = None,
+        request_id: str = "",
+        progress: Optional[Callable[[v1.ImportProgress], None]] = None,
+    ) -> v1.ImportedTable:
+        """Makes a table of objects in an object store, such as ["s3://bucket/prefix/*.parquet"], which the workers read.
+
+        The table has the ID that an upload of the same files would give it, and lists the versions of the objects. If the connection
+        breaks, the import is repeated with the same versions. progress is called about once a second.
+        """
+        request = import_request(uris, name, reading, request_id)
+        async for response in self._stream(api.IMPORT_TABLE, lambda: request):
+            if response.HasField("imported"):
+                return response.imported
+            if progress is not None:
+                progress(response.progress)
+        raise CleaveError("the import ended without a table")
 
     async def get_dataset(self, dataset_id: str) -> v1.Dataset:
         """Returns the metadata of a data set."""

@@ -9,7 +9,7 @@ import time
 import uuid
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
 
 import grpc
 import numpy as np
@@ -259,6 +259,28 @@ class Client:
         """Uploads a table: a pandas frame, or a dict of columns."""
         return self._send(api.CREATE_TABLE, table if isinstance(table, Table) else table_of(table), name).table
 
+    def import_table(
+        self,
+        uris: Sequence[str],
+        name: str = "",
+        *,
+        reading: Optional[v1.TableReading] = None,
+        request_id: str = "",
+        progress: Optional[Callable[[v1.ImportProgress], None]] = None,
+    ) -> v1.ImportedTable:
+        """Makes a table of objects in an object store, such as ["s3://bucket/prefix/*.parquet"], which the workers read.
+
+        The table has the ID that an upload of the same files would give it, and lists the versions of the objects. If the connection
+        breaks, the import is repeated with the same versions. progress is called about once a second.
+        """
+        request = import_request(uris, name, reading, request_id)
+        for response in self._stream(api.IMPORT_TABLE, lambda: request):
+            if response.HasField("imported"):
+                return response.imported
+            if progress is not None:
+                progress(response.progress)
+        raise CleaveError("the import ended without a table")
+
     def get_dataset(self, dataset_id: str) -> v1.Dataset:
         """Returns the metadata of a data set."""
         return self._call(api.GET_DATASET, v1.GetDatasetRequest(dataset_id=dataset_id)).dataset
@@ -435,6 +457,13 @@ def create_request(
     if time_limit is not None:
         request.scheduling.time_limit.FromTimedelta(timedelta(seconds=time_limit))
     return request
+
+
+def import_request(uris: Sequence[str], name: str, reading: Optional[v1.TableReading], request_id: str) -> v1.ImportTableRequest:
+    """Returns the request of an import. It has an ID, so that it can be repeated."""
+    if isinstance(uris, str):
+        uris = [uris]
+    return v1.ImportTableRequest(uris=uris, display_name=name, reading=reading, request_id=request_id or str(uuid.uuid4()))
 
 
 def check_ended(job: v1.Job) -> None:

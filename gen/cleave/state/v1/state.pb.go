@@ -114,7 +114,9 @@ type Claim struct {
 	// The display name that this owner gave.
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	// When this owner uploaded the content.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// The objects that this owner imported a table from; empty if it was uploaded.
+	Sources       []*v1.SourceObject `protobuf:"bytes,4,rep,name=sources,proto3" json:"sources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -164,6 +166,86 @@ func (x *Claim) GetDisplayName() string {
 }
 
 func (x *Claim) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *Claim) GetSources() []*v1.SourceObject {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+// ImportRecord is an import with a request ID. It is deleted a day after the import began.
+type ImportRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The SHA-256 of the deterministic encoding of the ImportTableRequest.
+	RequestSha256 []byte `protobuf:"bytes,1,opt,name=request_sha256,json=requestSha256,proto3" json:"request_sha256,omitempty"`
+	// The versions of the objects that the import reads.
+	Objects []*v1.SourceObject `protobuf:"bytes,2,rep,name=objects,proto3" json:"objects,omitempty"`
+	// The end of the import; unset until then.
+	Imported *v1.ImportedTable `protobuf:"bytes,3,opt,name=imported,proto3" json:"imported,omitempty"`
+	// When the import began.
+	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportRecord) Reset() {
+	*x = ImportRecord{}
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportRecord) ProtoMessage() {}
+
+func (x *ImportRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportRecord.ProtoReflect.Descriptor instead.
+func (*ImportRecord) Descriptor() ([]byte, []int) {
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ImportRecord) GetRequestSha256() []byte {
+	if x != nil {
+		return x.RequestSha256
+	}
+	return nil
+}
+
+func (x *ImportRecord) GetObjects() []*v1.SourceObject {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *ImportRecord) GetImported() *v1.ImportedTable {
+	if x != nil {
+		return x.Imported
+	}
+	return nil
+}
+
+func (x *ImportRecord) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreateTime
 	}
@@ -243,7 +325,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -255,7 +337,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[2]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -268,7 +350,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{2}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *JobRecord) GetJob() *v1.Job {
@@ -491,7 +573,7 @@ type WebhookRecord struct {
 
 func (x *WebhookRecord) Reset() {
 	*x = WebhookRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +585,7 @@ func (x *WebhookRecord) String() string {
 func (*WebhookRecord) ProtoMessage() {}
 
 func (x *WebhookRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[3]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +598,7 @@ func (x *WebhookRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookRecord.ProtoReflect.Descriptor instead.
 func (*WebhookRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{3}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WebhookRecord) GetUrl() string {
@@ -560,7 +642,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +654,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[4]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +667,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{4}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RequestRecord) GetJobId() string {
@@ -613,7 +695,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +707,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[5]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +720,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{5}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EventBatch) GetEvents() []*v1.Event {
@@ -661,7 +743,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +755,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_state_v1_state_proto_msgTypes[6]
+	mi := &file_cleave_state_v1_state_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +768,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{6}
+	return file_cleave_state_v1_state_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Outcome) GetResult() *v1.Result {
@@ -713,11 +795,18 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\x04blob\x18\x02 \x01(\tR\x04blob\x12&\n" +
 	"\x05table\x18\x03 \x01(\v2\x10.cleave.v1.TableR\x05table\x12/\n" +
 	"\x06claims\x18\xdc\x01 \x03(\v2\x16.cleave.state.v1.ClaimR\x06claims\x126\n" +
-	"\blast_use\x18\xf0\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alastUse\"}\n" +
+	"\blast_use\x18\xf0\x01 \x01(\v2\x1a.google.protobuf.TimestampR\alastUse\"\xb0\x01\n" +
 	"\x05Claim\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12;\n" +
 	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x121\n" +
+	"\asources\x18\x04 \x03(\v2\x17.cleave.v1.SourceObjectR\asources\"\xdb\x01\n" +
+	"\fImportRecord\x12%\n" +
+	"\x0erequest_sha256\x18\x01 \x01(\fR\rrequestSha256\x121\n" +
+	"\aobjects\x18\x02 \x03(\v2\x17.cleave.v1.SourceObjectR\aobjects\x124\n" +
+	"\bimported\x18\x03 \x01(\v2\x18.cleave.v1.ImportedTableR\bimported\x12;\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\"\xda\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
@@ -788,46 +877,53 @@ func file_cleave_state_v1_state_proto_rawDescGZIP() []byte {
 	return file_cleave_state_v1_state_proto_rawDescData
 }
 
-var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_cleave_state_v1_state_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_cleave_state_v1_state_proto_goTypes = []any{
 	(*ContentRecord)(nil),         // 0: cleave.state.v1.ContentRecord
 	(*Claim)(nil),                 // 1: cleave.state.v1.Claim
-	(*JobRecord)(nil),             // 2: cleave.state.v1.JobRecord
-	(*WebhookRecord)(nil),         // 3: cleave.state.v1.WebhookRecord
-	(*RequestRecord)(nil),         // 4: cleave.state.v1.RequestRecord
-	(*EventBatch)(nil),            // 5: cleave.state.v1.EventBatch
-	(*Outcome)(nil),               // 6: cleave.state.v1.Outcome
-	(*v1.Dataset)(nil),            // 7: cleave.v1.Dataset
-	(*v1.Table)(nil),              // 8: cleave.v1.Table
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
-	(*v1.Job)(nil),                // 10: cleave.v1.Job
-	(*v1.ModelHead)(nil),          // 11: cleave.v1.ModelHead
-	(*v1.EmbeddingHead)(nil),      // 12: cleave.v1.EmbeddingHead
-	(*v1.RowScoresHead)(nil),      // 13: cleave.v1.RowScoresHead
-	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
-	(*v1.Event)(nil),              // 15: cleave.v1.Event
-	(*v1.Result)(nil),             // 16: cleave.v1.Result
+	(*ImportRecord)(nil),          // 2: cleave.state.v1.ImportRecord
+	(*JobRecord)(nil),             // 3: cleave.state.v1.JobRecord
+	(*WebhookRecord)(nil),         // 4: cleave.state.v1.WebhookRecord
+	(*RequestRecord)(nil),         // 5: cleave.state.v1.RequestRecord
+	(*EventBatch)(nil),            // 6: cleave.state.v1.EventBatch
+	(*Outcome)(nil),               // 7: cleave.state.v1.Outcome
+	(*v1.Dataset)(nil),            // 8: cleave.v1.Dataset
+	(*v1.Table)(nil),              // 9: cleave.v1.Table
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*v1.SourceObject)(nil),       // 11: cleave.v1.SourceObject
+	(*v1.ImportedTable)(nil),      // 12: cleave.v1.ImportedTable
+	(*v1.Job)(nil),                // 13: cleave.v1.Job
+	(*v1.ModelHead)(nil),          // 14: cleave.v1.ModelHead
+	(*v1.EmbeddingHead)(nil),      // 15: cleave.v1.EmbeddingHead
+	(*v1.RowScoresHead)(nil),      // 16: cleave.v1.RowScoresHead
+	(*durationpb.Duration)(nil),   // 17: google.protobuf.Duration
+	(*v1.Event)(nil),              // 18: cleave.v1.Event
+	(*v1.Result)(nil),             // 19: cleave.v1.Result
 }
 var file_cleave_state_v1_state_proto_depIdxs = []int32{
-	7,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
-	8,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
+	8,  // 0: cleave.state.v1.ContentRecord.dataset:type_name -> cleave.v1.Dataset
+	9,  // 1: cleave.state.v1.ContentRecord.table:type_name -> cleave.v1.Table
 	1,  // 2: cleave.state.v1.ContentRecord.claims:type_name -> cleave.state.v1.Claim
-	9,  // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
-	9,  // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
-	10, // 5: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
-	11, // 6: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
-	12, // 7: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
-	13, // 8: cleave.state.v1.JobRecord.row_scores:type_name -> cleave.v1.RowScoresHead
-	14, // 9: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
-	9,  // 10: cleave.state.v1.WebhookRecord.create_time:type_name -> google.protobuf.Timestamp
-	15, // 11: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
-	16, // 12: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
-	15, // 13: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	10, // 3: cleave.state.v1.ContentRecord.last_use:type_name -> google.protobuf.Timestamp
+	10, // 4: cleave.state.v1.Claim.create_time:type_name -> google.protobuf.Timestamp
+	11, // 5: cleave.state.v1.Claim.sources:type_name -> cleave.v1.SourceObject
+	11, // 6: cleave.state.v1.ImportRecord.objects:type_name -> cleave.v1.SourceObject
+	12, // 7: cleave.state.v1.ImportRecord.imported:type_name -> cleave.v1.ImportedTable
+	10, // 8: cleave.state.v1.ImportRecord.create_time:type_name -> google.protobuf.Timestamp
+	13, // 9: cleave.state.v1.JobRecord.job:type_name -> cleave.v1.Job
+	14, // 10: cleave.state.v1.JobRecord.model:type_name -> cleave.v1.ModelHead
+	15, // 11: cleave.state.v1.JobRecord.embedding:type_name -> cleave.v1.EmbeddingHead
+	16, // 12: cleave.state.v1.JobRecord.row_scores:type_name -> cleave.v1.RowScoresHead
+	17, // 13: cleave.state.v1.JobRecord.time_used:type_name -> google.protobuf.Duration
+	10, // 14: cleave.state.v1.WebhookRecord.create_time:type_name -> google.protobuf.Timestamp
+	18, // 15: cleave.state.v1.EventBatch.events:type_name -> cleave.v1.Event
+	19, // 16: cleave.state.v1.Outcome.result:type_name -> cleave.v1.Result
+	18, // 17: cleave.state.v1.Outcome.events:type_name -> cleave.v1.Event
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_cleave_state_v1_state_proto_init() }
@@ -835,14 +931,14 @@ func file_cleave_state_v1_state_proto_init() {
 	if File_cleave_state_v1_state_proto != nil {
 		return
 	}
-	file_cleave_state_v1_state_proto_msgTypes[2].OneofWrappers = []any{}
+	file_cleave_state_v1_state_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_state_v1_state_proto_rawDesc), len(file_cleave_state_v1_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -126,6 +126,7 @@ type Command struct {
 	//	*Command_Scatter
 	//	*Command_NearestTwo
 	//	*Command_Neighbors
+	//	*Command_ReadObject
 	//	*Command_Adopt
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
 	// The span that this command belongs to, in W3C Trace Context format; empty if it is not traced.
@@ -412,6 +413,15 @@ func (x *Command) GetNeighbors() *Neighbors {
 	return nil
 }
 
+func (x *Command) GetReadObject() *ReadObject {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_ReadObject); ok {
+			return x.ReadObject
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetAdopt() *Adopt {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Adopt); ok {
@@ -539,6 +549,11 @@ type Command_Neighbors struct {
 	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
 }
 
+type Command_ReadObject struct {
+	// For imports, which have no tiles and no Prepare. Sent only to workers that said Hello.reads_objects.
+	ReadObject *ReadObject `protobuf:"bytes,61,opt,name=read_object,json=readObject,proto3,oneof"`
+}
+
 type Command_Adopt struct {
 	// For all jobs, in place of the first Prepare and Build.
 	Adopt *Adopt `protobuf:"bytes,210,opt,name=adopt,proto3,oneof"`
@@ -591,6 +606,8 @@ func (*Command_Scatter) isCommand_Operation() {}
 func (*Command_NearestTwo) isCommand_Operation() {}
 
 func (*Command_Neighbors) isCommand_Operation() {}
+
+func (*Command_ReadObject) isCommand_Operation() {}
 
 func (*Command_Adopt) isCommand_Operation() {}
 
@@ -1486,7 +1503,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xe3\f\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/objects.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xa4\r\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1518,7 +1535,9 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12?\n" +
 	"\vnearest_two\x18- \x01(\v2\x1c.cleave.worker.v1.NearestTwoH\x00R\n" +
 	"nearestTwo\x12;\n" +
-	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x120\n" +
+	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x12?\n" +
+	"\vread_object\x18= \x01(\v2\x1c.cleave.worker.v1.ReadObjectH\x00R\n" +
+	"readObject\x120\n" +
 	"\x05adopt\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.AdoptH\x00R\x05adopt\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x12\x1a\n" +
 	"\btiles_id\x18\xe7\x01 \x01(\x04R\atilesIdB\v\n" +
@@ -1635,10 +1654,11 @@ var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(*Scatter)(nil),        // 30: cleave.worker.v1.Scatter
 	(*NearestTwo)(nil),     // 31: cleave.worker.v1.NearestTwo
 	(*Neighbors)(nil),      // 32: cleave.worker.v1.Neighbors
-	(*MatrixSpec)(nil),     // 33: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 34: cleave.worker.v1.VectorSpec
-	(*NeighborSpec)(nil),   // 35: cleave.worker.v1.NeighborSpec
-	(*Payload)(nil),        // 36: cleave.worker.v1.Payload
+	(*ReadObject)(nil),     // 33: cleave.worker.v1.ReadObject
+	(*MatrixSpec)(nil),     // 34: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 35: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 36: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 37: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
@@ -1666,26 +1686,27 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	30, // 22: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
 	31, // 23: cleave.worker.v1.Command.nearest_two:type_name -> cleave.worker.v1.NearestTwo
 	32, // 24: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
-	4,  // 25: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
-	33, // 26: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	34, // 27: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	35, // 28: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
-	5,  // 29: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	36, // 30: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	36, // 31: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	36, // 32: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	36, // 33: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	36, // 34: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
-	12, // 35: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	14, // 36: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	36, // 37: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	13, // 38: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 39: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	33, // 25: cleave.worker.v1.Command.read_object:type_name -> cleave.worker.v1.ReadObject
+	4,  // 26: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
+	34, // 27: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	35, // 28: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	36, // 29: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	5,  // 30: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	37, // 31: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	37, // 32: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	37, // 33: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	37, // 34: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	37, // 35: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
+	12, // 36: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 37: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	37, // 38: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 39: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 40: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1695,6 +1716,7 @@ func file_cleave_worker_v1_command_proto_init() {
 	}
 	file_cleave_worker_v1_matrix_proto_init()
 	file_cleave_worker_v1_neighbors_proto_init()
+	file_cleave_worker_v1_objects_proto_init()
 	file_cleave_worker_v1_payload_proto_init()
 	file_cleave_worker_v1_vectors_proto_init()
 	file_cleave_worker_v1_command_proto_msgTypes[0].OneofWrappers = []any{
@@ -1722,6 +1744,7 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Scatter)(nil),
 		(*Command_NearestTwo)(nil),
 		(*Command_Neighbors)(nil),
+		(*Command_ReadObject)(nil),
 		(*Command_Adopt)(nil),
 	}
 	file_cleave_worker_v1_command_proto_msgTypes[2].OneofWrappers = []any{

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cleave/v1/table.proto.
  */
 export const file_cleave_v1_table: GenFile = /*@__PURE__*/
-  fileDesc("ChVjbGVhdmUvdjEvdGFibGUucHJvdG8SCWNsZWF2ZS52MSJSCgpUYWJsZUlucHV0EhIKCHRhYmxlX2lkGAEgASgJSAASJgoGaW5saW5lGAIgASgLMhQuY2xlYXZlLnYxLlRhYmxlUm93c0gAQggKBnNvdXJjZSJsChJDcmVhdGVUYWJsZVJlcXVlc3QSKAoGaGVhZGVyGAEgASgLMhYuY2xlYXZlLnYxLlRhYmxlSGVhZGVySAASJAoEcm93cxgCIAEoCzIULmNsZWF2ZS52MS5UYWJsZVJvd3NIAEIGCgRwYXJ0IkoKC1RhYmxlSGVhZGVyEhQKDGRpc3BsYXlfbmFtZRgBIAEoCRIRCgl1cGxvYWRfaWQYAiABKAkSEgoKZmlyc3RfcGFydBgDIAEoDSIvCglUYWJsZVJvd3MSIgoHY29sdW1ucxgBIAMoCzIRLmNsZWF2ZS52MS5Db2x1bW4isgEKBkNvbHVtbhIMCgRuYW1lGAEgASgJEisKCGludGVnZXJzGAIgASgLMhcuY2xlYXZlLnYxLkludGVnZXJDZWxsc0gAEikKB251bWJlcnMYAyABKAsyFi5jbGVhdmUudjEuTnVtYmVyQ2VsbHNIABIlCgV0ZXh0cxgEIAEoCzIULmNsZWF2ZS52MS5UZXh0Q2VsbHNIABISCgplbXB0eV9yb3dzGAUgAygNQgcKBWNlbGxzIh4KDEludGVnZXJDZWxscxIOCgZ2YWx1ZXMYASADKBIiHQoLTnVtYmVyQ2VsbHMSDgoGdmFsdWVzGAEgAygBIhsKCVRleHRDZWxscxIOCgZ2YWx1ZXMYASADKAkiNgoTQ3JlYXRlVGFibGVSZXNwb25zZRIfCgV0YWJsZRgBIAEoCzIQLmNsZWF2ZS52MS5UYWJsZSJACgtUYWJsZUNvbHVtbhIMCgRuYW1lGAEgASgJEiMKBHR5cGUYAiABKA4yFS5jbGVhdmUudjEuQ29sdW1uVHlwZSKmAQoFVGFibGUSEAoIdGFibGVfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEicKB2NvbHVtbnMYAyADKAsyFi5jbGVhdmUudjEuVGFibGVDb2x1bW4SDAoEcm93cxgEIAEoDRINCgVieXRlcxgFIAEoBBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIwoPR2V0VGFibGVSZXF1ZXN0EhAKCHRhYmxlX2lkGAEgASgJIjMKEEdldFRhYmxlUmVzcG9uc2USHwoFdGFibGUYASABKAsyEC5jbGVhdmUudjEuVGFibGUiOQoTR2V0VGFibGVSb3dzUmVxdWVzdBIQCgh0YWJsZV9pZBgBIAEoCRIQCghtYXhfcm93cxgCIAEoDSI6ChRHZXRUYWJsZVJvd3NSZXNwb25zZRIiCgRyb3dzGAEgASgLMhQuY2xlYXZlLnYxLlRhYmxlUm93cyI6ChFMaXN0VGFibGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJPChJMaXN0VGFibGVzUmVzcG9uc2USIAoGdGFibGVzGAEgAygLMhAuY2xlYXZlLnYxLlRhYmxlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChJEZWxldGVUYWJsZVJlcXVlc3QSEAoIdGFibGVfaWQYASABKAkiFQoTRGVsZXRlVGFibGVSZXNwb25zZSpwCgpDb2x1bW5UeXBlEhsKF0NPTFVNTl9UWVBFX1VOU1BFQ0lGSUVEEAASFwoTQ09MVU1OX1RZUEVfSU5URUdFUhABEhYKEkNPTFVNTl9UWVBFX05VTUJFUhACEhQKEENPTFVNTl9UWVBFX1RFWFQQAzKcBAoMVGFibGVTZXJ2aWNlEmUKC0NyZWF0ZVRhYmxlEh0uY2xlYXZlLnYxLkNyZWF0ZVRhYmxlUmVxdWVzdBoeLmNsZWF2ZS52MS5DcmVhdGVUYWJsZVJlc3BvbnNlIhWC0+STAg86ASoiCi92MS90YWJsZXMoARJiCghHZXRUYWJsZRIaLmNsZWF2ZS52MS5HZXRUYWJsZVJlcXVlc3QaGy5jbGVhdmUudjEuR2V0VGFibGVSZXNwb25zZSIdgtPkkwIXEhUvdjEvdGFibGVzL3t0YWJsZV9pZH0SdQoMR2V0VGFibGVSb3dzEh4uY2xlYXZlLnYxLkdldFRhYmxlUm93c1JlcXVlc3QaHy5jbGVhdmUudjEuR2V0VGFibGVSb3dzUmVzcG9uc2UiIoLT5JMCHBIaL3YxL3RhYmxlcy97dGFibGVfaWR9L3Jvd3MwARJdCgpMaXN0VGFibGVzEhwuY2xlYXZlLnYxLkxpc3RUYWJsZXNSZXF1ZXN0Gh0uY2xlYXZlLnYxLkxpc3RUYWJsZXNSZXNwb25zZSISgtPkkwIMEgovdjEvdGFibGVzEmsKC0RlbGV0ZVRhYmxlEh0uY2xlYXZlLnYxLkRlbGV0ZVRhYmxlUmVxdWVzdBoeLmNsZWF2ZS52MS5EZWxldGVUYWJsZVJlc3BvbnNlIh2C0+STAhcqFS92MS90YWJsZXMve3RhYmxlX2lkfUI5WjdnaXRodWIuY29tL2NsZWF2ZS1wcm9qZWN0L2NsZWF2ZS9nZW4vY2xlYXZlL3YxO2NsZWF2ZXYxYgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChVjbGVhdmUvdjEvdGFibGUucHJvdG8SCWNsZWF2ZS52MSJSCgpUYWJsZUlucHV0EhIKCHRhYmxlX2lkGAEgASgJSAASJgoGaW5saW5lGAIgASgLMhQuY2xlYXZlLnYxLlRhYmxlUm93c0gAQggKBnNvdXJjZSJsChJDcmVhdGVUYWJsZVJlcXVlc3QSKAoGaGVhZGVyGAEgASgLMhYuY2xlYXZlLnYxLlRhYmxlSGVhZGVySAASJAoEcm93cxgCIAEoCzIULmNsZWF2ZS52MS5UYWJsZVJvd3NIAEIGCgRwYXJ0IkoKC1RhYmxlSGVhZGVyEhQKDGRpc3BsYXlfbmFtZRgBIAEoCRIRCgl1cGxvYWRfaWQYAiABKAkSEgoKZmlyc3RfcGFydBgDIAEoDSIvCglUYWJsZVJvd3MSIgoHY29sdW1ucxgBIAMoCzIRLmNsZWF2ZS52MS5Db2x1bW4isgEKBkNvbHVtbhIMCgRuYW1lGAEgASgJEisKCGludGVnZXJzGAIgASgLMhcuY2xlYXZlLnYxLkludGVnZXJDZWxsc0gAEikKB251bWJlcnMYAyABKAsyFi5jbGVhdmUudjEuTnVtYmVyQ2VsbHNIABIlCgV0ZXh0cxgEIAEoCzIULmNsZWF2ZS52MS5UZXh0Q2VsbHNIABISCgplbXB0eV9yb3dzGAUgAygNQgcKBWNlbGxzIh4KDEludGVnZXJDZWxscxIOCgZ2YWx1ZXMYASADKBIiHQoLTnVtYmVyQ2VsbHMSDgoGdmFsdWVzGAEgAygBIhsKCVRleHRDZWxscxIOCgZ2YWx1ZXMYASADKAkiNgoTQ3JlYXRlVGFibGVSZXNwb25zZRIfCgV0YWJsZRgBIAEoCzIQLmNsZWF2ZS52MS5UYWJsZSJACgtUYWJsZUNvbHVtbhIMCgRuYW1lGAEgASgJEiMKBHR5cGUYAiABKA4yFS5jbGVhdmUudjEuQ29sdW1uVHlwZSLQAQoFVGFibGUSEAoIdGFibGVfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEicKB2NvbHVtbnMYAyADKAsyFi5jbGVhdmUudjEuVGFibGVDb2x1bW4SDAoEcm93cxgEIAEoDRINCgVieXRlcxgFIAEoBBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoHc291cmNlcxgHIAMoCzIXLmNsZWF2ZS52MS5Tb3VyY2VPYmplY3QiegoMU291cmNlT2JqZWN0EgsKA3VyaRgBIAEoCRINCgVieXRlcxgCIAEoBBIMCgRldGFnGAMgASgJEg8KB3ZlcnNpb24YBCABKAkSLwoLbW9kaWZ5X3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInYKEkltcG9ydFRhYmxlUmVxdWVzdBIMCgR1cmlzGAEgAygJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEigKB3JlYWRpbmcYBCABKAsyFy5jbGVhdmUudjEuVGFibGVSZWFkaW5nIqsBCgxUYWJsZVJlYWRpbmcSDgoGZm9ybWF0GAEgASgJEhEKCWRlbGltaXRlchgCIAEoCRITCgZoZWFkZXIYAyABKAhIAIgBARIQCghkZWNpbWFscxgEIAEoCRIUCgx0ZXh0X2NvbHVtbnMYBSADKAkSGAoQdW5uZWVkZWRfY29sdW1ucxgGIAMoCRIWCg5uZWVkZWRfY29sdW1ucxgHIAMoCUIJCgdfaGVhZGVyInoKE0ltcG9ydFRhYmxlUmVzcG9uc2USLQoIcHJvZ3Jlc3MYASABKAsyGS5jbGVhdmUudjEuSW1wb3J0UHJvZ3Jlc3NIABIsCghpbXBvcnRlZBgCIAEoCzIYLmNsZWF2ZS52MS5JbXBvcnRlZFRhYmxlSABCBgoEd2hhdCJlCg5JbXBvcnRQcm9ncmVzcxIPCgdvYmplY3RzGAEgASgNEhQKDG9iamVjdHNfcmVhZBgCIAEoDRINCgVieXRlcxgDIAEoBBIMCgRyb3dzGAQgASgEEg8KB3dvcmtlcnMYBSABKA0iUwoNSW1wb3J0ZWRUYWJsZRIfCgV0YWJsZRgBIAEoCzIQLmNsZWF2ZS52MS5UYWJsZRIPCgdub3RpY2VzGAIgAygJEhAKCGRlY2ltYWxzGAMgASgJIiMKD0dldFRhYmxlUmVxdWVzdBIQCgh0YWJsZV9pZBgBIAEoCSIzChBHZXRUYWJsZVJlc3BvbnNlEh8KBXRhYmxlGAEgASgLMhAuY2xlYXZlLnYxLlRhYmxlIkoKE0dldFRhYmxlUm93c1JlcXVlc3QSEAoIdGFibGVfaWQYASABKAkSEAoIbWF4X3Jvd3MYAiABKA0SDwoHY29sdW1ucxgDIAMoCSI6ChRHZXRUYWJsZVJvd3NSZXNwb25zZRIiCgRyb3dzGAEgASgLMhQuY2xlYXZlLnYxLlRhYmxlUm93cyI6ChFMaXN0VGFibGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJPChJMaXN0VGFibGVzUmVzcG9uc2USIAoGdGFibGVzGAEgAygLMhAuY2xlYXZlLnYxLlRhYmxlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChJEZWxldGVUYWJsZVJlcXVlc3QSEAoIdGFibGVfaWQYASABKAkiFQoTRGVsZXRlVGFibGVSZXNwb25zZSpwCgpDb2x1bW5UeXBlEhsKF0NPTFVNTl9UWVBFX1VOU1BFQ0lGSUVEEAASFwoTQ09MVU1OX1RZUEVfSU5URUdFUhABEhYKEkNPTFVNTl9UWVBFX05VTUJFUhACEhQKEENPTFVNTl9UWVBFX1RFWFQQAzKKBQoMVGFibGVTZXJ2aWNlEmUKC0NyZWF0ZVRhYmxlEh0uY2xlYXZlLnYxLkNyZWF0ZVRhYmxlUmVxdWVzdBoeLmNsZWF2ZS52MS5DcmVhdGVUYWJsZVJlc3BvbnNlIhWC0+STAg86ASoiCi92MS90YWJsZXMoARJsCgtJbXBvcnRUYWJsZRIdLmNsZWF2ZS52MS5JbXBvcnRUYWJsZVJlcXVlc3QaHi5jbGVhdmUudjEuSW1wb3J0VGFibGVSZXNwb25zZSIcgtPkkwIWOgEqIhEvdjEvdGFibGVzOmltcG9ydDABEmIKCEdldFRhYmxlEhouY2xlYXZlLnYxLkdldFRhYmxlUmVxdWVzdBobLmNsZWF2ZS52MS5HZXRUYWJsZVJlc3BvbnNlIh2C0+STAhcSFS92MS90YWJsZXMve3RhYmxlX2lkfRJ1CgxHZXRUYWJsZVJvd3MSHi5jbGVhdmUudjEuR2V0VGFibGVSb3dzUmVxdWVzdBofLmNsZWF2ZS52MS5HZXRUYWJsZVJvd3NSZXNwb25zZSIigtPkkwIcEhovdjEvdGFibGVzL3t0YWJsZV9pZH0vcm93czABEl0KCkxpc3RUYWJsZXMSHC5jbGVhdmUudjEuTGlzdFRhYmxlc1JlcXVlc3QaHS5jbGVhdmUudjEuTGlzdFRhYmxlc1Jlc3BvbnNlIhKC0+STAgwSCi92MS90YWJsZXMSawoLRGVsZXRlVGFibGUSHS5jbGVhdmUudjEuRGVsZXRlVGFibGVSZXF1ZXN0Gh4uY2xlYXZlLnYxLkRlbGV0ZVRhYmxlUmVzcG9uc2UiHYLT5JMCFyoVL3YxL3RhYmxlcy97dGFibGVfaWR9QjlaN2dpdGh1Yi5jb20vY2xlYXZlLXByb2plY3QvY2xlYXZlL2dlbi9jbGVhdmUvdjE7Y2xlYXZldjFiBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * TableInput is a table used by a request: an uploaded one, or a small one within the request.
@@ -363,6 +363,13 @@ export type Table = Message<"cleave.v1.Table"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * The objects that the caller imported it from, in order; empty if it was uploaded, and in the responses of ListTables.
+   *
+   * @generated from field: repeated cleave.v1.SourceObject sources = 7;
+   */
+  sources: SourceObject[];
 };
 
 /**
@@ -371,6 +378,286 @@ export type Table = Message<"cleave.v1.Table"> & {
  */
 export const TableSchema: GenMessage<Table> = /*@__PURE__*/
   messageDesc(file_cleave_v1_table, 10);
+
+/**
+ * SourceObject is an object that a table was imported from, in the version that was read.
+ *
+ * @generated from message cleave.v1.SourceObject
+ */
+export type SourceObject = Message<"cleave.v1.SourceObject"> & {
+  /**
+   * The URI, such as s3://bucket/key.
+   *
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * Its size, in bytes.
+   *
+   * @generated from field: uint64 bytes = 2;
+   */
+  bytes: bigint;
+
+  /**
+   * The ETag of its content.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+
+  /**
+   * The version ID (s3) or generation (gs); empty if the bucket keeps no versions.
+   *
+   * @generated from field: string version = 4;
+   */
+  version: string;
+
+  /**
+   * When it was last modified.
+   *
+   * @generated from field: google.protobuf.Timestamp modify_time = 5;
+   */
+  modifyTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message cleave.v1.SourceObject.
+ * Use `create(SourceObjectSchema)` to create a new message.
+ */
+export const SourceObjectSchema: GenMessage<SourceObject> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 11);
+
+/**
+ * ImportTableRequest is the request of TableService.ImportTable.
+ *
+ * @generated from message cleave.v1.ImportTableRequest
+ */
+export type ImportTableRequest = Message<"cleave.v1.ImportTableRequest"> & {
+  /**
+   * The objects, in order: URIs of objects, such as s3://bucket/key.csv; of several, in the order of their names, with *
+   * for any characters but /, such as gs://bucket/2026-*\/part-*.parquet; or of all objects in a folder, with / at the
+   * end. Names in folders that begin with a dot or an underscore are skipped. Required.
+   *
+   * @generated from field: repeated string uris = 1;
+   */
+  uris: string[];
+
+  /**
+   * A human-readable name of the table; need not be unique.
+   *
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+
+  /**
+   * Identifies the import, so that the call can be repeated: a second call with the same ID and the same request reads
+   * the same versions of the objects, or returns the table if the first call has ended. Kept for a day; empty means that
+   * every call is an import of its own. Returns ALREADY_EXISTS if the ID was used for another request.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * How to read the objects.
+   *
+   * @generated from field: cleave.v1.TableReading reading = 4;
+   */
+  reading?: TableReading | undefined;
+};
+
+/**
+ * Describes the message cleave.v1.ImportTableRequest.
+ * Use `create(ImportTableRequestSchema)` to create a new message.
+ */
+export const ImportTableRequestSchema: GenMessage<ImportTableRequest> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 12);
+
+/**
+ * TableReading says how files are read as a table. Everything that is not set is detected.
+ *
+ * @generated from message cleave.v1.TableReading
+ */
+export type TableReading = Message<"cleave.v1.TableReading"> & {
+  /**
+   * The format: csv, tsv, parquet or arrow. Empty means that the content or the name of each file tells.
+   *
+   * @generated from field: string format = 1;
+   */
+  format: string;
+
+  /**
+   * The character between cells of a text.
+   *
+   * @generated from field: string delimiter = 2;
+   */
+  delimiter: string;
+
+  /**
+   * Whether the first line of a text names the columns; unset means that the content tells.
+   *
+   * @generated from field: optional bool header = 3;
+   */
+  header?: boolean | undefined;
+
+  /**
+   * The decimal separator of a text, "." or ",", where it is ambiguous.
+   *
+   * @generated from field: string decimals = 4;
+   */
+  decimals: string;
+
+  /**
+   * Columns to read as texts, by name or by number from 1.
+   *
+   * @generated from field: repeated string text_columns = 5;
+   */
+  textColumns: string[];
+
+  /**
+   * Columns that are not needed, by name or by number from 1: invalid cells in them are read as empty.
+   *
+   * @generated from field: repeated string unneeded_columns = 6;
+   */
+  unneededColumns: string[];
+
+  /**
+   * The only columns that are needed, if any are listed.
+   *
+   * @generated from field: repeated string needed_columns = 7;
+   */
+  neededColumns: string[];
+};
+
+/**
+ * Describes the message cleave.v1.TableReading.
+ * Use `create(TableReadingSchema)` to create a new message.
+ */
+export const TableReadingSchema: GenMessage<TableReading> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 13);
+
+/**
+ * ImportTableResponse is a message of TableService.ImportTable.
+ *
+ * @generated from message cleave.v1.ImportTableResponse
+ */
+export type ImportTableResponse = Message<"cleave.v1.ImportTableResponse"> & {
+  /**
+   * The content of this message. Exactly one is set.
+   *
+   * @generated from oneof cleave.v1.ImportTableResponse.what
+   */
+  what: {
+    /**
+     * How far the import is.
+     *
+     * @generated from field: cleave.v1.ImportProgress progress = 1;
+     */
+    value: ImportProgress;
+    case: "progress";
+  } | {
+    /**
+     * The end of the import; the last message.
+     *
+     * @generated from field: cleave.v1.ImportedTable imported = 2;
+     */
+    value: ImportedTable;
+    case: "imported";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message cleave.v1.ImportTableResponse.
+ * Use `create(ImportTableResponseSchema)` to create a new message.
+ */
+export const ImportTableResponseSchema: GenMessage<ImportTableResponse> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 14);
+
+/**
+ * ImportProgress says how far an import is.
+ *
+ * @generated from message cleave.v1.ImportProgress
+ */
+export type ImportProgress = Message<"cleave.v1.ImportProgress"> & {
+  /**
+   * Number of objects.
+   *
+   * @generated from field: uint32 objects = 1;
+   */
+  objects: number;
+
+  /**
+   * Number of objects that were read to their end.
+   *
+   * @generated from field: uint32 objects_read = 2;
+   */
+  objectsRead: number;
+
+  /**
+   * Size of all objects, in bytes.
+   *
+   * @generated from field: uint64 bytes = 3;
+   */
+  bytes: bigint;
+
+  /**
+   * Number of rows that have arrived. Starts over if a later row shows that columns were misread.
+   *
+   * @generated from field: uint64 rows = 4;
+   */
+  rows: bigint;
+
+  /**
+   * Number of workers that read.
+   *
+   * @generated from field: uint32 workers = 5;
+   */
+  workers: number;
+};
+
+/**
+ * Describes the message cleave.v1.ImportProgress.
+ * Use `create(ImportProgressSchema)` to create a new message.
+ */
+export const ImportProgressSchema: GenMessage<ImportProgress> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 15);
+
+/**
+ * ImportedTable is the result of an import.
+ *
+ * @generated from message cleave.v1.ImportedTable
+ */
+export type ImportedTable = Message<"cleave.v1.ImportedTable"> & {
+  /**
+   * The stored table, with the objects that were read.
+   *
+   * @generated from field: cleave.v1.Table table = 1;
+   */
+  table?: Table | undefined;
+
+  /**
+   * How ambiguous input was read, in sentences.
+   *
+   * @generated from field: repeated string notices = 2;
+   */
+  notices: string[];
+
+  /**
+   * The decimal separator of all numbers, "." or ","; empty if no number has decimals, columns differ, or the format is
+   * binary.
+   *
+   * @generated from field: string decimals = 3;
+   */
+  decimals: string;
+};
+
+/**
+ * Describes the message cleave.v1.ImportedTable.
+ * Use `create(ImportedTableSchema)` to create a new message.
+ */
+export const ImportedTableSchema: GenMessage<ImportedTable> = /*@__PURE__*/
+  messageDesc(file_cleave_v1_table, 16);
 
 /**
  * GetTableRequest is the request of TableService.GetTable.
@@ -391,7 +678,7 @@ export type GetTableRequest = Message<"cleave.v1.GetTableRequest"> & {
  * Use `create(GetTableRequestSchema)` to create a new message.
  */
 export const GetTableRequestSchema: GenMessage<GetTableRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 11);
+  messageDesc(file_cleave_v1_table, 17);
 
 /**
  * GetTableResponse is the response of TableService.GetTable.
@@ -412,7 +699,7 @@ export type GetTableResponse = Message<"cleave.v1.GetTableResponse"> & {
  * Use `create(GetTableResponseSchema)` to create a new message.
  */
 export const GetTableResponseSchema: GenMessage<GetTableResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 12);
+  messageDesc(file_cleave_v1_table, 18);
 
 /**
  * GetTableRowsRequest is the request of TableService.GetTableRows.
@@ -434,6 +721,13 @@ export type GetTableRowsRequest = Message<"cleave.v1.GetTableRowsRequest"> & {
    * @generated from field: uint32 max_rows = 2;
    */
   maxRows: number;
+
+  /**
+   * The names of the columns to send; empty means all.
+   *
+   * @generated from field: repeated string columns = 3;
+   */
+  columns: string[];
 };
 
 /**
@@ -441,7 +735,7 @@ export type GetTableRowsRequest = Message<"cleave.v1.GetTableRowsRequest"> & {
  * Use `create(GetTableRowsRequestSchema)` to create a new message.
  */
 export const GetTableRowsRequestSchema: GenMessage<GetTableRowsRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 13);
+  messageDesc(file_cleave_v1_table, 19);
 
 /**
  * GetTableRowsResponse holds the next rows. Every message has the same columns, even if there are no rows.
@@ -462,7 +756,7 @@ export type GetTableRowsResponse = Message<"cleave.v1.GetTableRowsResponse"> & {
  * Use `create(GetTableRowsResponseSchema)` to create a new message.
  */
 export const GetTableRowsResponseSchema: GenMessage<GetTableRowsResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 14);
+  messageDesc(file_cleave_v1_table, 20);
 
 /**
  * ListTablesRequest is the request of TableService.ListTables.
@@ -491,7 +785,7 @@ export type ListTablesRequest = Message<"cleave.v1.ListTablesRequest"> & {
  * Use `create(ListTablesRequestSchema)` to create a new message.
  */
 export const ListTablesRequestSchema: GenMessage<ListTablesRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 15);
+  messageDesc(file_cleave_v1_table, 21);
 
 /**
  * ListTablesResponse is one page of tables.
@@ -519,7 +813,7 @@ export type ListTablesResponse = Message<"cleave.v1.ListTablesResponse"> & {
  * Use `create(ListTablesResponseSchema)` to create a new message.
  */
 export const ListTablesResponseSchema: GenMessage<ListTablesResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 16);
+  messageDesc(file_cleave_v1_table, 22);
 
 /**
  * DeleteTableRequest is the request of TableService.DeleteTable.
@@ -540,7 +834,7 @@ export type DeleteTableRequest = Message<"cleave.v1.DeleteTableRequest"> & {
  * Use `create(DeleteTableRequestSchema)` to create a new message.
  */
 export const DeleteTableRequestSchema: GenMessage<DeleteTableRequest> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 17);
+  messageDesc(file_cleave_v1_table, 23);
 
 /**
  * DeleteTableResponse is the response of TableService.DeleteTable.
@@ -555,7 +849,7 @@ export type DeleteTableResponse = Message<"cleave.v1.DeleteTableResponse"> & {
  * Use `create(DeleteTableResponseSchema)` to create a new message.
  */
 export const DeleteTableResponseSchema: GenMessage<DeleteTableResponse> = /*@__PURE__*/
-  messageDesc(file_cleave_v1_table, 18);
+  messageDesc(file_cleave_v1_table, 24);
 
 /**
  * ColumnType is the type of the cells of a column.
@@ -628,6 +922,23 @@ export const TableService: GenService<{
     methodKind: "client_streaming";
     input: typeof CreateTableRequestSchema;
     output: typeof CreateTableResponseSchema;
+  },
+  /**
+   * ImportTable makes a table of objects in an object store, such as s3://bucket/prefix/*.parquet. Workers read the
+   * objects in parallel, and the table is the one that uploading the same files in the same order would create. The
+   * call streams its progress about once a second and ends with the table; canceling the call cancels the import.
+   *
+   * The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
+   * credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
+   * NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
+   * one is replaced or deleted while it is read, or no worker can read objects.
+   *
+   * @generated from rpc cleave.v1.TableService.ImportTable
+   */
+  importTable: {
+    methodKind: "server_streaming";
+    input: typeof ImportTableRequestSchema;
+    output: typeof ImportTableResponseSchema;
   },
   /**
    * GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.

@@ -1,0 +1,334 @@
+// Package imports makes tables of objects in object stores. It finds the objects, has workers read them in parallel, and joins
+// what they return into the table that an upload of the same files would create. It pins the versions of the objects, so that
+// a repeated import reads the same bytes or fails.
+package imports
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/objects"
+	"github.com/cleave-project/cleave/internal/objects/buckets"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/wire/reading"
+)
+
+// Config says who may import what. The zero value allows nothing.
+type Config struct {
+	// Allow are rules of the form ROLE=s3://BUCKET/PREFIX/, see objects.ParseRule.
+	Allow []string
+	// Rules are more rules.
+	Rules []objects.Rule
+}
+
+// AddFlags declares the flag.
+func (c *Config) AddFlags(set *pflag.FlagSet) {
+	set.StringSliceVar(&c.Allow, "import-allow", nil, "objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
+}
+
+// Check rejects rules that cannot be understood.
+func (c Config) Check() error {
+	_, err := c.rules()
+	return err
+}
+
+func (c Config) rules() ([]objects.Rule, error) {
+	rules := slices.Clone(c.Rules)
+	for _, allowed := range c.Allow {
+		r, err := objects.ParseRule(allowed)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// Fleet has workers read objects; see fleet.Fleet.ReadObjects.
+type Fleet interface {
+	ReadObjects(ctx context.Context, units []*fleet.ObjectUnit, report func(workers int)) error
+}
+
+// Parts are what an Importer uses of a coordinator.
+type Parts struct {
+	Fleet     Fleet
+	Tables    content.Tables
+	Uploads   *content.Uploads
+	State     store.State
+	Commit    func(store.Txn) error
+	CheckDisk func(bytes int64) error
+	MaxBytes  int64 // of a table
+	Logger    hclog.Logger
+	Now       func() time.Time
+}
+
+// Importer imports tables. It is safe for concurrent use.
+type Importer struct {
+	Parts
+	rules   []objects.Rule
+	buckets *buckets.Set
+}
+
+// New returns an importer. The configuration must have passed Check.
+func New(cfg Config, parts Parts) *Importer {
+	rules, _ := cfg.rules()
+	return &Importer{Parts: parts, rules: rules, buckets: buckets.NewSet()}
+}
+
+// Close closes the connections to object stores.
+func (i *Importer) Close() { i.buckets.Close() }
+
+// keepRecords is how long the versions of an import with a request id are kept.
+const keepRecords = 24 * time.Hour
+
+// source is an object to read, and the rule that allows it.
+type source struct {
+	buckets.Object
+	rule objects.Rule
+}
+
+// Import makes a table of objects and returns it. report is called with the progress, from several goroutines.
+func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequest, report func(*cleavev1.ImportProgress)) (*cleavev1.ImportedTable, error) {
+	options, err := reading.Options(request.GetReading())
+	if err == nil {
+		err = wire.CheckName("display_name", request.GetDisplayName())
+	}
+	if err == nil {
+		err = i.CheckDisk(0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := i.check(identity.FromContext(ctx), request.GetUris())
+	if err != nil {
+		return nil, err
+	}
+	record, err := i.record(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if done := record.GetImported(); done != nil {
+		if stored, err := i.Tables.Record(ctx, done.GetTable().GetTableId()); err == nil {
+			done.Table = stored.GetTable()
+			return done, nil
+		}
+		record.Imported = nil // the table was deleted
+	}
+	sources, err := i.pin(ctx, request, record, allowed)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{Importer: i, ctx: ctx, sources: sources, progress: newProgress(sources, report)}
+	defer r.close()
+	t, imported, err := r.table(options)
+	if err != nil {
+		return nil, err
+	}
+	if imported.Table, err = i.store(ctx, request, t, sources); err != nil {
+		return nil, err
+	}
+	if request.GetRequestId() == "" {
+		return imported, nil
+	}
+	record.Imported = proto.CloneOf(imported)
+	record.Imported.Table.Sources = nil // the record has them
+	return imported, i.remember(ctx, request, record)
+}
+
+// store stores a table with the objects that it was made of.
+func (i *Importer) store(ctx context.Context, request *cleavev1.ImportTableRequest, t *table.Table, sources []source) (*cleavev1.Table, error) {
+	if err := i.CheckDisk(i.Tables.Size(t)); err != nil {
+		return nil, err
+	}
+	added, err := i.Tables.AddFrom(ctx, request.GetDisplayName(), t, protosOf(sources), timestamppb.New(i.Now()))
+	if err != nil {
+		return nil, err
+	}
+	stored := added.GetTable()
+	i.Logger.Info("table is imported", "table", stored.GetTableId(), "objects", len(sources), "rows", stored.GetRows(), "bytes", stored.GetBytes())
+	return stored, nil
+}
+
+// allowedURI is a URI of a request, and the rule that allows it.
+type allowedURI struct {
+	objects.URI
+	rule objects.Rule
+}
+
+// check returns the URIs of a request if the caller may read all of them.
+func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, error) {
+	if len(uris) == 0 {
+		return nil, fault.Invalid("VALUE_MISSING", "uris is empty; name objects, such as s3://bucket/prefix/*.parquet").OnField("uris")
+	}
+	if len(uris) > buckets.MaxObjects {
+		return nil, buckets.TooMany()
+	}
+	var all []allowedURI
+	for _, given := range uris {
+		u, err := objects.Parse(given)
+		if err != nil {
+			return nil, err
+		}
+		rule, err := objects.Allow(i.rules, caller, u)
+		if err != nil {
+			i.Logger.Warn("refused to import", "caller", caller.Name, "uri", u)
+			return nil, err
+		}
+		all = append(all, allowedURI{u, rule})
+	}
+	return all, nil
+}
+
+// pin returns the versions of objects to read: those of the record if it has any, or else the current ones, which it stores
+// before they are read.
+func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record *statev1.ImportRecord, allowed []allowedURI) ([]source, error) {
+	if pinned := record.GetObjects(); len(pinned) > 0 {
+		return i.pinned(ctx, pinned)
+	}
+	var sources []source
+	total := int64(0)
+	seen := map[string]bool{}
+	for _, u := range allowed {
+		found, err := i.buckets.Find(ctx, u.rule, u.URI)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range found {
+			if seen[o.URI] {
+				return nil, fault.Invalid("BAD_URI", "%s is named twice; name each object once", o.URI).OnField("uris")
+			}
+			seen[o.URI] = true
+			sources = append(sources, source{o, u.rule})
+			total += o.Bytes
+		}
+		if len(sources) > buckets.MaxObjects {
+			return nil, buckets.TooMany()
+		}
+	}
+	if most := mostText * i.MaxBytes; total > most {
+		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
+	}
+	record.Objects = protosOf(sources)
+	if size := proto.Size(record); size > maxRecord {
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
+			text.Bytes(int64(size)), text.Bytes(int64(maxRecord))).OnField("uris")
+	}
+	if request.GetRequestId() == "" {
+		return sources, nil
+	}
+	return sources, i.remember(ctx, request, record)
+}
+
+// maxRecord is the largest size of what is stored about the objects of an import, in bytes: etcd takes 1.5 MiB at once.
+const maxRecord = 1 << 20
+
+// mostText is how many times larger objects may be than the table that they become. Numbers as text are about three times as
+// large as in a table.
+const mostText = 8
+
+// pinned returns the sources of a record. The rules may have changed since.
+func (i *Importer) pinned(ctx context.Context, pinned []*cleavev1.SourceObject) ([]source, error) {
+	var sources []source
+	for _, p := range pinned {
+		allowed, err := i.check(identity.FromContext(ctx), []string{p.GetUri()})
+		if err != nil {
+			return nil, err
+		}
+		o := buckets.Object{URI: p.GetUri(), Bytes: int64(p.GetBytes()), ETag: p.GetEtag(), Version: p.GetVersion(), Modified: p.GetModifyTime().AsTime()}
+		sources = append(sources, source{o, allowed[0].rule})
+	}
+	return sources, nil
+}
+
+func protosOf(sources []source) []*cleavev1.SourceObject {
+	var all []*cleavev1.SourceObject
+	for _, s := range sources {
+		all = append(all, &cleavev1.SourceObject{Uri: s.URI, Bytes: uint64(s.Bytes), Etag: s.ETag, Version: s.Version, ModifyTime: timestamppb.New(s.Modified)})
+	}
+	return all
+}
+
+// hashOf identifies what a request imports.
+func hashOf(request *cleavev1.ImportTableRequest) ([]byte, error) {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(&cleavev1.ImportTableRequest{Uris: request.GetUris(), Reading: request.GetReading()})
+	hash := sha256.Sum256(encoded)
+	return hash[:], err
+}
+
+func keyOf(ctx context.Context, request *cleavev1.ImportTableRequest) string {
+	return records.ImportKey(identity.FromContext(ctx).Name, request.GetRequestId())
+}
+
+// record returns the record of a request, which is new if there is none.
+func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequest) (*statev1.ImportRecord, error) {
+	hash, err := hashOf(request)
+	if err != nil {
+		return nil, err
+	}
+	fresh := &statev1.ImportRecord{RequestSha256: hash, CreateTime: timestamppb.New(i.Now())}
+	if request.GetRequestId() == "" {
+		return fresh, nil
+	}
+	entry, err := i.State.Get(ctx, keyOf(ctx, request))
+	if errors.Is(err, store.ErrNotFound) {
+		return fresh, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	record := &statev1.ImportRecord{}
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return nil, err
+	}
+	if i.expired(record) {
+		return fresh, nil
+	}
+	if !bytes.Equal(record.GetRequestSha256(), hash) {
+		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED", "request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
+	}
+	return record, nil
+}
+
+func (i *Importer) expired(record *statev1.ImportRecord) bool {
+	return i.Now().Sub(record.GetCreateTime().AsTime()) > keepRecords
+}
+
+// remember stores the record of a request, and deletes some that are expired.
+func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRequest, record *statev1.ImportRecord) error {
+	encoded, err := proto.Marshal(record)
+	if err != nil {
+		return err
+	}
+	key := keyOf(ctx, request)
+	txn := store.Txn{Put: []store.Entry{{Key: key, Value: encoded}}}
+	err = records.Each(ctx, i.State, records.ImportPrefix, func(entry store.Entry) error {
+		old := &statev1.ImportRecord{}
+		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) && entry.Key != key && len(txn.Delete) < records.MaxTxnDeletes {
+			txn.Delete = append(txn.Delete, entry.Key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return i.Commit(txn)
+}

@@ -1,0 +1,324 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects/ranged"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// ObjectUnit is a part of an object that one worker reads: all of it, or some row groups of a Parquet file.
+type ObjectUnit struct {
+	URI string
+	// Request returns the request for the rows that follow the given number of rows.
+	Request func(ctx context.Context, rows uint64) (*workerv1.ReadObject, error)
+	// Take is called with the rows in order, by one goroutine at a time. done ends the unit.
+	Take func(rows *workerv1.ObjectRows) (done bool, err error)
+}
+
+// maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
+const maxObjectRows = 256 << 20
+
+// objectsRead is one call of ReadObjects.
+type objectsRead struct {
+	fleet  *Fleet
+	key    string // the id of the job in commands
+	report func(workers int)
+
+	mu      sync.Mutex
+	waiting []*unitRead // units that nobody reads, in order
+	left    int         // units that are not done
+	reading map[*session]bool
+	used    map[*session]bool // those that had a command
+	changed chan struct{}     // has a value after a change
+	err     error             // ends the call
+}
+
+// unitRead is a unit and how far it is.
+type unitRead struct {
+	*ObjectUnit
+	at     int
+	rows   uint64
+	failed map[*session]*fault.Error // workers that could not read it, and why
+}
+
+// ReadObjects has workers read units, in parallel, the first ones first. What a lost worker was reading, or one that cannot
+// reach the object, is read on by another. It returns when all units are done, or with the first error. report is called with
+// the number of workers that read; it may be nil.
+func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report func(workers int)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.mu.Lock()
+	f.nextJob++
+	r := &objectsRead{fleet: f, key: fmt.Sprintf("import-%d", f.nextJob), report: report, left: len(units), reading: map[*session]bool{}, used: map[*session]bool{}, changed: make(chan struct{}, 1)}
+	f.mu.Unlock()
+	for at, unit := range units {
+		r.waiting = append(r.waiting, &unitRead{ObjectUnit: unit, at: at, failed: map[*session]*fault.Error{}})
+	}
+	var working sync.WaitGroup
+	defer r.release()
+	defer working.Wait()
+	defer cancel()
+	alone := time.NewTimer(f.cfg.WorkerWait)
+	defer alone.Stop()
+	for {
+		changed := f.Changed()
+		able, attached, closed := f.readers()
+		if closed {
+			return unavailable(ErrClosed.Error())
+		}
+		if len(attached) > 0 {
+			alone.Reset(f.cfg.WorkerWait)
+		}
+		for _, s := range able {
+			if r.begin(s) {
+				working.Go(func() { r.serve(ctx, s) })
+			}
+		}
+		if done, err := r.state(able, attached); done || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-r.changed:
+		case <-alone.C:
+			return fault.New(fault.Unavailable, "NO_WORKERS", "no worker was attached for %v; start workers, and import the objects again", f.cfg.WorkerWait)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// readers returns the workers that can be asked to read objects, all that are attached, and whether the fleet is closed.
+func (f *Fleet) readers() (able, attached []*session, closed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sessions {
+		if s.referee {
+			continue
+		}
+		attached = append(attached, s)
+		if s.readsObjects && s.takesTiles() && !s.away {
+			able = append(able, s)
+		}
+	}
+	byName := func(a, b *session) int { return strings.Compare(a.name+a.id, b.name+b.id) }
+	slices.SortFunc(able, byName)
+	slices.SortFunc(attached, byName)
+	return able, attached, f.closed
+}
+
+// begin reports whether there is something for a worker to read that does not read now, and marks it as reading.
+func (r *objectsRead) begin(s *session) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil || r.reading[s] || !slices.ContainsFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil }) {
+		return false
+	}
+	r.reading[s], r.used[s] = true, true
+	r.tell()
+	return true
+}
+
+// tell reports how many workers read. The caller holds r.mu.
+func (r *objectsRead) tell() {
+	if r.report != nil {
+		r.report(len(r.reading))
+	}
+}
+
+// state reports whether all is done, and why it cannot be done.
+func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil || r.left == 0 {
+		return true, r.err
+	}
+	if len(r.reading) > 0 || len(attached) == 0 {
+		return false, nil
+	}
+	if !slices.ContainsFunc(attached, func(s *session) bool { return s.readsObjects }) {
+		return true, fault.New(fault.FailedPrecondition, "NO_READERS", "none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
+			attached[0].name, attached[0].version)
+	}
+	if len(able) == 0 {
+		return false, nil // they are away, or leave
+	}
+	return true, r.waiting[0].unreadable(able)
+}
+
+// unreadable returns the error about a unit that none of the workers can read.
+func (u *unitRead) unreadable(able []*session) error {
+	var first *session
+	others := 0
+	for _, s := range able {
+		if u.failed[s] == nil {
+			continue
+		}
+		if first == nil {
+			first = s
+		} else {
+			others++
+		}
+	}
+	if first == nil {
+		return fault.New(fault.FailedPrecondition, ranged.Unreadable, "no worker can read %s", u.URI).With("uri", u.URI)
+	}
+	also := ""
+	if others > 0 {
+		also = fmt.Sprintf(", and neither can %s", text.Plural(others, "other worker"))
+	}
+	reason := u.failed[first]
+	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name, u.URI, also, strings.TrimPrefix(reason.Message, u.URI+" cannot be read: ")).
+		With("uri", u.URI).With("worker", first.name)
+}
+
+// serve has a worker read units until there are none for it.
+func (r *objectsRead) serve(ctx context.Context, s *session) {
+	defer func() {
+		r.mu.Lock()
+		delete(r.reading, s)
+		r.tell()
+		r.mu.Unlock()
+		r.notify()
+	}()
+	for {
+		u := r.take(s)
+		if u == nil {
+			return
+		}
+		err := r.read(ctx, s, u)
+		if !r.put(s, u, err) {
+			return
+		}
+	}
+}
+
+// take returns the first unit that nobody reads and that the worker has not failed to read, or nil.
+func (r *objectsRead) take(s *session) *unitRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
+	if at < 0 || r.err != nil {
+		return nil
+	}
+	u := r.waiting[at]
+	r.waiting = slices.Delete(r.waiting, at, at+1)
+	return u
+}
+
+// put notes how reading a unit ended, and reports whether the worker can go on.
+func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.notify()
+	if err == nil {
+		r.left--
+		return r.left > 0
+	}
+	var bad *failure
+	switch isFailure := errors.As(err, &bad); {
+	case errors.Is(err, errLost):
+		r.fleet.log.Info("another worker reads on what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
+	case errors.Is(err, errStalled):
+		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
+	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
+		r.fail(objectFault(bad.Failure))
+		return false
+	case isFailure:
+		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(), "error", bad.GetMessage())
+		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
+	default:
+		r.fail(err)
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(r.waiting, u, func(a, b *unitRead) int { return a.at - b.at })
+	r.waiting = slices.Insert(r.waiting, at, u)
+	return !errors.Is(err, errLost) && !errors.Is(err, errStalled)
+}
+
+// objectFault returns the fault that a worker found in an object.
+func objectFault(bad *workerv1.Failure) error {
+	kind := fault.InvalidArgument
+	if bad.GetReason() == ranged.Changed {
+		kind = fault.FailedPrecondition
+	}
+	return fault.New(kind, bad.GetReason(), "%s", bad.GetMessage())
+}
+
+// fail ends the call with an error. The caller holds r.mu.
+func (r *objectsRead) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// notify makes ReadObjects look at the state.
+func (r *objectsRead) notify() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// read has a worker read a unit from where it is.
+func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
+	for {
+		request, err := u.Request(ctx, u.rows)
+		if err != nil {
+			return err
+		}
+		rows, err := r.call(ctx, s, request)
+		if err != nil {
+			return err
+		}
+		done, err := u.Take(rows)
+		if err != nil || done {
+			return err
+		}
+		for _, part := range rows.GetRows() {
+			u.rows += uint64(wire.RowsIn(part))
+		}
+	}
+}
+
+// call sends one command.
+func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
+	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
+	answer, data, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
+	if err != nil {
+		return nil, err
+	}
+	if bad := answer.GetFailure(); bad != nil {
+		return nil, &failure{Failure: bad, worker: s.name}
+	}
+	values := answer.GetDone().GetValues()
+	if values.GetReference() == "" {
+		data = values.GetInline()
+	}
+	rows := &workerv1.ObjectRows{}
+	if err := proto.Unmarshal(data, rows); err != nil {
+		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded"}}
+	}
+	return rows, nil
+}
+
+// release frees what workers hold for the call.
+func (r *objectsRead) release() {
+	r.fleet.mu.Lock()
+	defer r.fleet.mu.Unlock()
+	for s := range r.used {
+		s.post(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	}
+}
