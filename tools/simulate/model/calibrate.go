@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// part is the share of tiles of a worker that is compared with one that has all of them, to tell what a worker takes
-	// for its own rows from what it takes for those of others.
-	part = 16
 	// rounds is how often each operation is timed. The fastest counts.
 	rounds = 5
 	// movedEvery is how many points there are for each one that moves.
@@ -32,7 +29,8 @@ type shard struct {
 	load   func(tiles []int, step uint64, labels []int32) error
 }
 
-// measure times a shard of rows with all tiles and with a part of them. entries says that moves cost time in each row.
+// measure times a shard of rows with all tiles and with one of them, to tell what a worker takes for its own rows from what
+// it takes for the moves of others. entries says that moves cost time in each row.
 func (s shard) measure(rows, k int, entries bool) (Cost, error) {
 	labels := make([]int32, rows)
 	for i := range labels {
@@ -43,8 +41,7 @@ func (s shard) measure(rows, k int, entries bool) (Cost, error) {
 		moves = append(moves, labeling.Move{Point: int32(i), From: labels[i], To: (labels[i] + 1) % int32(k)})
 	}
 	all := partition.AllTiles(rows)
-	some := all[:max(1, len(all)/part)]
-	share := float64(len(some)) / float64(len(all))
+	share := 1 / float64(len(all))
 	var step uint64
 	times := func(tiles []int) (assign, update float64, err error) {
 		assign, update = math.Inf(1), math.Inf(1)
@@ -70,11 +67,11 @@ func (s shard) measure(rows, k int, entries bool) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	_, updateSome, err := times(some)
+	_, updateOne, err := times(all[:1])
 	if err != nil {
 		return Cost{}, err
 	}
-	own := max(0, (updateAll-updateSome)/(1-share)) / float64(len(moves)) // for each move, of all rows
+	own := max(0, (updateAll-updateOne)/(1-share)) / float64(len(moves)) // for each move, of all rows
 	c := Cost{Row: assign / float64(rows), Move: max(0, updateAll/float64(len(moves))-own), OwnMove: own}
 	if entries {
 		c.Entry, c.OwnMove = own/float64(rows), 0
