@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -322,4 +323,52 @@ func (j *job) onlyAside(sessions []*session) bool {
 		}
 	}
 	return len(sessions) > 0
+}
+
+// ranking holds one value of each of some workers, in ascending order, so that the median of the others is found without
+// looking at all of them: thousands of workers ask for it in every operation.
+type ranking struct {
+	of     map[*session]float64
+	sorted []float64
+}
+
+func newRanking() *ranking { return &ranking{of: map[*session]float64{}} }
+
+// set sets the value of a worker.
+func (r *ranking) set(s *session, value float64) {
+	if old, there := r.of[s]; there {
+		at, _ := slices.BinarySearch(r.sorted, old)
+		r.sorted = slices.Delete(r.sorted, at, at+1)
+	}
+	at, _ := slices.BinarySearch(r.sorted, value)
+	r.sorted = slices.Insert(r.sorted, at, value)
+	r.of[s] = value
+}
+
+// others returns how many workers other than s have a value.
+func (r *ranking) others(s *session) int {
+	if _, there := r.of[s]; there {
+		return len(r.sorted) - 1
+	}
+	return len(r.sorted)
+}
+
+// at returns the value of rank i, counted from 0, among the workers other than s. There must be more than i of them.
+func (r *ranking) at(s *session, i int) float64 {
+	if own, there := r.of[s]; there {
+		if at, _ := slices.BinarySearch(r.sorted, own); i >= at {
+			i++
+		}
+	}
+	return r.sorted[i]
+}
+
+// ranks holds the times of workers for one kind of command.
+type ranks struct {
+	perUnit, took *ranking // seconds
+	steady        bool     // times stay from one operation to the next
+}
+
+func newRanks(steady bool) *ranks {
+	return &ranks{perUnit: newRanking(), took: newRanking(), steady: steady}
 }
