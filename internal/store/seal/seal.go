@@ -49,6 +49,7 @@ type Writer struct {
 	number int64
 }
 
+// NewWriter returns a Writer of a blob to w.
 func NewWriter(name string, w io.Writer) *Writer {
 	return &Writer{name: name, w: w, frame: make([]byte, 0, FrameBytes)}
 }
@@ -109,6 +110,8 @@ type Reader struct {
 	explain func(name string, err error) error // that of the bucket
 }
 
+// NewReader returns a Reader of length bytes from offset, or to the end if length is -1. r begins where Range says; explain
+// turns an error of r into the one to return.
 func NewReader(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *Reader {
 	u := &Reader{
 		Closer: r, explain: explain, name: name, r: wholeReader{r}, frame: make([]byte, FrameBytes),
