@@ -91,7 +91,7 @@ type worker struct {
 // run attaches one worker and answers its commands until ctx ends or the stream breaks.
 func run(ctx context.Context, cfg Config, number int, attached func()) error {
 	connection, err := grpc.NewClient("passthrough:///"+cfg.Address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10), grpc.WithSharedWriteBuffer(true))
+		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 	if err != nil {
 		return err
 	}
