@@ -57,7 +57,7 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int, memory 
 		return nil, err
 	}
 	for _, m := range c.machines[1:] {
-		flags := slices.Concat(theirs, []string{"--coordinator", host+port, "--name", m.name, "--threads", "1", "--memory", memory})
+		flags := slices.Concat(theirs, []string{"--coordinator", host + port, "--name", m.name, "--threads", "1", "--memory", memory})
 		for _, f := range cfg.WorkerFlags {
 			flags = append(flags, strings.ReplaceAll(f, "{}", m.address))
 		}
