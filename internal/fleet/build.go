@@ -122,6 +122,9 @@ func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool
 func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
+	if len(j.members) == len(j.fleet.sessions) { // every worker that builds tiles asks
+		return false
+	}
 	for _, s := range j.fleet.sessions {
 		if j.members[s] == nil && s.takesTiles() && j.refused(s) == nil && !j.doubts(s) && !j.full[s] && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
 			return true

@@ -223,16 +223,16 @@ func (m *movesToSend) free() {
 // Every worker has its own, so this must not read all moves.
 func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 	ascending, shape := slices.Sorted(slices.Values(tiles)), j.shape()
-	var some []labeling.Move
+	var parts [][]labeling.Move
 	for len(moves) > 0 {
 		next := shape.Lane(moves[0]) + 1
 		end, _ := slices.BinarySearchFunc(moves, next, func(m labeling.Move, next int) int { return cmp.Compare(shape.Lane(m), next) })
 		for _, t := range ascending {
-			some = append(some, movesWithin(moves[:end], partition.Tile(j.rows, t))...)
+			parts = append(parts, movesWithin(moves[:end], partition.Tile(j.rows, t)))
 		}
 		moves = moves[end:]
 	}
-	return some
+	return slices.Concat(parts...)
 }
 
 // unpackMoves unpacks the moves that a worker answers.

@@ -59,7 +59,7 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int, memory 
 	for _, m := range c.machines[1:] {
 		flags := slices.Concat(theirs, []string{"--coordinator", host + port, "--name", m.name, "--threads", "1", "--memory", memory})
 		for _, f := range cfg.WorkerFlags {
-			flags = append(flags, strings.ReplaceAll(f, "{}", m.address))
+			flags = append(flags, strings.NewReplacer("{}", m.address, "{dir}", filepath.Join(state, m.name)).Replace(f))
 		}
 		if err := c.run(ctx, state, m, cfg.Worker, flags...); err != nil {
 			return nil, err

@@ -44,7 +44,7 @@ func Suite() measure.Suite {
 			var cfg Config
 			flags.StringVar(&cfg.Coordinator, "coordinator", "bin/coordinator", "the coordinator's `program`")
 			flags.StringVar(&cfg.Worker, "worker", "bin/worker", "the worker's `program`")
-			further := flags.String("worker-flags", "", "further `flags` of every worker, separated by spaces; {} stands for its address")
+			further := flags.String("worker-flags", "--peer-listen {}:7401 --cache-dir {dir}", "further `flags` of every worker, separated by spaces; {} stands for its address, {dir} for a new folder of its own")
 			flags.IntVar(&cfg.Workers, "workers", 8, "workers")
 			flags.StringVar(&cfg.Memory, "memory", "2GiB", "the `memory` of each worker")
 			measure.List(flags, &cfg.Speeds, "speeds", unshaped+",10gbit,1gbit", "comma-separated `speeds` of the links")

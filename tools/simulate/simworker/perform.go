@@ -131,8 +131,8 @@ func (j *job) result(c *workerv1.Command, movedEvery int) (*workerv1.Done, []byt
 			done.SelfAffinity = j.selfAffinity(tiles, op.Load.GetStep())
 		}
 	case *workerv1.Command_Update:
-		if j.vectors { // rows that change nothing pass the coordinator's checks
-			return done, make([]byte, 8*j.k*j.width), nil
+		if j.vectors {
+			return done, j.changes(tiles, op.Update.GetStep(), movedEvery), nil
 		}
 		done.SelfAffinity = j.selfAffinity(tiles, op.Update.GetStep()+1)
 	case *workerv1.Command_MatrixAssign:
@@ -174,6 +174,19 @@ func (j *job) selfAffinity(tiles []*workerv1.Tile, step uint64) []byte {
 		sums[c] = sums[c].AddInt64(int64(j.rowsOf(tiles)) * int64(step))
 	}
 	return wire.PackInt128s(sums)
+}
+
+// changes returns the changes of the sums of clusters: one of the points that move has ones in all columns, and the others
+// have zeros. Centroids change in every iteration, and the coordinator's checks are passed.
+func (j *job) changes(tiles []*workerv1.Tile, step uint64, movedEvery int) []byte {
+	changes := make([]float64, j.k*j.width)
+	if moves := j.moves(tiles, step, movedEvery); len(moves) > 0 && moves[0].From >= 0 {
+		for f := range j.width {
+			changes[int(moves[0].From)*j.width+f]--
+			changes[int(moves[0].To)*j.width+f]++
+		}
+	}
+	return wire.PackFloat64s(changes)
 }
 
 // Label returns the label of a point after some iterations: points take turns, one of every movedEvery moves to the next
