@@ -144,6 +144,7 @@ id=$(submit --time=30 "$script" "${job[@]}" --out moved)
 await 120 'the job does not run' logged "$id" 'job runs'
 stored() { compgen -G '.cleave/coordinator/blobs/jobs/*/snapshots/*' >/dev/null; }
 await 120 'the job stores no snapshot' stored
+await 60 'no other node watches the first one' grep -q watching .cleave/logs-"$id"/requeue.log
 batch=$(pgrep -f "slurmstepd: \\[$id.batch\\]") || fail 'the script does not run'
 first=$(pgrep -f -- "^$work/bin/worker .*--name n1 ") || fail 'there is no worker on n1'
 kill -KILL "${slurmd[n1]}" $(descendants "$batch") "$(ps -o ppid= "$first" | tr -d ' ')" "$first"

@@ -41,7 +41,11 @@ func newObjectClient() *http.Client {
 	const perHost, answer = 16, 30 * time.Second
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = perHost, answer
-	return &http.Client{Transport: transport}
+	return &http.Client{
+		Transport: transport,
+		// A redirect would lead to where the coordinator did not send us.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // readObject returns the next rows of an object.
