@@ -61,7 +61,7 @@ func TestWorkersPassDataSetsOn(t *testing.T) {
 		t.Fatalf("the data set has %d pieces", pieces)
 	}
 	e := c.submit(p, nil)
-	if held := e.Usage(); len(held.Shares) != 8 {
+	if held := e.Usage(); len(held.Shares) < 7 { // with 20 tiles and at most 3 on a worker, one may have none
 		t.Errorf("the job is on %d workers", len(held.Shares))
 	}
 	if sent := c.sent.Load(); sent > 2*size {
