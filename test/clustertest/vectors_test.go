@@ -155,10 +155,12 @@ func TestVectorsSurviveTheLossOfWorkers(t *testing.T) {
 			workers[0].Kill()
 			workers[1].Pause()
 			w.StillRunning()
-			w.UntilIterations(40) // with the remaining workers
+			w.UntilIterations(10) // with the remaining worker
+			workers[2].Pause()    // so that the job cannot end before the next one joins
+			w.StillRunning()
 			StartWorker(t, c, "late")
 			workers[1].Resume()
-			w.StillRunning()
+			workers[2].Resume()
 			load().finish(t, "with a worker killed, one paused and one that joined", w)
 			c.AwaitWorkers(3)
 		})
