@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -34,18 +32,6 @@ type objectReading struct {
 	reader *format.ObjectReader
 	rows   uint64                // that were returned or skipped
 	parts  []*cleavev1.TableRows // that are parsed and not returned
-}
-
-// newObjectClient returns the client that objects are read with.
-func newObjectClient() *http.Client {
-	const perHost, answer = 16, 30 * time.Second
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout = perHost, answer
-	return &http.Client{
-		Transport: transport,
-		// A redirect would lead to where the coordinator did not send us.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // readObject returns the next rows of an object.

@@ -30,6 +30,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects/ranged"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -110,7 +111,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer leader.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: newObjectClient()}
+	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: ranged.NewClient()}
 	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
 	if w.exchange, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial); err != nil {

@@ -133,7 +133,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return len(cfg.Parts) > 0 && !slices.Contains(cfg.Parts, strings.ReplaceAll(f.name, " ", "-"))
 	})
 	if len(chosen) == 0 {
-		return fmt.Errorf("there is none of the parts %s; the parts are %s", strings.Join(cfg.Parts, ", "), strings.Join(names(), ", "))
+		return fmt.Errorf("unknown parts: %s; choose from %s", strings.Join(cfg.Parts, ", "), strings.Join(names(), ", "))
 	}
 	load := measure.Load()
 	costs := map[string]model.Cost{}

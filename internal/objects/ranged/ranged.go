@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -37,6 +38,24 @@ const (
 const attempts = 6
 
 var retries = backoff.Policy{First: 100 * time.Millisecond, Max: 3 * time.Second}
+
+// Timeouts of NewClient.
+const (
+	connectTimeout = 5 * time.Second
+	answerTimeout  = 30 * time.Second
+)
+
+// NewClient returns a client for signed URLs. It follows no redirects, because they would lead to where whoever signed the
+// URL did not send us.
+func NewClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: connectTimeout}).DialContext
+	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout, transport.MaxIdleConnsPerHost = connectTimeout, answerTimeout, 16
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
 
 // Object says what to read.
 type Object struct {
@@ -203,7 +222,7 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, true, f.unreadable(withoutURL(err))
+		return nil, true, f.unreadable(WithoutURL(err).Error())
 	}
 	defer response.Body.Close()
 	if again, err := f.check(response, from, length); err != nil {
@@ -217,7 +236,7 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 			continue
 		}
 		if err != nil {
-			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%s)", n, len(data), withoutURL(err)))
+			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%s)", n, len(data), WithoutURL(err).Error()))
 		}
 	}
 	return data, false, nil
@@ -261,12 +280,12 @@ func errorCode(body []byte) string {
 	return ""
 }
 
-// withoutURL returns the message of an error without the URL, whose signature is a secret.
-func withoutURL(err error) string {
+// WithoutURL returns an error of net/http without the URL, whose signature is a secret.
+func WithoutURL(err error) error {
 	if wrapped, is := errors.AsType[*url.Error](err); is {
-		err = wrapped.Err
+		return wrapped.Err
 	}
-	return err.Error()
+	return err
 }
 
 func (f *File) changed(how string) error {

@@ -16,6 +16,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects/ranged"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -66,15 +67,7 @@ func New(cfg Config) *Exchange {
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultStall
 	}
-	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), shares: map[shareKey]*Share{}, stop: func() {}}
-	e.web = &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
-			TLSHandshakeTimeout: connectTimeout, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
-		},
-		// A redirect would lead to where the coordinator did not send us.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
 }

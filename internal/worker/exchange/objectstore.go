@@ -2,13 +2,12 @@ package exchange
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/objects/ranged"
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
@@ -20,12 +19,12 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.GetUrl(), nil)
 	if err != nil {
-		return withoutURL(err)
+		return ranged.WithoutURL(err)
 	}
 	request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+bytes-1))
 	response, err := e.web.Do(request)
 	if err != nil {
-		return withoutURL(err)
+		return ranged.WithoutURL(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusPartialContent {
@@ -37,7 +36,7 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 		body = seal.NewReader(source.GetSealedName(), io.NopCloser(body), offset, int64(len(buffer)), plain)
 	}
 	_, err = io.ReadFull(body, buffer)
-	return withoutURL(err)
+	return ranged.WithoutURL(err)
 }
 
 // countingReader reports what it reads.
@@ -52,12 +51,4 @@ func (r *countingReader) Read(p []byte) (int, error) {
 		r.arrived(n)
 	}
 	return n, err
-}
-
-// withoutURL returns the error without the URL that net/http adds.
-func withoutURL(err error) error {
-	if failed, is := errors.AsType[*url.Error](err); is {
-		return failed.Err
-	}
-	return err
 }
