@@ -181,6 +181,11 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 // chooseByFolds chooses the method that agrees best with held-out constraints.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
 	baseRight := r.right(base.unconstrained)
+	if len(r.supervision.Seeds) == 0 && !slices.Contains(baseRight, false) { // no method could agree better
+		choice.Tried = append(choice.Tried, r.tried(choice.Chosen, baseRight, baseRight))
+		choice.Reason = "without being shown the constraints it satisfies all of them; " + choice.Reason
+		return nil
+	}
 	tried, err := r.tryMethods(ctx, baseRight)
 	if err != nil {
 		return err

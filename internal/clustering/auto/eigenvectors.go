@@ -205,8 +205,12 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	return keep, count
 }
 
-// filteredRows is the number of rows from which filters find eigenvectors faster.
-const filteredRows = 1000
+// Filters find eigenvectors faster from filteredRows rows on. Without constraints they are used for filteredPairs or
+// more: the few leading eigenvalues of a large graph can be so close to each other that filters do not separate them.
+const (
+	filteredRows  = 1000
+	filteredPairs = 8
+)
 
 // leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
 // process, which has the graph.
@@ -229,7 +233,7 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
 	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (eigen.Eigenpairs, error) {
-		if s.plain == nil { // bit for bit the same as without constraints
+		if s.plain == nil && count < filteredPairs {
 			return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 		}
 		return r.leading(ctx, s, c, nil, count, options)

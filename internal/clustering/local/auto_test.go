@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -149,12 +150,36 @@ func TestAutoOnEasySets(t *testing.T) {
 			if got := ari(t, with.Labels, set.truth); got < score-1e-9 {
 				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Choice)
 			}
+			if count >= heldout.EnoughPairs && (with.Choice.Chosen != alone.Choice.Chosen || len(with.Choice.Tried) != 1) {
+				t.Errorf("%s: the answer without constraints satisfies all of them, but methods were compared: %+v", name, with.Choice)
+			}
 		}
 		const many = 150
 		doubtful := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))})
 		if got := ari(t, doubtful.Labels, set.truth); got < score-0.02 {
 			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v", name, got, many, score, doubtful.Choice)
 		}
+	}
+}
+
+// Many groups have many eigenvectors, which filters find.
+func TestAutoFindsManyGroups(t *testing.T) {
+	const k, each = 12, 100
+	rng := clusteringtest.NewRand(3)
+	values, truth := make([]float64, 0, 2*k*each), make([]int32, 0, k*each)
+	for i := range k * each {
+		c := i % k
+		angle := 2 * math.Pi * rng.Float64()
+		values = append(values, float64(4*(c%4))+math.Cos(angle)+0.05*rng.NormFloat64(), float64(4*(c/4))+math.Sin(angle)+0.05*rng.NormFloat64())
+		truth = append(truth, int32(c))
+	}
+	points, err := dataset.NewPoints(k*each, 2, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := solveAuto(t, points, clustering.Spec{K: k})
+	if got := ari(t, result.Labels, truth); got != 1 {
+		t.Errorf("the score is %.3f, by %+v", got, result.Choice)
 	}
 }
 
