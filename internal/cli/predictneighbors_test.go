@@ -58,3 +58,30 @@ func TestPredictByNeighbors(t *testing.T) {
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n1,2\n2,-1\n3,0\n4,0\n")
 	refused(t, predict+"gaps.csv", "o/labels.csv: label 2 is out of range; result.json has 2 clusters")
 }
+
+// The first release wrote no model of a mixture, only the scale of its columns: the nearest points of the run vote.
+func TestPredictByAMixtureWithoutAModel(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"old.csv":      "x,y\n0,0\n0,1\n1000,9.5\n1000,10\n",
+		"new.csv":      "x,y\n400,9\n600,1\n",
+		"o/labels.csv": "index,label\n0,1\n1,1\n2,0\n3,0\n",
+	})
+	const predict = "predict --model o --data new.csv --trained-on old.csv"
+	for scale, want := range map[cleavev1.Scale]string{
+		cleavev1.Scale_SCALE_ZSCORE: "index,label\n0,0\n1,1\n",
+		cleavev1.Scale_SCALE_NONE:   "index,label\n0,1\n1,0\n",
+	} {
+		var text bytes.Buffer
+		err := report.WriteResult(&text, &cleavev1.Result{
+			K: 2, Rows: 4, Scale: &scale, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_MIXTURE}},
+		}, &cleavev1.RunRecord{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clitest.Write(t, "o/result.json", text.String())
+		if got := succeed(t, predict); got != want {
+			t.Errorf("%s: %s", scale, got)
+		}
+		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them by --trained-on FILE")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -33,31 +34,38 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		return r.fitMixtures(ctx, s, tasks)
 	}
 	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
-	var shared, contracted []int // tasks on the rows of s, and tasks whose coordinates depend on must-links
+	var shared []int // tasks on the rows of s
 	var fits [][]*kmeans.Problem
+	var apart []func() error // fits of other tasks, which are independent of each other
+	later := func(at int, fit func(ctx context.Context) (*answer, error)) {
+		apart = append(apart, func() (err error) {
+			answers[at], err = r.remembered(ctx, tasks[at], fit)
+			return err
+		})
+	}
 	for at, t := range tasks {
 		if t.use == clustering.UseNone {
 			answers[at] = s.unconstrained
 			continue
 		}
 		shown := r.shown(t)
-		var err error
-		if sets[at], err = constraint.NewSet(r.n, shown, constraint.UnitWeight); err != nil {
+		set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+		if err != nil {
 			return nil, err
 		}
+		sets[at] = set
 		switch {
 		case t.use == clustering.UseDiscriminant:
 			answers[at], err = r.fitDiscriminant(whole, s, t)
 		case t.use == clustering.UseSpread:
 			answers[at], err = r.fitSpread(ctx, s, t)
 		case t.use == clustering.UseWhitened:
-			answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, sets[at]) })
+			later(at, func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, set) })
 		case t.use == clustering.UseCuts:
-			if err = r.openSpan(whole, s); err == nil {
-				answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, sets[at]) })
-			}
-		case t.use == clustering.UseHard && s.graph != nil && sets[at].Components().Count() < r.n:
-			contracted = append(contracted, at)
+			err = r.openSpan(whole, s)
+			later(at, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, set) })
+		case t.use == clustering.UseHard && s.graph != nil && set.Components().Count() < r.n:
+			later(at, func(ctx context.Context) (*answer, error) { return r.fitContracted(ctx, s, t, set) })
 		default:
 			var problems []*kmeans.Problem
 			problems, err = r.variants(s.rows, t, s.plain.among(r.n, shown))
@@ -67,24 +75,25 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			return nil, err
 		}
 	}
-	results, err := leastOf(ctx, s.rows, fits)
-	if err != nil {
-		return nil, err
+	if len(shared) > 0 { // workers may compute these while this process computes the others
+		apart = append([]func() error{func() error {
+			results, err := leastOf(ctx, s.rows, fits)
+			for place, result := range results {
+				answers[shared[place]] = r.answerOn(s, result, sets[shared[place]])
+			}
+			return err
+		}}, apart...)
 	}
-	for place, at := range shared {
-		answers[at] = &answer{labels: results[place].Labels, result: results[place], at: s.plain}
-		if s.graph != nil {
-			answers[at] = r.expand(s, s.plain, results[place], sets[at])
-		}
-	}
-	err = parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(contracted), func(place int) (err error) {
-		at := contracted[place]
-		answers[at], err = r.remembered(ctx, tasks[at], func(ctx context.Context) (*answer, error) {
-			return r.fitContracted(ctx, s, tasks[at], sets[at])
-		})
-		return err
-	})
+	err := parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(apart), func(at int) error { return apart[at]() })
 	return answers, err
+}
+
+// answerOn converts a result of k-means on the rows of a space to an answer.
+func (r *run) answerOn(s *space, found *clustering.Result, set *constraint.Set) *answer {
+	if s.graph != nil {
+		return r.expand(s, s.plain, found, set)
+	}
+	return &answer{labels: found.Labels, result: found, at: s.plain}
 }
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
@@ -121,12 +130,21 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	return r.expand(s, at, results[0], set), nil
 }
 
-// searchBytes limits the memory of concurrent eigensolvers.
-const searchBytes = 1 << 28
+const (
+	// searchBytes limits the memory of concurrent fits.
+	searchBytes = 1 << 28
+	// whitenedCopies is how many copies of the rows a fit to whitened rows has.
+	whitenedCopies = 4
+)
 
-// searches returns the number of concurrent eigensolvers. The answer does not depend on it.
+// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The answer
+// does not depend on it.
 func (p *Problem) searches() int {
-	bytes := 8 * int64(p.n) * int64(eigen.SearchColumns(p.spec.K, false))
+	columns := eigen.SearchColumns(p.spec.K, false)
+	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {
+		columns = max(columns, whitenedCopies*points.D)
+	}
+	bytes := 8 * int64(p.n) * int64(columns)
 	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }
 
