@@ -344,7 +344,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 		return err
 	}
 	if notification != nil {
-		c.webhooks.Send(c.runCtx, *notification)
+		c.webhooks.Send(*notification)
 	}
 	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the stored record is authoritative
