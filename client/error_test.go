@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -155,6 +156,48 @@ func TestJobErrors(t *testing.T) {
 	}
 	if err := c.JobError(t.Context(), "job", &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}); err != nil {
 		t.Error(err)
+	}
+}
+
+// While nobody knows whether a job has labels, the error is that of the call.
+func TestJobErrorWithoutAnAnswer(t *testing.T) {
+	ended := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_TIME_LIMIT, Message: "ended"}
+	for want, answer := range map[string]func(grpc.ServerStream) error{
+		"RESULT_DAMAGED": func(grpc.ServerStream) error {
+			return wire.Status(fault.New(fault.DataLoss, "RESULT_DAMAGED", "it is damaged"))
+		},
+		TimeLimit: func(grpc.ServerStream) error {
+			return wire.Status(fault.New(fault.NotFound, "JOB_NOT_FOUND", "it was deleted"))
+		},
+		LabelsSoFar: func(s grpc.ServerStream) error {
+			return s.SendMsg(&cleavev1.GetResultResponse{Result: &cleavev1.Result{Rows: 4}})
+		},
+	} {
+		c, _ := connectTo(t, func(_ int32, s grpc.ServerStream) error { return answer(s) })
+		if err := c.JobError(t.Context(), "job", ended); wire.Reason(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Wait gets no event of the job: it needs the end only, and a long job has many.
+func TestWaitGetsNoEvents(t *testing.T) {
+	c, _ := connectTo(t, func(call int32, s grpc.ServerStream) error {
+		if call > 1 {
+			return s.SendMsg(&cleavev1.GetJobResponse{Job: &cleavev1.Job{JobId: "job", State: cleavev1.JobState_JOB_STATE_SUCCEEDED}})
+		}
+		request := &cleavev1.WatchJobRequest{}
+		encoded, err := proto.Marshal(s.(requested).request)
+		if err == nil {
+			err = proto.Unmarshal(encoded, request)
+		}
+		if request.GetAfterSequence() < 1<<30 {
+			t.Errorf("events after %d are wanted", request.GetAfterSequence())
+		}
+		return err
+	})
+	if job, err := c.Wait(t.Context(), "job"); err != nil || job.GetJobId() != "job" {
+		t.Errorf("%v, %v", job, err)
 	}
 }
 

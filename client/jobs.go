@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,7 +33,7 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 // Wait waits until a job ends, and returns it. The error is that of JobError; if Wait could not wait for the end, the job is nil.
 // The job goes on if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
-	ended, err := c.Watch(ctx, jobID, 0, silent{})
+	ended, err := c.Watch(ctx, jobID, afterAll, silent{})
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +44,12 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 	return response.GetJob(), c.JobError(ctx, jobID, ended)
 }
 
+// afterAll is a sequence number that no event has, so that a watch after it gets none.
+const afterAll = math.MaxInt32
+
 // JobError returns nil if a job succeeded, and otherwise an error that says how it ended: the error of a job that failed, or
-// one with the reason JobCanceled, TimeLimit or LabelsSoFar.
+// one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the coordinator does not say whether there are labels, it returns
+// that error.
 func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
@@ -55,8 +60,11 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 		}
 		reason := TimeLimit
 		response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
-		if err == nil && response.GetResult().GetRows() > 0 {
+		switch code := status.Code(err); {
+		case err == nil && response.GetResult().GetRows() > 0:
 			reason = LabelsSoFar
+		case err != nil && code != codes.FailedPrecondition && code != codes.NotFound: // those say that there is no result
+			return err
 		}
 		return ofFault(fault.New(fault.DeadlineExceeded, reason, "job %s was %s", jobID, ended.GetMessage()).With("job_id", jobID))
 	}

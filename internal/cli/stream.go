@@ -48,6 +48,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 	if request := s.Import(); request != nil {
 		return a.importTable(ctx, c, j, s, p)
 	}
+	defer s.Close()
 	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
 		notices, err = s.Read(send)
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
@@ -100,15 +102,18 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, err := c.StreamTable(t.Context(), "t", func(send func(next func() (*table.Table, error)) error) error {
-			_, err := j.Stream().Read(send)
-			return err
-		})
-		if err != nil || int(stored.GetRows()) != rows {
-			t.Fatalf("%d rows arrived: %v", stored.GetRows(), err)
+		var notices strings.Builder
+		a := &app{stderr: &notices}
+		id, err := a.stream(t.Context(), c, j, j.Stream(), report.NewProgress(io.Discard, true))
+		if err != nil || id != "t" || j.Rows != rows {
+			t.Fatalf("%d rows arrived: %v", j.Rows, err)
 		}
-		if notices, err := j.Sent(rows); err != nil || len(notices) != 1 || j.Spec.GetSupervision().GetSeeds() == nil {
-			t.Errorf("%v, %v", notices, err)
+		if strings.Count(notices.String(), "\n") != 1 || j.Spec.GetSupervision().GetSeeds() == nil {
+			t.Errorf("%s, %v", &notices, j.Spec)
+		}
+		_, err = j.Stream().Read(func(func() (*table.Table, error)) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), os.ErrClosed.Error()) {
+			t.Errorf("the copy of standard input is not released: %v", err)
 		}
 		return taken.most
 	}

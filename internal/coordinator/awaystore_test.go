@@ -3,9 +3,12 @@ package coordinator
 import (
 	"context"
 	"io"
+	"math"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
@@ -45,6 +48,38 @@ func TestAJobWaitsForTheBlobStore(t *testing.T) {
 	cfg.Stores.State = open()
 	close(g.open)
 	after := newHarness(t, cfg, scripted(g.run))
+	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// Watchers of a job that waits for the blob store are told so.
+func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
+	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
+	cfg := testConfig()
+	cfg.Stores = Stores{State: open(), Blobs: blobs}
+	g := newBarrier()
+	before := newHarness(t, cfg, scripted(g.run))
+	id := before.create(spec(before.upload()))
+	before.firstEvents(id, 1)
+	before.crash()
+
+	blobs.refuse.Store(math.MaxInt64)
+	cfg.Stores.State = open()
+	close(g.open)
+	after := newHarness(t, cfg, scripted(g.run))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := after.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})
+	for told := false; err == nil && !told; {
+		var item *cleavev1.WatchJobResponse
+		item, err = stream.Recv()
+		told = strings.HasPrefix(item.GetProgress().GetMessage(), "waiting for the stores: the blob store does not work now")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs.refuse.Store(0)
 	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
 		t.Errorf("the job is %v", job)
 	}

@@ -33,7 +33,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		return
 	}
 	j.log.RevokeRest()
-	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause)) && !j.log.FullyRepeated() {
+	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause) && !out.uncompared) && !j.log.FullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
 	}
 	end := c.storeEnd(j, out)
@@ -344,7 +344,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 		return err
 	}
 	if notification != nil {
-		c.webhooks.Send(c.runCtx, *notification)
+		c.webhooks.Send(*notification)
 	}
 	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the stored record is authoritative

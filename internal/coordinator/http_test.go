@@ -148,6 +148,9 @@ func TestAJobOverHTTP(t *testing.T) {
 		if err != nil || len(rows) != 4 || rows[3].Index != 3 || rows[3].Label != 1 {
 			t.Errorf("%v, %v", rows, err)
 		}
+		if kind, name := file.header.Get("Content-Type"), file.header.Get("Content-Disposition"); kind != "application/vnd.apache.parquet" || name != "attachment; filename=labels.parquet" {
+			t.Errorf("the headers of a Parquet file: %q, %q", kind, name)
+		}
 		if got := ask(t, client, "GET", path+"/labels?format=jsonl&first_index=2", ""); got.body != `{"firstIndex":2,"labels":[0,1],"rows":[],"ids":[]}`+"\n" {
 			t.Errorf("%s", got.body)
 		}

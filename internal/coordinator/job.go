@@ -279,25 +279,19 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
 
-// reasonRecordDamaged is the reason of errors about stored records that cannot be decoded.
-const reasonRecordDamaged = "RECORD_DAMAGED"
-
 // isRecordDamaged reports whether err means that a stored record differs from what was written.
 func isRecordDamaged(err error) bool {
-	return fault.Is(err, reasonRecordDamaged) || fault.Is(err, store.ValueDamaged)
+	return fault.Is(err, records.RecordDamaged) || fault.Is(err, store.ValueDamaged)
 }
 
-// readJob decodes the record of a job. Its errors have the reason reasonRecordDamaged.
+// readJob decodes the record of a job. Its errors have the reason records.RecordDamaged.
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}
-	damaged := func(why error) error {
-		return fault.New(fault.DataLoss, reasonRecordDamaged, "the record %s is damaged: %v; restore the state from a backup", entry.Key, why).Because(why)
-	}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, damaged(err)
+		return nil, records.DamagedRecord(entry.Key, err)
 	}
 	if id := record.GetJob().GetJobId(); records.JobKey(id) != entry.Key {
-		return nil, damaged(fmt.Errorf("it is that of job %q", id))
+		return nil, records.DamagedRecord(entry.Key, fmt.Errorf("it is that of job %q", id))
 	}
 	return record, nil
 }

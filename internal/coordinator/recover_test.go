@@ -272,7 +272,7 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 		t.Errorf("the job without events is %v", job)
 	}
 	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: noRecord})
-	wantError(t, err, codes.DataLoss, reasonRecordDamaged)
+	wantError(t, err, codes.DataLoss, records.RecordDamaged)
 	if _, err := h.c.state.Get(t.Context(), records.UnfinishedKey(noRecord)); err != nil {
 		t.Errorf("the job without a record is no longer listed as unfinished: %v", err)
 	}

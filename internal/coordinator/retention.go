@@ -145,12 +145,13 @@ func (r *retention) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	wanted := r.wanted.Swap(0) // an upload that is rejected from here on wakes the next sweep
 	for _, j := range old {
 		why := ""
 		switch {
 		case r.KeepJobs > 0 && now.Sub(j.ended) >= r.KeepJobs:
 			why = "it ended long ago"
-		case r.exceeded() && now.Sub(j.ended) >= keepEnded:
+		case r.exceeded(wanted) && now.Sub(j.ended) >= keepEnded:
 			why = "the quota is exceeded"
 		default:
 			inUse.add(j)
@@ -161,18 +162,17 @@ func (r *retention) sweep(ctx context.Context) error {
 		}
 		r.c.log.Info("a job is kept no longer", "job", j.id, "ended", j.ended, "because", why)
 	}
-	defer r.wanted.Store(0)
 	if inUse.unknown {
 		return nil // any data set or table may be in use
 	}
-	if err := r.c.datasets.Sweep(ctx, inUse.datasets, now, r.keepContent); err != nil {
+	if err := r.c.datasets.Sweep(ctx, inUse.datasets, now, r.keepContent(wanted)); err != nil {
 		return err
 	}
-	return r.c.tables.Sweep(ctx, inUse.tables, now, r.keepContent)
+	return r.c.tables.Sweep(ctx, inUse.tables, now, r.keepContent(wanted))
 }
 
-// exceeded reports whether the quota is exceeded, counting the bytes that the last rejected upload wanted.
-func (r *retention) exceeded() bool { return r.Quota > 0 && r.used()+r.wanted.Load() > r.Quota }
+// exceeded reports whether the quota is exceeded, counting the bytes that a rejected upload wanted.
+func (r *retention) exceeded(wanted int64) bool { return r.Quota > 0 && r.used()+wanted > r.Quota }
 
 // endedJob is a job that may be deleted.
 type endedJob struct {
@@ -234,13 +234,15 @@ func (r *retention) spare(ctx context.Context, id string, inUse *usedContent, da
 	return nil
 }
 
-// keepContent returns how long a data set or table that no job refers to is kept after its last use, with 0 meaning
-// forever, and the reason to log when it is deleted.
-func (r *retention) keepContent() (time.Duration, string) {
-	if r.exceeded() && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
-		return keepUnused, "no job has it, and the quota is exceeded"
+// keepContent returns a function that returns how long a data set or table that no job refers to is kept after its last
+// use, with 0 meaning forever, and the reason to log when it is deleted.
+func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
+	return func() (time.Duration, string) {
+		if r.exceeded(wanted) && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
+			return keepUnused, "no job has it, and the quota is exceeded"
+		}
+		return r.KeepDatasets, "no job has it, and it was not used for long"
 	}
-	return r.KeepDatasets, "no job has it, and it was not used for long"
 }
 
 // meteredBlobs keeps a running total of the bytes of the blobs. The total is approximate; every sweep corrects it.
@@ -253,7 +255,7 @@ func (b meteredBlobs) Put(ctx context.Context, name string, write func(io.Writer
 	err := b.Blobs.Put(ctx, name, write)
 	if err == nil {
 		if size, err := b.Size(ctx, name); err == nil {
-			b.bytes.Add(size)
+			b.add(size)
 		}
 	}
 	return err
@@ -263,9 +265,15 @@ func (b meteredBlobs) Delete(ctx context.Context, name string) error {
 	size, sizeErr := b.Size(ctx, name)
 	err := b.Blobs.Delete(ctx, name)
 	if err == nil && sizeErr == nil {
-		b.bytes.Add(-size)
+		b.add(-size)
 	}
 	return err
+}
+
+// add adds to the total, unless it has not been counted yet.
+func (b meteredBlobs) add(size int64) {
+	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total = b.bytes.Load() {
+	}
 }
 
 // Deletion takes a single transaction: it removes the record and adds a garbage key that names the blobs no longer

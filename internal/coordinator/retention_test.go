@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -212,6 +213,51 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 	}
 }
 
+// An upload that is refused during a sweep is made room for by the next one.
+func TestAnUploadRefusedDuringASweep(t *testing.T) {
+	h, now := retaining(t, Retention{Quota: 1 << 40, KeepJobs: day}, steps(1))
+	h.end(h.create(spec(h.points(4))))
+	now.advance(2 * day)
+	r := newRetention(h.c)
+	r.Quota = 500
+	h.intercept(func(_ int64, commit func() error) error {
+		if err := r.checkQuota(500); !fault.Is(err, "QUOTA_EXCEEDED") {
+			t.Errorf("an upload is not refused: %v", err)
+		}
+		return commit()
+	})
+	if err := r.sweep(t.Context()); err != nil || r.wanted.Load() != 500 {
+		t.Errorf("the sweep leaves a wish of %d bytes, %v", r.wanted.Load(), err)
+	}
+}
+
+// Blobs are added to the total once the total is known.
+func TestBlobsBeforeTheFirstCount(t *testing.T) {
+	blobs, err := store.OpenBlobs(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blobs.Close()
+	var total atomic.Int64
+	metered := meteredBlobs{blobs, &total}
+	put := func(name string) {
+		t.Helper()
+		if err := metered.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total.Store(-1)
+	put("a")
+	if total.Load() != -1 {
+		t.Errorf("before the first count the total is %d", total.Load())
+	}
+	total.Store(0)
+	put("b")
+	if size, err := blobs.Size(t.Context(), "b"); err != nil || total.Load() != size {
+		t.Errorf("the total is %d, the blob has %d bytes, %v", total.Load(), size, err)
+	}
+}
+
 // A job that is created while a sweep looks around keeps its data set.
 func TestRetentionAndNewJobs(t *testing.T) {
 	g := newBarrier()
@@ -223,7 +269,7 @@ func TestRetentionAndNewJobs(t *testing.T) {
 		t.Fatalf("in use are %v, %v", inUse, err)
 	}
 	id := h.create(spec(data)) // after the survey, before the deletion
-	if err := h.c.datasets.Sweep(context.Background(), inUse.datasets, now.read(), h.c.retention.keepContent); err != nil {
+	if err := h.c.datasets.Sweep(context.Background(), inUse.datasets, now.read(), h.c.retention.keepContent(0)); err != nil {
 		t.Fatal(err)
 	}
 	h.wantKept([]string{data}, data)

@@ -72,6 +72,8 @@ type runOutcome struct {
 	plan    *cleavev1.Plan // nil if the run never reached the workers
 	table   *tablePoints   // the table that was clustered; nil if it was a data set
 	timings *cleavev1.Timings
+	// uncompared means that the job's context ended during the comparison, whose notice an earlier attempt may have reported.
+	uncompared bool
 }
 
 // supervise takes an unfinished job through the queue, its run and its end. It runs in a goroutine of its own.
@@ -171,6 +173,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	}
 	if out.err == nil && ready.comparison != nil {
 		c.compare(j, ready.comparison, out.result, o)
+		out.uncompared = j.ctx.Err() != nil
 	}
 	return out
 }
@@ -181,8 +184,7 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 	j.progress.enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
-	case j.ctx.Err() != nil:
-		result.StopReason = clustering.StopCanceled
+	case j.ctx.Err() != nil: // the result is complete without the warning
 	case err != nil: // for example a fold that leaves a cluster without seeds
 		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
 	case notice != nil:
@@ -191,9 +193,9 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 	}
 }
 
-// problemOf returns the problem that was prepared when the job was created, or prepares it now. While the blob store
-// is unavailable it waits, because the job was already acknowledged.
-func (c *Coordinator) problemOf(j *job) (*prepared, error) {
+// awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob store
+// is unavailable it waits, because the job was already acknowledged, and tells watchers.
+func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
 	if problem := j.problem; problem != nil {
 		j.problem = nil
 		return problem, nil
@@ -208,7 +210,7 @@ func (c *Coordinator) problemOf(j *job) (*prepared, error) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
-		j.setWaiting(err.Error())
+		o.report(fleet.Status{Waiting: fmt.Sprintf("waiting for the stores: %v", err)})
 		if pause.Wait(j.ctx) != nil {
 			return nil, err
 		}
@@ -235,19 +237,4 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 func unavailable(err error) bool {
 	f, is := errors.AsType[*fault.Error](err)
 	return is && f.Kind == fault.Unavailable
-}
-
-// awaitProblem is like problemOf, but also reports to watchers that the job is waiting for the stores.
-func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
-	for pause := backoff.New(resultRetries); ; {
-		problem, err := c.problemOf(j)
-		if !unavailable(err) {
-			return problem, err
-		}
-		c.log.Warn("the data of a job cannot be read now, trying again", "job", j.id, "error", err)
-		o.report(fleet.Status{Waiting: fmt.Sprintf("waiting for the stores: %v", err)})
-		if waitErr := pause.Wait(j.ctx); waitErr != nil {
-			return nil, waitErr
-		}
-	}
 }

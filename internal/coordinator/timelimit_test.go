@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
@@ -87,6 +88,30 @@ func TestTimeLimitOfARunThatIsDone(t *testing.T) {
 		return steps(2)(ctx, o)
 	}))
 	if job := h.end(h.submit(limited(spec(h.upload()), 20*time.Millisecond))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A run that is done when its time is up has succeeded, too, if it is still being compared with the default algorithm.
+func TestTimeLimitDuringTheComparison(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		<-ctx.Done()
+		return steps(2)(ctx, o)
+	}))
+	var values []float64
+	var seeds [][2]int32
+	for row := range int32(24) {
+		values = append(values, float64(row+100*(row%2)))
+		seeds = append(seeds, [2]int32{row, row % 2})
+	}
+	points, err := dataset.NewPoints(len(values), 1, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spec(h.send("line", points))
+	s.Supervision = &cleavev1.Supervision{Seeds: seedTable(seeds...)}
+	job := h.end(h.submit(limited(s, 20*time.Millisecond)))
+	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		t.Errorf("the job is %v", job)
 	}
 }

@@ -56,6 +56,7 @@ func (f *Flags) streams() bool {
 // Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows.
 type Stream struct {
 	open  func() (*format.TableReader, error)
+	close func()                       // releases the copy of standard input
 	from  *cleavev1.ImportTableRequest // the objects that workers read instead; nil for files
 	label string                       // the label column, or ""
 	found *classColumn                 // the classes in it; nil if there is no label column
@@ -115,14 +116,16 @@ func (f *Flags) openLater(j *Job) error {
 		return err
 	}
 	o.Format = f.format
+	closeInput := func() {}
 	if slices.Contains(f.files, StandardInput) {
-		o.Stdin = format.NewSpool(f.Stdin) // it may have to be sent twice
+		spool := format.NewSpool(f.Stdin) // it may have to be sent twice
+		o.Stdin, closeInput = spool, spool.Close
 	}
 	var from *cleavev1.ImportTableRequest
 	if f.importsObjects() {
 		from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
 	}
-	s := &Stream{label: f.label, from: from, files: map[string]string{}, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
+	s := &Stream{label: f.label, from: from, files: map[string]string{}, close: closeInput, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
 			s.files[name] = f.small(name).Name()
@@ -169,6 +172,9 @@ func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notic
 		return notices, err
 	}
 }
+
+// Close releases the copy of standard input. The table cannot be read again after that.
+func (s *Stream) Close() { s.close() }
 
 // begin returns the index of the label column, or -1 if there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) int {

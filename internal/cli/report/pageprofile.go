@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/render/page"
@@ -156,7 +157,10 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 	return page.Profile{Cluster: cluster, Class: b.clusterClass(cluster), Size: b.counted(size), Summary: summary, Table: t}
 }
 
-func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+func upperFirst(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
+}
 
 // meanCell has the mean, and the median below, or the share of rows that have a value.
 func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {

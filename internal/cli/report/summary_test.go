@@ -66,3 +66,11 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 		t.Error(out.String())
 	}
 }
+
+func TestUpperFirst(t *testing.T) {
+	for text, want := range map[string]string{"": "", "rows": "Rows", "états": "États", "3 rows": "3 rows", "R": "R"} {
+		if got := upperFirst(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

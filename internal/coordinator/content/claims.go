@@ -61,10 +61,19 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to that.
+// lock waits until no other record is being changed.
+func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case s.changing <- struct{}{}:
+		return func() { <-s.changing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to that. The
+// caller holds the lock.
 func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
 	existing, err := s.Find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -94,8 +103,11 @@ func sameSources(a, b *statev1.Claim) bool {
 
 // setSources replaces the objects that an owner has a value from.
 func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	record, err := s.Find(ctx, id)
 	if err != nil || record == nil {
 		return nil, errors.Join(err, s.notFound(id))
@@ -129,8 +141,11 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer release()
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	record, err := s.Find(ctx, id)
 	if err != nil {
 		return err
@@ -165,8 +180,11 @@ func (s *Store[V]) deleteUnused(ctx context.Context, id string, due func(*statev
 		return false, err
 	}
 	defer release()
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
 	record, _, err := s.look(ctx, id)
 	if record == nil || err != nil || !due(record) || s.User(id, nil) != "" {
 		return false, err

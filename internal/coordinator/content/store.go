@@ -95,6 +95,7 @@ func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 
 func (k *kind[V]) prefix() string              { return k.word + "s/" }
 func (k *kind[V]) key(id string) string        { return k.prefix() + id }
+func (k *kind[V]) idOf(e store.Entry) string   { return e.Key[len(k.prefix()):] }
 func (k *kind[V]) reason(suffix string) string { return strings.ToUpper(k.word) + suffix }
 
 // Add stores a value for the caller and returns its record. A value that the caller has already is not stored again.
@@ -129,6 +130,12 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	record := s.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
 	record.Blob = blob
 	record.Claims = []*statev1.Claim{claim}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob)
+		return nil, err
+	}
+	defer unlock()
 	stored, err := s.claim(ctx, id, record)
 	if stored != nil && stored.GetBlob() != blob || err != nil && !records.MayBeCommitted(err) {
 		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
@@ -178,22 +185,31 @@ func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord,
 	if err != nil {
 		return nil, 0, err
 	}
+	record, err := decodeRecord(entry)
+	return record, entry.Revision, err
+}
+
+// decodeRecord returns the record in an entry. Its errors have the reason records.RecordDamaged.
+func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
 	record := &statev1.ContentRecord{}
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, 0, fmt.Errorf("the record of %s %s cannot be read: %w", s.noun, id, err)
+		return nil, records.DamagedRecord(entry.Key, err)
 	}
-	return record, entry.Revision, nil
+	return record, nil
 }
 
 // List returns the page of values that a request asks for and the token of the next page. Only values of the caller are
-// listed.
+// listed, and only those whose records are not damaged.
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
 	return records.PageOf(ctx, s.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
-		record := &statev1.ContentRecord{}
-		err = proto.Unmarshal(entry.Value, record)
+		record, err := decodeRecord(entry)
+		if err != nil {
+			s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry), "error", err)
+			return item, false, nil
+		}
 		record = viewFor(record, caller)
-		return of(record), record != nil, err
+		return of(record), record != nil, nil
 	})
 }
 
@@ -318,9 +334,9 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 	}
 	var all []unused
 	err := records.Each(ctx, s.State, s.prefix(), func(entry store.Entry) error {
-		record := &statev1.ContentRecord{}
-		id := entry.Key[len(s.prefix()):]
-		if err := proto.Unmarshal(entry.Value, record); err != nil {
+		id := s.idOf(entry)
+		record, err := decodeRecord(entry)
+		if err != nil {
 			s.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
 		} else if !inUse[id] {
 			all = append(all, unused{id, s.lastUse(id, record)})

@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +80,39 @@ func TestUploadRates(t *testing.T) {
 	endOther()
 	if len(rates.owners) != 0 {
 		t.Errorf("rates are left of %v", rates.owners)
+	}
+}
+
+// Uploads that broke off first make room first.
+func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
+	u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute})
+	defer u.Close()
+	const uploads = 20
+	for at := range uploads {
+		one, err := u.Begin(t.Context())
+		if err == nil {
+			err = one.Hold(5)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.Keep(fmt.Sprint(at), KeptUpload{})
+		one.End()
+	}
+	large, err := u.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer large.End()
+	for bytes := range 10 { // each takes the place of one that was kept
+		if err := large.Hold(5); err != nil {
+			t.Fatal(err)
+		}
+		for at := range uploads {
+			if _, found := u.Arrived(t.Context(), fmt.Sprint(at)); found != (at > bytes) {
+				t.Errorf("with %d bytes more, upload %d is kept: %v", 5*(bytes+1), at, found)
+			}
+		}
 	}
 }
 

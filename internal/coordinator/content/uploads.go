@@ -28,6 +28,7 @@ type Uploads struct {
 	used     int64
 	underWay map[string]int          // by owner
 	kept     map[keptKey]*KeptUpload // uploads that broke off
+	keeps    int                     // how many were kept since the start
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -39,8 +40,9 @@ type KeptUpload struct {
 	Value  any    // what takes the parts
 	Parts  uint32 // that have arrived, without the header
 
-	held int64
-	drop *time.Timer
+	number int // in the order in which uploads broke off
+	held   int64
+	drop   *time.Timer
 }
 
 // keepUploads is how long an upload that broke off is kept, unless others need its memory.
@@ -100,11 +102,8 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	for key := range u.all.kept { // those that broke off make room for those that go on
-		if u.all.used+bytes <= u.all.limit {
-			break
-		}
-		u.all.discard(key)
+	for u.all.used+bytes > u.all.limit && len(u.all.kept) > 0 { // those that broke off make room for those that go on
+		u.all.discardOldest()
 	}
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
@@ -134,7 +133,8 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
 	u.all.discard(key)
-	kept.held, u.held = u.held, 0
+	u.all.keeps++
+	kept.number, kept.held, u.held = u.all.keeps, u.held, 0
 	kept.drop = time.AfterFunc(keepUploads, func() {
 		u.all.mu.Lock()
 		defer u.all.mu.Unlock()
@@ -176,6 +176,17 @@ func (u *Uploads) discard(key keptKey) {
 		u.used -= kept.held
 		delete(u.kept, key)
 	}
+}
+
+// discardOldest frees the kept upload that broke off first. There is one, and the caller holds u.mu.
+func (u *Uploads) discardOldest() {
+	var oldest keptKey
+	for key, kept := range u.kept {
+		if first := u.kept[oldest]; first == nil || kept.number < first.number {
+			oldest = key
+		}
+	}
+	u.discard(oldest)
 }
 
 // Close discards the uploads that broke off.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"mime"
@@ -102,13 +103,13 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 		return nil
 	}
 	l.begun = true
-	name := "labels.json"
-	if tabular := labelTypes[l.kind]; tabular != "" {
-		name = "labels." + tabular
-		l.table, err = format.NewTableWriter(l.w, tabular, columns)
-	}
+	tabular := labelTypes[l.kind]
+	name := "labels." + cmp.Or(tabular, "json")
 	l.w.Header().Set("Content-Type", l.kind)
 	l.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	if tabular != "" {
+		l.table, err = format.NewTableWriter(l.w, tabular, columns) // the writer of Parquet sends the headers: it writes at once
+	}
 	return err
 }
 

@@ -163,8 +163,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // options returns how a text table is to be read.
-func options(r *http.Request, name string, query url.Values) (format.TableOptions, error) {
-	o := format.TableOptions{Format: name, Header: query.Get("header"), Decimals: query.Get("decimals"), Name: bodyName, Stdin: format.NewSpool(r.Body)}
+func options(name string, query url.Values) (format.TableOptions, error) {
+	o := format.TableOptions{Format: name, Header: query.Get("header"), Decimals: query.Get("decimals"), Name: bodyName}
 	if d := query.Get("delimiter"); len(d) == 1 {
 		o.Delimiter = d[0]
 	} else if d != "" {
@@ -184,7 +184,10 @@ const bodyName = "the body"
 
 // eachBatch opens the table in a body and calls send with a function that returns its next rows. It calls send again if
 // later rows show that the first ones were misread.
-func eachBatch(o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) error {
+func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) error {
+	spool := format.NewSpool(body)
+	defer spool.Close()
+	o.Stdin = spool
 	reader, err := format.OpenTable([]string{"-"}, o)
 	if err != nil {
 		return err
@@ -203,7 +206,7 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 	if err := known(query); err != nil {
 		return nil, err
 	}
-	o, err := options(r, name, query)
+	o, err := options(name, query)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +218,7 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 		return nil, err
 	}
 	response := &cleavev1.CreateTableResponse{}
-	err = eachBatch(o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
+	err = eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
 		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(conn), query.Get("display_name"), next)
 		return err
 	})
@@ -295,7 +298,7 @@ func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
 
 // uploadPoints stores the rows of a table of numbers as points.
 func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (proto.Message, error) {
-	o, err := options(r, name, query)
+	o, err := options(name, query)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +307,7 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 		return nil, err
 	}
 	var response *cleavev1.CreateDatasetResponse
-	err = eachBatch(o, func(columns []table.Column, next func() (*table.Table, error)) error {
+	err = eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) error {
 		stream, err := cleavev1.NewDatasetServiceClient(conn).CreateDataset(r.Context())
 		if err != nil {
 			return err

@@ -127,9 +127,13 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 		return nil, err
 	}
 	if done := record.GetImported(); done != nil {
-		if stored, err := i.Tables.Record(ctx, done.GetTable().GetTableId()); err == nil {
+		stored, err := i.Tables.Record(ctx, done.GetTable().GetTableId())
+		if err == nil {
 			done.Table = stored.GetTable()
 			return done, nil
+		}
+		if !fault.Is(err, "TABLE_NOT_FOUND") {
+			return nil, err
 		}
 		record.Imported = nil // the table was deleted
 	}

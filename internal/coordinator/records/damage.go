@@ -12,6 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
+// RecordDamaged is the reason of errors about stored records that cannot be decoded.
+const RecordDamaged = "RECORD_DAMAGED"
+
+// DamagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
+func DamagedRecord(key string, why error) error {
+	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
+}
+
 // Object describes something that is stored, so that errors can name it when it is damaged or missing.
 type Object struct {
 	Reason  string // of the fault

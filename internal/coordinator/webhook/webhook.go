@@ -147,7 +147,7 @@ func event(job *cleavev1.Job) ([]byte, error) {
 	})
 }
 
-// Sender delivers notifications.
+// Sender delivers notifications. What it keeps of one that is not accepted yet is small: its body stays in the state.
 type Sender struct {
 	Config Config
 	State  store.State
@@ -156,14 +156,33 @@ type Sender struct {
 	Logger hclog.Logger
 	Now    func() time.Time
 
-	client   http.Client
-	secrets  [][]byte
-	attempts chan struct{} // semaphore: requests in progress
-	sending  sync.WaitGroup
+	client  http.Client
+	secrets [][]byte
+	sending sync.WaitGroup
+
+	// mu guards the fields below.
+	mu        sync.Mutex
+	ctx       context.Context          // that of Start; nil before
+	pending   map[string]*notification // all that are not delivered, by key
+	receivers map[string]*receiver     // by origin
+}
+
+// notification is one that is not delivered yet.
+type notification struct {
+	key   string
+	to    *receiver
+	pause *backoff.Backoff
+	again *time.Timer // until the next attempt is due; nil if it is
+}
+
+// receiver gets the notifications of one origin. Each has requests of its own, so that one that does not answer delays no other.
+type receiver struct {
+	due  []*notification
+	busy int // goroutines that send
 }
 
 const (
-	maxAttempts    = 16               // requests at once
+	perReceiver    = 4                // requests at once
 	attemptTimeout = 10 * time.Second // of one request
 	giveUpAfter    = 3 * 24 * time.Hour
 	pageSize       = 500
@@ -171,74 +190,167 @@ const (
 
 var retries = backoff.Policy{First: time.Second, Max: time.Hour}
 
-// Start delivers the notifications that earlier coordinators left behind, in the background.
+// Start delivers the notifications in the state, in the background, until ctx ends.
 func (s *Sender) Start(ctx context.Context) error {
-	s.attempts = make(chan struct{}, maxAttempts)
-	s.client = http.Client{
-		Timeout:       attemptTimeout,
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead anywhere
+	if err := s.begin(ctx); err != nil {
+		return err
 	}
-	if s.Config.SecretFile != "" {
-		var err error
-		if s.secrets, err = s.Config.secrets(); err != nil {
-			return err
-		}
-	}
-	var left []store.Entry
 	for after := ""; ; {
 		entries, err := s.State.List(ctx, records.WebhookPrefix, after, pageSize)
 		if err != nil {
 			return err
 		}
-		left = append(left, entries...)
+		for _, e := range entries {
+			s.Send(e)
+		}
 		if len(entries) < pageSize {
-			break
+			return nil
 		}
 		after = entries[len(entries)-1].Key
 	}
-	for _, e := range left {
-		s.Send(ctx, e)
+}
+
+// begin makes the sender ready to send.
+func (s *Sender) begin(ctx context.Context) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx != nil { // an earlier Start failed to read the state
+		return nil
 	}
+	if s.Config.SecretFile != "" {
+		if s.secrets, err = s.Config.secrets(); err != nil {
+			return err
+		}
+	}
+	s.client = http.Client{
+		Timeout:       attemptTimeout,
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: perReceiver, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead anywhere
+	}
+	s.ctx, s.pending, s.receivers = ctx, map[string]*notification{}, map[string]*receiver{}
 	return nil
 }
 
-// Wait waits until nothing is being delivered, which is soon after the contexts of Start and Send have ended.
+// Wait waits until nothing is being sent. The context of Start must have ended.
 func (s *Sender) Wait() {
+	s.mu.Lock()
+	for _, n := range s.pending {
+		if n.again != nil {
+			n.again.Stop()
+		}
+	}
+	s.mu.Unlock()
 	s.sending.Wait()
 	s.client.CloseIdleConnections()
 }
 
-// Send delivers a notification in the background, again and again until the receiver accepts it or three days have passed.
-func (s *Sender) Send(ctx context.Context, e store.Entry) {
-	n := &statev1.WebhookRecord{}
-	if err := proto.Unmarshal(e.Value, n); err != nil {
+// Send delivers a notification in the state, in the background, again and again until the receiver accepts it or three days have
+// passed. Before Start it does nothing: Start finds the notification.
+func (s *Sender) Send(e store.Entry) {
+	record, err := decode(e)
+	if err != nil {
 		s.Logger.Error("a notification is damaged and cannot be sent", "key", e.Key, "error", err)
 		return
 	}
-	s.sending.Go(func() {
-		for pause := backoff.New(retries); ; {
-			if s.done(ctx, n, pause.Waits()+1) {
-				if err := s.Delete([]string{e.Key}); err != nil && ctx.Err() == nil {
-					s.Logger.Warn("a notification was sent and may be sent again", "id", n.GetId(), "error", err)
-				}
-				return
-			}
-			if pause.Wait(ctx) != nil {
-				return // the next coordinator goes on
-			}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil || s.pending[e.Key] != nil {
+		return
+	}
+	n := &notification{key: e.Key, to: s.receiverOf(record.GetUrl()), pause: backoff.New(retries)}
+	s.pending[n.key] = n
+	s.enqueue(n)
+}
+
+func decode(e store.Entry) (*statev1.WebhookRecord, error) {
+	record := &statev1.WebhookRecord{}
+	return record, proto.Unmarshal(e.Value, record)
+}
+
+// receiverOf returns the receiver at a URL. The caller holds s.mu.
+func (s *Sender) receiverOf(given string) *receiver {
+	name := ""
+	if u, err := url.Parse(given); err == nil {
+		name = origin(u)
+	}
+	if s.receivers[name] == nil {
+		s.receivers[name] = &receiver{}
+	}
+	return s.receivers[name]
+}
+
+// enqueue makes a notification due. The caller holds s.mu.
+func (s *Sender) enqueue(n *notification) {
+	n.again = nil
+	n.to.due = append(n.to.due, n)
+	if n.to.busy < perReceiver && s.ctx.Err() == nil {
+		n.to.busy++
+		s.sending.Go(func() { s.deliver(n.to) })
+	}
+}
+
+// deliver sends the notifications of a receiver that are due.
+func (s *Sender) deliver(to *receiver) {
+	for n := s.next(to); n != nil; n = s.next(to) {
+		over := s.attempt(n)
+		s.mu.Lock()
+		if over {
+			delete(s.pending, n.key)
+		} else if s.ctx.Err() == nil { // otherwise the next coordinator continues
+			n.again = time.AfterFunc(n.pause.Next(), func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.enqueue(n)
+			})
 		}
-	})
+		s.mu.Unlock()
+	}
+}
+
+// next takes a notification that is due, or returns nil if none is.
+func (s *Sender) next(to *receiver) *notification {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(to.due) == 0 || s.ctx.Err() != nil {
+		to.busy--
+		return nil
+	}
+	n := to.due[0]
+	to.due = to.due[1:]
+	return n
+}
+
+// attempt sends a notification once and reports whether it needs no more attempts.
+func (s *Sender) attempt(n *notification) bool {
+	entry, err := s.State.Get(s.ctx, n.key)
+	switch {
+	case s.ctx.Err() != nil:
+		return false
+	case errors.Is(err, store.ErrNotFound):
+		return true
+	case err != nil && !store.IsPermanent(err):
+		s.Logger.Warn("a notification cannot be read now; trying again", "key", n.key, "error", err)
+		return false
+	}
+	var record *statev1.WebhookRecord
+	if err == nil {
+		record, err = decode(entry)
+	}
+	if err != nil {
+		s.Logger.Error("a notification cannot be read", "key", n.key, "error", err)
+		return true
+	}
+	if !s.done(s.ctx, record, n.pause.Waits()+1) {
+		return false
+	}
+	if err := s.Delete([]string{n.key}); err != nil && s.ctx.Err() == nil {
+		s.Logger.Warn("a notification was sent and may be sent again", "id", record.GetId(), "error", err)
+	}
+	return true
 }
 
 // done makes one attempt and reports whether the notification needs no more of them.
 func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int) bool {
-	select {
-	case s.attempts <- struct{}{}:
-		defer func() { <-s.attempts }()
-	case <-ctx.Done():
-		return false
-	}
 	// The operator may allow other receivers than when the job was created.
 	err := s.Config.CheckURL(n.GetUrl())
 	forbidden := err != nil

@@ -38,10 +38,13 @@ type Backoff struct {
 func New(p Policy) *Backoff { return &Backoff{policy: p} }
 
 // Wait pauses before the next attempt. It returns early, with the context's error, when ctx ends.
-func (b *Backoff) Wait(ctx context.Context) error {
+func (b *Backoff) Wait(ctx context.Context) error { return Sleep(ctx, b.Next()) }
+
+// Next returns how long to pause before the next attempt, for a caller that pauses by itself.
+func (b *Backoff) Next() time.Duration {
 	delay := b.policy.Delay(b.before, rand.Float64())
 	b.before++
-	return Sleep(ctx, delay)
+	return delay
 }
 
 // Sleep pauses. It returns early, with the context's error, when ctx ends.

@@ -25,7 +25,7 @@ const (
 	Unreadable = "OBJECT_UNREADABLE" // the store does not deliver the object
 )
 
-// CacheBytes is the most that a File keeps in memory.
+// CacheBytes is the most that a File keeps in memory, unless more readers wait for blocks than SetStreams was told.
 const CacheBytes = 32 << 20
 
 const (
@@ -39,11 +39,12 @@ const attempts = 6
 
 var retries = backoff.Policy{First: 100 * time.Millisecond, Max: 3 * time.Second}
 
-// Timeouts of NewClient.
 const (
 	connectTimeout = 5 * time.Second
-	answerTimeout  = 30 * time.Second
+	answerTimeout  = 30 * time.Second // how long a store may send nothing
 )
+
+var errSilent = fmt.Errorf("the store sent nothing for %v", answerTimeout)
 
 // NewClient returns a client for signed URLs. It follows no redirects, because they would lead to where whoever signed the
 // URL did not send us.
@@ -142,7 +143,7 @@ func (f *File) from(at int64) (data []byte, offset int64, err error) {
 	number := at / size
 	b := f.need(number)
 	if f.blocks[number-1] != nil { // the file is read in order
-		for next := number + 1; next <= number+f.ahead && next*size < f.Size; next++ {
+		for next := number + 1; next <= number+f.ahead && next*size < f.Size && (f.blocks[next] != nil || f.makeRoom()); next++ {
 			f.need(next)
 		}
 	}
@@ -172,23 +173,39 @@ func (f *File) need(number int64) *block {
 		from := number * size
 		if b.data, b.err = f.fetch(from, min(size, f.Size-from)); b.err != nil {
 			f.mu.Lock()
-			delete(blocks, number)
+			if blocks[number] == b { // and not one that replaced it
+				delete(blocks, number)
+			}
 			f.mu.Unlock()
 		}
 	}()
 	return b
 }
 
-// makeRoom forgets the block that was not used for the longest time, if there are too many. The caller holds f.mu.
-func (f *File) makeRoom() {
+// makeRoom forgets the fetched blocks that were not used for the longest time, if there are too many. It reports whether there
+// is room for another block then. The caller holds f.mu.
+func (f *File) makeRoom() bool {
 	for int64(len(f.blocks)+1)*f.bytes > CacheBytes {
 		oldest := int64(-1)
 		for number, b := range f.blocks {
-			if oldest < 0 || b.used < f.blocks[oldest].used {
+			if b.fetched() && (oldest < 0 || b.used < f.blocks[oldest].used) {
 				oldest = number
 			}
 		}
+		if oldest < 0 {
+			return false
+		}
 		delete(f.blocks, oldest)
+	}
+	return true
+}
+
+func (b *block) fetched() bool {
+	select {
+	case <-b.ready:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -211,7 +228,11 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 	f.mu.Lock()
 	where := f.url
 	f.mu.Unlock()
-	request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, where, nil)
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(answerTimeout, func() { cancel(errSilent) })
+	defer silence.Stop()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
 		return nil, false, f.unreadable("its URL is not valid")
 	}
@@ -222,7 +243,7 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, true, f.unreadable(WithoutURL(err).Error())
+		return nil, true, f.unreadable(cmp.Or(context.Cause(ctx), WithoutURL(err)).Error())
 	}
 	defer response.Body.Close()
 	if again, err := f.check(response, from, length); err != nil {
@@ -232,11 +253,13 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 	for n := 0; n < len(data); {
 		read, err := response.Body.Read(data[n:])
 		if f.moved(read); read > 0 {
+			silence.Reset(answerTimeout)
 			n += read
 			continue
 		}
 		if err != nil {
-			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%s)", n, len(data), WithoutURL(err).Error()))
+			why := cmp.Or(context.Cause(ctx), WithoutURL(err))
+			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%v)", n, len(data), why))
 		}
 	}
 	return data, false, nil

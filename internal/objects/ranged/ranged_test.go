@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -152,4 +155,127 @@ func TestCanceled(t *testing.T) {
 	if _, err := f.ReadAt(make([]byte, 10), 0); err == nil {
 		t.Error("a canceled read succeeds")
 	}
+}
+
+// stores answers requests without a network.
+type stores func(*http.Request) *http.Response
+
+func (s stores) RoundTrip(r *http.Request) (*http.Response, error) { return s(r), nil }
+
+// part is the answer to a request for a range of data.
+func part(r *http.Request, data []byte, body io.Reader) *http.Response {
+	var from, to int
+	_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
+	if body == nil {
+		body = bytes.NewReader(data[from : to+1])
+	}
+	header := http.Header{"Content-Range": {fmt.Sprintf("bytes %d-%d/%d", from, to, len(data))}}
+	return &http.Response{StatusCode: http.StatusPartialContent, Header: header, Body: io.NopCloser(body), Request: r}
+}
+
+// hanging is a body that sends nothing until its request is canceled.
+type hanging struct{ ctx context.Context }
+
+func (h hanging) Read([]byte) (int, error) {
+	<-h.ctx.Done()
+	return 0, h.ctx.Err()
+}
+
+// A range whose transfer hangs is requested again.
+func TestAHangingTransfer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := content(1000)
+		requests := 0
+		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response {
+			if requests++; requests == 1 {
+				return part(r, data, io.MultiReader(bytes.NewReader(data[:10]), hanging{r.Context()}))
+			}
+			return part(r, data, nil)
+		})}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		read, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		if err != nil || !bytes.Equal(read, data) || requests != 2 {
+			t.Errorf("%d bytes after %d requests, %v", len(read), requests, err)
+		}
+	})
+}
+
+// A store that always hangs is an error that says so.
+func TestAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := content(1000)
+		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response { return part(r, data, hanging{r.Context()}) })}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		if _, err := f.ReadAt(make([]byte, 1), 0); !fault.Is(err, Unreadable) || !strings.Contains(err.Error(), "sent nothing for 30s") {
+			t.Error(err)
+		}
+	})
+}
+
+// Blocks that are being fetched count as memory. While they fill it, a reader fetches the block it needs and none ahead.
+func TestBlocksInFlightCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := make([]byte, 3*CacheBytes)
+		var asked atomic.Int64
+		release := make(chan struct{})
+		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response {
+			asked.Add(1)
+			<-release
+			return part(r, data, nil)
+		})}
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		var readers sync.WaitGroup
+		const pairs = 16
+		for number := range int64(pairs) {
+			for _, at := range []int64{5 * number, 5*number + 1} { // the second has four blocks fetched ahead
+				readers.Go(func() {
+					if _, err := f.ReadAt(make([]byte, 1), at*f.bytes); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+		}
+		if held, most := asked.Load()*f.bytes, CacheBytes+2*pairs*f.bytes; held > most {
+			t.Errorf("%d MiB are being fetched, at most %d are allowed", held>>20, most>>20)
+		}
+		close(release)
+		readers.Wait()
+		synctest.Wait()
+	})
+}
+
+// The failure of a block that was forgotten does not forget the block that replaced it.
+func TestAReplacedBlockStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := content(1000)
+		fail := make(chan struct{})
+		requests := 0
+		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response {
+			if requests++; requests > 1 {
+				return part(r, data, nil)
+			}
+			<-fail
+			return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}
+		})}
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		f.mu.Lock()
+		f.need(0)
+		f.mu.Unlock()
+		synctest.Wait()
+		f.mu.Lock()
+		delete(f.blocks, 0)
+		replaced := f.need(0)
+		f.mu.Unlock()
+		synctest.Wait()
+		close(fail)
+		synctest.Wait()
+		if f.blocks[0] != replaced {
+			t.Error("the block is gone")
+		}
+	})
 }

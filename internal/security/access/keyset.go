@@ -24,9 +24,11 @@ const (
 	fetchTimeout = 10 * time.Second
 	// fetchPause is the minimum time between requests to an issuer, whatever strangers send us.
 	fetchPause = 10 * time.Second
-	// keysExpire is the age at which keys are fetched again, so that keys the issuer has withdrawn are not accepted
-	// forever.
-	keysExpire    = 10 * time.Minute
+	// keysRefresh is the age at which keys are fetched again.
+	keysRefresh = 10 * time.Minute
+	// keysExpire is the age from which keys are no longer accepted. It limits how long a key that the issuer has withdrawn
+	// is accepted while the issuer cannot be reached.
+	keysExpire    = time.Hour
 	maxKeySetSize = 1 << 20
 	maxRedirects  = 5
 )
@@ -53,7 +55,8 @@ type keySet struct {
 	fetched  time.Time
 	tried    time.Time // when the last attempt began; zero if never
 	fetching bool
-	failed   bool // the last attempt failed
+	failed   bool        // the last attempt failed
+	next     *time.Timer // starts the next regular fetch; nil if the keys are in a file
 }
 
 func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error) {
@@ -69,12 +72,18 @@ func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error
 			return nil, err
 		}
 	}
+	k.next = time.AfterFunc(keysRefresh, k.refresh)
 	k.refresh()
 	return k, nil
 }
 
 func (k *keySet) close() {
-	k.stop()
+	k.mu.Lock()
+	k.stop() // from here on refreshLocked does nothing
+	if k.next != nil {
+		k.next.Stop()
+	}
+	k.mu.Unlock()
 	k.wait.Wait()
 }
 
@@ -104,8 +113,11 @@ func (k *keySet) current(id string) (keys []jose.JSONWebKey, pending bool) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	keys = withID(k.keys, id)
-	if len(keys) == 0 || k.now().Sub(k.fetched) > keysExpire {
+	age := k.now().Sub(k.fetched)
+	if age <= keysExpire {
+		keys = withID(k.keys, id)
+	}
+	if len(keys) == 0 || age > keysRefresh {
 		k.refreshLocked()
 	}
 	return keys, (k.fetching || k.failed) && len(keys) == 0
@@ -138,6 +150,9 @@ func (k *keySet) refreshLocked() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.fetching, k.failed = false, err != nil
+		if k.ctx.Err() == nil {
+			k.next.Reset(keysRefresh)
+		}
 		if err != nil {
 			k.log.Error("the keys of the issuer of web tokens cannot be fetched", "issuer", k.cfg.Issuer, "error", err)
 			return

@@ -198,6 +198,51 @@ func TestKeysThatCannotBeFetched(t *testing.T) {
 	}
 }
 
+// A key that the issuer may have withdrawn is accepted for a while if the issuer cannot be reached, but not forever.
+func TestKeysExpireWhileTheIssuerCannotBeReached(t *testing.T) {
+	i := newIssuer(t, "one")
+	var broken atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			http.Error(w, "later", http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write(i.keys())
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	cfg := DefaultOIDC()
+	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", server.URL
+	var seconds atomic.Int64
+	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer callers.Close()
+	token := sign(t, jose.ES256, i.key, i.id, claims(map[string]any{"exp": noon.Add(24 * time.Hour).Unix()}))
+	after := func(age time.Duration) error {
+		seconds.Store(int64(age / time.Second))
+		_, err := callers.Identify(nil, "Bearer "+token)
+		callers.oidc.keys.wait.Wait()
+		return err
+	}
+	callers.oidc.keys.wait.Wait()
+	broken.Store(true)
+	for _, age := range []time.Duration{0, keysRefresh + time.Second, keysExpire} {
+		if err := after(age); err != nil {
+			t.Errorf("with keys of %v ago: %v", age, err)
+		}
+	}
+	if err := after(keysExpire + time.Second); !fault.Is(err, "KEYS_MISSING") {
+		t.Errorf("with keys that are too old: %v", err)
+	}
+	broken.Store(false)
+	_ = after(keysExpire + fetchPause + time.Second)
+	if err := after(keysExpire + fetchPause + time.Second); err != nil {
+		t.Errorf("after the issuer is back: %v", err)
+	}
+}
+
 // Keys come from where the issuer says, are fetched again when a token has a new one, and no call waits for that.
 func TestKeysAreFetched(t *testing.T) {
 	current := newIssuer(t, "one")

@@ -1,0 +1,120 @@
+package content
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// memoryConfig is that of a store in memory.
+func memoryConfig(t *testing.T) Config {
+	t.Helper()
+	state := store.NewMemory()
+	t.Cleanup(func() { state.Close() })
+	if _, err := state.Lead(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := store.OpenBlobs(t.Context(), "mem://")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { blobs.Close() })
+	return Config{
+		State: state, Blobs: blobs, Logger: hclog.NewNullLogger(), Now: time.Now,
+		Commit: func(txn store.Txn) error {
+			_, err := state.Commit(context.Background(), txn)
+			return err
+		},
+		StopAdmission: func(context.Context) (func(), error) { return func() {}, nil },
+		User:          func(string, *string) string { return "" },
+		DeleteBlob:    func(string) error { return nil },
+	}
+}
+
+func onePoint(t *testing.T, value float64) *dataset.Points {
+	t.Helper()
+	points, err := dataset.NewPoints(1, 1, []float64{value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+func (s *Datasets) addPoint(t *testing.T, value float64) string {
+	t.Helper()
+	record, err := s.Add(t.Context(), "point", onePoint(t, value), timestamppb.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record.GetDataset().GetDatasetId()
+}
+
+// A call that waits for the change of another record ends with its context, and leaves nothing behind.
+func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
+	s := NewDatasets(memoryConfig(t))
+	id := s.addPoint(t, 1)
+	s.changing <- struct{}{} // as if the store did not answer the call before
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	always := func(*statev1.ContentRecord) bool { return true }
+	for name, call := range map[string]func() error{
+		"Delete":       func() error { return s.Delete(ctx, id) },
+		"deleteUnused": func() error { _, err := s.deleteUnused(ctx, id, always); return err },
+		"setSources":   func() error { _, err := s.setSources(ctx, id, &statev1.Claim{}); return err },
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The context of an upload ends when its blob is stored.
+	adding, stop := context.WithCancel(t.Context())
+	s.Blobs = cancelingBlobs{s.Blobs, stop}
+	if _, err := s.Add(adding, "", onePoint(t, 2), timestamppb.Now()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Add: %v", err)
+	}
+	if names, err := s.Blobs.List(t.Context(), ""); err != nil || len(names) != 1 {
+		t.Errorf("the blobs are %v, %v", names, err)
+	}
+	<-s.changing
+	if err := s.Delete(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+}
+
+// cancelingBlobs calls stop when a blob is stored.
+type cancelingBlobs struct {
+	store.Blobs
+	stop func()
+}
+
+func (b cancelingBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	defer b.stop()
+	return b.Blobs.Put(ctx, name, write)
+}
+
+// A damaged record is an error of its own value only: others are listed and found.
+func TestADamagedRecord(t *testing.T) {
+	s := NewDatasets(memoryConfig(t))
+	damaged, sound := s.addPoint(t, 1), s.addPoint(t, 2)
+	if err := s.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := List(t.Context(), s.Store, &cleavev1.ListDatasetsRequest{}, (*statev1.ContentRecord).GetDataset)
+	if err != nil || len(all) != 1 || all[0].GetDatasetId() != sound {
+		t.Errorf("%v, %v", all, err)
+	}
+	if _, err := s.Get(t.Context(), damaged); !fault.Is(err, "RECORD_DAMAGED") {
+		t.Error(err)
+	}
+}

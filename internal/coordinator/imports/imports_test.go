@@ -1,0 +1,74 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// reads is a fleet that reads nothing.
+type reads struct{ calls int }
+
+var errReading = errors.New("reading")
+
+func (r *reads) ReadObjects(context.Context, []*fleet.ObjectUnit, func(int)) error {
+	r.calls++
+	return errReading
+}
+
+// brokenState cannot read some keys.
+type brokenState struct {
+	store.State
+	err error
+}
+
+func (s brokenState) Get(context.Context, string) (store.Entry, error) { return store.Entry{}, s.err }
+
+// A repeated import reads the objects again if its table was deleted, and not because the store does not answer.
+func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
+	state := store.NewMemory()
+	defer state.Close()
+	if _, err := state.Lead(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	request := &cleavev1.ImportTableRequest{RequestId: "once", Uris: []string{"s3://bucket/a.csv"}}
+	hash, err := hashOf(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := proto.Marshal(&statev1.ImportRecord{
+		RequestSha256: hash, CreateTime: timestamppb.Now(), Objects: []*cleavev1.SourceObject{{Uri: "s3://bucket/a.csv", Bytes: 10}},
+		Imported: &cleavev1.ImportedTable{Table: &cleavev1.Table{TableId: "t"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: keyOf(t.Context(), request), Value: record}}}); err != nil {
+		t.Fatal(err)
+	}
+	errAway := errors.New("the store does not answer")
+	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
+		workers := &reads{}
+		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Parts{
+			Fleet: workers, Tables: content.NewTables(content.Config{State: brokenState{state, answer}}), State: state,
+			Uploads:   content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute}),
+			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
+		})
+		_, err := i.Import(t.Context(), request, func(*cleavev1.ImportProgress) {})
+		i.Close()
+		if workers.calls != want || answer == errAway && !errors.Is(err, errAway) {
+			t.Errorf("while the store answers %v: %d reads, %v", answer, workers.calls, err)
+		}
+	}
+}
