@@ -335,7 +335,7 @@ def diagnose(failure: Failure, address: str, credentials: Credentials, services:
         )
     if failure.reason:
         return UnavailableError(
-            f"the server at {address} cannot do it now: {failure.message}", reason=failure.reason, metadata=failure.metadata, code=failure.code
+            f"the server at {address} cannot handle the call now: {failure.message}", reason=failure.reason, metadata=failure.metadata, code=failure.code
         )
     if listening:
         expected = "with TLS" if credentials.encrypted else "without TLS"
