@@ -122,7 +122,7 @@ func TestAJobDoesNotFailForAnother(t *testing.T) {
 	}
 	h := newHarness(t, cfg, scripted(halfway(0, shown)))
 	within(t, shown, "the last attempt of one job")
-	if job := h.job(ids[1]); !strings.Contains(job.GetStatusMessage(), "so that it runs alone") {
+	if job := h.job(ids[1]); !strings.Contains(job.GetStatusMessage(), "it must run alone") {
 		t.Errorf("the other job is %v", job)
 	}
 	h.crash()

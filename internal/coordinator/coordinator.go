@@ -12,8 +12,7 @@
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished, using the snapshots that snapshots.go stored, and counts their attempts. trust.go restarts a run
 // that used the answers of a faulty worker. retention.go deletes expired jobs and data, and the blobs that nothing
-// refers to anymore. backup.go copies everything for
-// administrators, and restores it.
+// refers to anymore. backup.go copies everything for administrators, and restores it.
 package coordinator
 
 import (

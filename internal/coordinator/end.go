@@ -184,11 +184,11 @@ func (e *jobEnd) message() string {
 	case e.late:
 		return e.timeLimitMessage()
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.lost:
-		return "cancelled while its result could not be stored"
+		return "canceled while its result could not be stored"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
-		return "cancelled before there were labels"
+		return "canceled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return "cancelled; the labels are those so far"
+		return "canceled; the labels are those so far"
 	}
 	return ""
 }

@@ -34,11 +34,11 @@ type Retention struct {
 func (r Retention) check() error {
 	switch {
 	case r.KeepJobs < 0:
-		return badConfig("jobs are kept for %v; it must not be negative", r.KeepJobs)
+		return badConfig("the time that jobs are kept is %v; it must not be negative (--keep-jobs)", r.KeepJobs)
 	case r.KeepDatasets < 0:
-		return badConfig("data sets are kept for %v; it must not be negative", r.KeepDatasets)
+		return badConfig("the time that data sets are kept is %v; it must not be negative (--keep-datasets)", r.KeepDatasets)
 	case r.Quota < 0:
-		return badConfig("the quota is %d bytes; it must not be negative", r.Quota)
+		return badConfig("the disk quota is %d bytes; it must not be negative (--disk-quota)", r.Quota)
 	}
 	return nil
 }

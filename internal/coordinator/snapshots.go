@@ -35,7 +35,7 @@ func defaultSnapshots() Snapshots { return Snapshots{Interval: time.Second, shar
 
 func (s Snapshots) check() error {
 	if s.Interval < 0 {
-		return badConfig("snapshots are %v apart; it must not be negative", s.Interval)
+		return badConfig("the snapshot interval is %v; it must not be negative (--snapshot-interval)", s.Interval)
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		}
 		return viewFor(existing, caller), err
 	}
-	// Also when another owner has the same: how long an upload takes must not tell of it.
+	// Store the blob even if another owner has the same value, so that the time of an upload does not reveal that.
 	blob := records.NewBlob(s.key(id))
 	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	}
 	defer r.Close()
 	value, err = s.decode(r, record)
-	// To the end, where the hash of all is checked: bytes that are not what the id names explain why they cannot be decoded.
+	// Read to the end, where the hash is checked: if the bytes are not those of the id, that is why decoding failed.
 	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
 		return value, readErr
 	}
@@ -306,7 +306,7 @@ func (s *Store[V]) Drop(id string) {
 }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
-// inUse and those with damaged records. keep returns how long an unused value is kept, zero for ever, and why it is
+// inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and why it is
 // deleted after that.
 func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {

@@ -15,13 +15,13 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Uploads limits the memory that uploads under way hold, so that clients that send slowly or not at all cannot exhaust it.
+// Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
 	limit int64         // of the memory of all uploads that are under way
 	stall time.Duration // how long one may be silent
 	rates *uploadRates
 
-	// most is how many one owner may have under way: a part takes memory while it comes, before it can be counted.
+	// most limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
 	most int
 
 	mu       sync.Mutex
@@ -36,8 +36,8 @@ type keptKey struct{ owner, id string }
 // KeptUpload is what has arrived of an upload that broke off.
 type KeptUpload struct {
 	Header proto.Message
-	Value  any    // what takes the parts
-	Parts  uint32 // that have arrived, without the header
+	Value  any    // receives the parts
+	Parts  uint32 // parts that have arrived, not counting the header
 
 	held int64
 	drop *time.Timer
@@ -49,7 +49,7 @@ const keepUploads = 10 * time.Minute
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
 
-// fewestUploads may be under way in any case.
+// fewestUploads is the number of concurrent uploads that an owner may always have.
 const fewestUploads = 16
 
 // heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
@@ -88,7 +88,7 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	defer u.mu.Unlock()
 	if u.underWay[owner] >= u.most {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"%d uploads of yours are under way, which is as many as this coordinator has memory for; try again when some have ended", u.most).RetryIn(RetryUpload)
+			"you have %d uploads in progress, the most that this coordinator has memory for; try again when some have ended", u.most).RetryIn(RetryUpload)
 	}
 	u.underWay[owner]++
 	pace, end := u.rates.begin(ctx)
@@ -108,7 +108,7 @@ func (u *Upload) Hold(bytes int64) error {
 	}
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
+			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
 			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(RetryUpload)
 	}
 	u.held += bytes
@@ -233,7 +233,7 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 			}
 		case <-silence.C:
 			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
-				"the upload sent nothing for %v and is given up; send it again, or with an upload id the rest of it", u.all.stall)
+				"the upload was aborted because it sent nothing for %v; send it again, or resume it if it has an upload_id", u.all.stall)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func newRate(bytesPerSecond int64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(bytesPerSecond))
 }
 
-// begin returns a function that waits until so many bytes may come, and one that ends the upload.
+// begin returns a function that waits until the given number of bytes may arrive, and one that ends the upload.
 func (r *uploadRates) begin(ctx context.Context) (pace func(bytes int) error, end func()) {
 	limiters, end := []*rate.Limiter{r.all}, func() {}
 	if r.perOwner > 0 {
@@ -307,7 +307,7 @@ func (r *uploadRates) leave(name string) {
 	}
 }
 
-// waitFor waits until a limiter allows so many bytes, which may be more than its burst.
+// waitFor waits until a limiter allows the given number of bytes, which may exceed its burst.
 func waitFor(ctx context.Context, l *rate.Limiter, bytes int) error {
 	for l != nil && bytes > 0 {
 		portion := min(bytes, l.Burst())

@@ -125,8 +125,8 @@ func (l *Log) Append(e *cleavev1.Event) error {
 	return nil
 }
 
-// differsInWords reports whether events are the same but for what people read. The earlier attempt may have been run by
-// another version of this software, which says it otherwise.
+// differsInWords reports whether two events differ only in human-readable text. Another version of this software, with
+// other messages, may have run the earlier attempt.
 func differsInWords(e, earlier *cleavev1.Event) bool {
 	a, b := proto.CloneOf(e), proto.CloneOf(earlier)
 	for _, event := range []*cleavev1.Event{a, b} {

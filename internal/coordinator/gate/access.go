@@ -85,7 +85,7 @@ func (g *Gate) letIn(ctx context.Context, call *tap.Info) (context.Context, erro
 	case !exists:
 		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
 	case !caller.Role.May(rule.needs):
-		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, and this needs the role %v", caller.Name, caller.Role, rule.needs).
+		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, but this call needs the role %v", caller.Name, caller.Role, rule.needs).
 			With("role", caller.Role.String()).With("needed", rule.needs.String())
 	}
 	if err != nil {

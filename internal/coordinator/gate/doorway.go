@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxProbes bounds the health checks in work. They need no credentials, and no more than a moment each.
+	// maxProbes limits concurrent health checks, which need no credentials and take only a moment.
 	maxProbes = 1000
 	// minCallPlaces is how many calls may be in work or wait for their turn in any case: a burst from one client waits
 	// instead of being refused.
@@ -30,7 +30,7 @@ const (
 // else of it is read, so that an overloaded coordinator spends nothing on what it refuses.
 type doorway struct {
 	limit   int
-	refusal error // made once: refusals come in bursts, when there is no time to make them
+	refusal error // created once, because refusals come in bursts when the coordinator is overloaded
 	waiting waiting
 
 	mu       sync.Mutex

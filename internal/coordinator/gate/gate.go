@@ -126,10 +126,10 @@ func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.Strea
 func (g *Gate) addDoors() {
 	l := g.cfg.Limits
 	g.turns.free = l.Calls
-	g.calls.init(max(l.Calls, minCallPlaces), "TOO_MANY_CALLS", "%d calls are in work or wait for their turn, which is the limit of this coordinator for one client or for all; try again")
-	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d calls that look something up are in work, which is the limit of this coordinator for one client or for all; try again")
+	g.calls.init(max(l.Calls, minCallPlaces), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again")
+	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again")
 	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended")
-	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are in work, which is the limit of this coordinator; try again")
+	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again")
 	g.doors = map[string]*doorway{}
 	for name, rule := range methods {
 		switch {

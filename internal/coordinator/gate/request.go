@@ -21,7 +21,7 @@ import (
 // anonymousTimeout is how long a call that needs no credentials may wait for its request.
 const anonymousTimeout = 5 * time.Second
 
-var errNoRequest = errors.New("the request of the call did not come")
+var errNoRequest = errors.New("the request of the call did not arrive")
 
 // awaiting is a call whose request has not arrived yet.
 type awaiting struct {
@@ -88,9 +88,9 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 	a := &awaiting{Context: ctx, since: time.Now()}
 	a.giveUp = func() {
 		cancel(errNoRequest)
-		if caller.Name != "" { // else anyone could fill the log
+		if caller.Name != "" { // otherwise anyone could fill the log
 			p, _ := peer.FromContext(ctx)
-			g.cfg.Logger.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+			g.cfg.Logger.Warn("a call is given up: its request did not arrive", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
 				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
 	}

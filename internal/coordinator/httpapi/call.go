@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// caller is the connection of an HTTP client. It makes the calls of that client.
+// caller is the connection of an HTTP client, and makes gRPC calls on behalf of that client.
 type caller struct {
 	net.Conn
 	client Conn

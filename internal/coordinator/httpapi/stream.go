@@ -130,7 +130,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 
 const (
 	keepAlive = 15 * time.Second // between comments, so that proxies keep the connection
-	patience  = time.Second      // until a response begins that has nothing to say
+	patience  = time.Second      // how long to wait for the first message before the headers are sent
 )
 
 // resumeAfter sets the last event that a client has seen.
@@ -240,7 +240,7 @@ func sequenceOf(m *message) uint32 {
 	return p.GetEvent().GetSequence()
 }
 
-// comment sends something that means nothing.
+// comment sends an SSE comment, which clients ignore, so that proxies keep the connection open.
 func (l *lineWriter) comment() {
 	l.begin()
 	_, _ = io.WriteString(l.w, ": still here\n\n")

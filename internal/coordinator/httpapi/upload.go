@@ -52,7 +52,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	var err error
 	switch {
 	case name == "" && kind != typeJSON && kind != typeLines:
-		return badRequest("format", "the URL does not say what the body is; add ?format=csv, or send JSON as %s", typeLines)
+		return badRequest("format", "the format of the body is unknown; add ?format=csv to the URL, or send JSON as %s", typeLines)
 	case name == "":
 		return s.uploadMessages(w, r, route)
 	case route.Method.Name() == "CreateTable":
@@ -72,7 +72,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	return nil
 }
 
-// known returns an error if a query has other parameters than those of uploads.
+// known returns an error if a query has a parameter that uploads do not have.
 func known(query url.Values, names ...string) error {
 	for name := range query {
 		if !slices.Contains(append(names, "format", "display_name", "header", "delimiter", "decimals"), name) {
@@ -136,7 +136,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	return nil
 }
 
-// readError keeps the errors of reading a body, and explains the others.
+// readError returns read errors of a body unchanged, and turns parse errors into bad requests.
 func readError(err error, what string) error {
 	_, isStatus := status.FromError(err)
 	_, isLarge := errors.AsType[*http.MaxBytesError](err)
@@ -355,11 +355,11 @@ func valuesOf(t *table.Table, first int) ([]float64, error) {
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		if c.Type == table.Text {
-			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds words, and points hold numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
+			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds text, but points have numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
 		}
 		for row := range t.Rows() {
 			if c.IsEmpty(row) {
-				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, and points have no gaps; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
+				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, but points cannot have missing values; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
 			}
 			value := float64(0)
 			if c.Type == table.Integer {

@@ -45,7 +45,7 @@ func (c *Config) AddFlags(set *pflag.FlagSet) {
 	set.StringSliceVar(&c.Allow, "import-allow", nil, "objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
 }
 
-// Check rejects rules that cannot be understood.
+// Check rejects rules that cannot be parsed.
 func (c Config) Check() error {
 	_, err := c.rules()
 	return err
@@ -68,7 +68,7 @@ type Fleet interface {
 	ReadObjects(ctx context.Context, units []*fleet.ObjectUnit, report func(workers int)) error
 }
 
-// Parts are what an Importer uses of a coordinator.
+// Parts are the parts of a coordinator that an Importer needs.
 type Parts struct {
 	Fleet     Fleet
 	Tables    content.Tables
@@ -241,7 +241,7 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 // maxRecord is the largest size of what is stored about the objects of an import, in bytes: etcd takes 1.5 MiB at once.
 const maxRecord = 1 << 20
 
-// mostText is how many times larger objects may be than the table that they become. Numbers as text are about three times as
+// mostText limits the size of all objects relative to the largest allowed table. Numbers as text are about three times as
 // large as in a table.
 const mostText = 8
 

@@ -61,7 +61,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.replayed.Read(p)
 }
 
-// replayed is a connection that begins with bytes that have been read already.
+// replayed is a connection that first returns bytes that were already read from it.
 type replayed struct {
 	net.Conn
 	start []byte
