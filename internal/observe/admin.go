@@ -95,7 +95,7 @@ func localOnly(handler http.Handler) http.Handler {
 func (a *admin) answerReady(w http.ResponseWriter, r *http.Request) {
 	ready := a.ready.Load()
 	if ready == nil {
-		http.Error(w, "not ready: it starts, or waits to become the leader", http.StatusServiceUnavailable)
+		http.Error(w, "not ready: starting, or waiting to become the leader", http.StatusServiceUnavailable)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
