@@ -228,7 +228,7 @@ func (f *runFlags) detached(ctx context.Context, jobID string, err error) error 
 	if jobID != "" {
 		job = "job " + jobID
 	}
-	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s goes on. The same command continues with it", job)
+	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s continues. Run the same command again to wait for it", job)
 }
 
 // explainReuse says what to do about a request id that belongs to another job.

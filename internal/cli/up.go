@@ -216,7 +216,7 @@ func (f *upFlags) inspect(ctx context.Context, m *machine) error {
 	}
 	lines := strings.Fields(out)
 	if len(lines) != 2 {
-		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s does not tell its architecture and name, but %.200q; is it a Linux machine, and does its shell print something at login?", m.target, out)
+		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s printed %.200q instead of its architecture and host name; check that it runs Linux and that its shell prints nothing at login", m.target, out)
 	}
 	m.architecture, m.name = lines[0], lines[1]
 	return nil

@@ -73,7 +73,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		shared := proto.CloneOf(spec)
 		got := labels(shared, c, data)
 		if c.embedded.sharedDataset(shared.GetDatasetId()) != data {
-			t.Errorf("%v: the data are not shared", data.Kind())
+			t.Errorf("%v: the data is not shared", data.Kind())
 		}
 		c.Close()
 		if after, err := dataset.Marshal(data); err != nil || !slices.Equal(before, after) {

@@ -41,7 +41,7 @@ func (f *severalFlag) Set(text string) error {
 		}
 		for _, value := range values {
 			if err := f.OptionFlag.Set(value); err != nil {
-				return fmt.Errorf("%q is wrong: %w", value, err)
+				return fmt.Errorf("%q is invalid: %w", value, err)
 			}
 			if f.last != "" {
 				return fmt.Errorf("write a range as FIRST..LAST")

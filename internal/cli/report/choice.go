@@ -101,7 +101,7 @@ func byClassifier(r *cleavev1.Result) bool {
 func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*clustering.Model, []string, error) {
 	k, of := int(head.GetK()), head.GetLandmarks()
 	if k < 1 || head.GetColumns() != head.GetK() || head.GetK() > of.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is no classifier of %s that was fitted to %s", filepath.Join(folder, ResultFile),
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a classifier of %s fitted to %s", filepath.Join(folder, ResultFile),
 			text.Plural(k, "group"), text.Plural(int(of.GetCount()), "row"))
 	}
 	landmarks, header, err := loadLandmarks(folder, of, k, names)

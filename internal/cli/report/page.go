@@ -18,12 +18,12 @@ const PageFile = "report.html"
 
 // Scene has what pictures and the page show besides the outcome.
 type Scene struct {
-	Data        dataset.Dataset // nil if the data are not at hand; then the clusters are not drawn
+	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
 	Truth       *jobflags.Truth
 	Title       string
-	// Sample lists the points that Data and Table have a row for if the data are too large; nil means all. The other
+	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
 	// fields are about all points.
 	Sample []int32
 

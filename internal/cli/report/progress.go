@@ -64,7 +64,7 @@ func (p *Progress) Unsaid(all []*cleavev1.Notice) []*cleavev1.Notice {
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.said, n.GetMessage()) })
 }
 
-// Uploading shows on a terminal that data are being sent to the coordinator.
+// Uploading shows on a terminal that data is being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
 	if p.width > 0 && !p.quiet {
 		p.draw(fmt.Sprintf("load  sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes)))

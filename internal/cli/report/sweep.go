@@ -54,7 +54,7 @@ type SweepRow struct {
 	Error         string // why the job failed
 }
 
-// SetResult sets what a result and its evaluation, which may be nil, tell about the job.
+// SetResult fills in the state, the counts and the scores of a job from its result and its evaluation, which may be nil.
 func (r *SweepRow) SetResult(result *cleavev1.Result, evaluation *cleavev1.Evaluation) {
 	r.State, r.ObjectiveName, r.Objective = ShortName(result.GetState()), result.GetObjectiveName(), new(result.GetObjective())
 	r.Iterations, r.K = result.GetIterations(), result.GetK()

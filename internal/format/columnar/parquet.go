@@ -139,7 +139,7 @@ func (f *Parquet) Restrict(from, to int) error {
 	return nil
 }
 
-// sound marks the errors of a reader, to tell them from errors of the library.
+// sound wraps a reader and marks its errors, to distinguish them from errors of the library.
 type sound struct{ io.ReaderAt }
 
 func (s sound) ReadAt(p []byte, at int64) (int, error) {

@@ -117,13 +117,13 @@ func (e *explainer) found() []string {
 	}
 	if scale := r.GetScale(); r.Scale != nil {
 		all = append(all, map[cleavev1.Scale]string{
-			cleavev1.Scale_SCALE_ZSCORE: "Columns were compared with mean 0 and variance 1, whatever they are measured in.",
-			cleavev1.Scale_SCALE_MINMAX: "Columns were compared from 0 to 1, whatever they are measured in.",
-			cleavev1.Scale_SCALE_ROBUST: "Columns were compared with median 0 and quartiles 1 apart, whatever they are measured in.",
+			cleavev1.Scale_SCALE_ZSCORE: "Columns were scaled to mean 0 and variance 1, whatever their units.",
+			cleavev1.Scale_SCALE_MINMAX: "Columns were scaled to the range from 0 to 1, whatever their units.",
+			cleavev1.Scale_SCALE_ROBUST: "Columns were scaled to median 0 and quartiles 1 apart, whatever their units.",
 		}[scale])
 	}
 	if g := r.GetNeighborGraph(); g != nil {
-		all = append(all, fmt.Sprintf("What was clustered is the graph of the %d nearest neighbors of every point, with %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
+		all = append(all, fmt.Sprintf("The run clustered the graph of the %d nearest neighbors of every point, which has %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
 	}
 	return all
 }
