@@ -37,15 +37,15 @@ type objectsRead struct {
 	report func(workers int)
 
 	mu      sync.Mutex
-	waiting []*unitRead // units that nobody reads, in order
+	waiting []*unitRead // units that no worker is reading, in order
 	left    int         // units that are not done
 	reading map[*session]bool
-	used    map[*session]bool // those that had a command
+	used    map[*session]bool // workers that got a command
 	changed chan struct{}     // has a value after a change
 	err     error             // ends the call
 }
 
-// unitRead is a unit and how far it is.
+// unitRead is a unit and its progress.
 type unitRead struct {
 	*ObjectUnit
 	at     int
@@ -53,9 +53,9 @@ type unitRead struct {
 	failed map[*session]*fault.Error // workers that could not read it, and why
 }
 
-// ReadObjects has workers read units, in parallel, the first ones first. What a lost worker was reading, or one that cannot
-// reach the object, is read on by another. It returns when all units are done, or with the first error. report is called with
-// the number of workers that read; it may be nil.
+// ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot
+// reach an object, another one continues where it stopped. ReadObjects returns when all units are done, or with the first error.
+// report is called with the number of workers that read; it may be nil.
 func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report func(workers int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +119,7 @@ func (f *Fleet) readers() (able, attached []*session, closed bool) {
 	return able, attached, f.closed
 }
 
-// begin reports whether there is something for a worker to read that does not read now, and marks it as reading.
+// begin marks an idle worker as reading if there is a unit for it, and reports whether it did.
 func (r *objectsRead) begin(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *objectsRead) tell() {
 	}
 }
 
-// state reports whether all is done, and why it cannot be done.
+// state reports whether the call is over, with the error if it cannot be completed.
 func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 			attached[0].name, attached[0].version)
 	}
 	if len(able) == 0 {
-		return false, nil // they are away, or leave
+		return false, nil // they are away or leaving, and may come back
 	}
 	return true, r.waiting[0].unreadable(able)
 }
@@ -184,7 +184,7 @@ func (u *unitRead) unreadable(able []*session) error {
 		With("uri", u.URI).With("worker", first.name)
 }
 
-// serve has a worker read units until there are none for it.
+// serve makes a worker read units until there are none left for it.
 func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
 		r.mu.Lock()
@@ -205,7 +205,7 @@ func (r *objectsRead) serve(ctx context.Context, s *session) {
 	}
 }
 
-// take returns the first unit that nobody reads and that the worker has not failed to read, or nil.
+// take removes and returns the first waiting unit that the worker has not failed to read, or returns nil.
 func (r *objectsRead) take(s *session) *unitRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,7 +218,7 @@ func (r *objectsRead) take(s *session) *unitRead {
 	return u
 }
 
-// put notes how reading a unit ended, and reports whether the worker can go on.
+// put records how reading a unit ended, and reports whether the worker can continue with another one.
 func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,7 +230,7 @@ func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
 	var bad *failure
 	switch isFailure := errors.As(err, &bad); {
 	case errors.Is(err, errLost):
-		r.fleet.log.Info("another worker reads on what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
+		r.fleet.log.Info("another worker continues what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
@@ -264,7 +264,7 @@ func (r *objectsRead) fail(err error) {
 	}
 }
 
-// notify makes ReadObjects look at the state.
+// notify makes ReadObjects check the state again.
 func (r *objectsRead) notify() {
 	select {
 	case r.changed <- struct{}{}:
@@ -272,7 +272,7 @@ func (r *objectsRead) notify() {
 	}
 }
 
-// read has a worker read a unit from where it is.
+// read makes a worker read a unit, starting after the rows that have already arrived.
 func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 	for {
 		request, err := u.Request(ctx, u.rows)

@@ -70,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--restore", file)
-	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "this is no intact backup") {
+	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "this is not an intact backup") {
 		t.Errorf("a damaged backup: %+v", r)
 	}
 }

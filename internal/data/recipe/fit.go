@@ -260,13 +260,13 @@ func quoted(names []string) string {
 	return text.First(shown, 6)
 }
 
-// notice is a notice with what it is about.
+// notice is a message to the user and its kind.
 type notice struct {
 	kind kind
 	text string
 }
 
-// kind says what a notice is about. Notices are listed in the order of their kinds.
+// kind is the subject of a notice. Notices are listed in the order of their kinds.
 type kind uint8
 
 // The kinds of notices.

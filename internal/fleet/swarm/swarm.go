@@ -76,7 +76,7 @@ type Swarm struct {
 	copies  []int           // by piece: how often the coordinator sent it
 }
 
-// member is a worker that fetches or serves pieces.
+// member is a worker that fetches pieces, or serves them, or both.
 type member struct {
 	name     string
 	keeps    bool             // can get pieces in any order
@@ -106,7 +106,7 @@ func New(pieces int, limits Limits) *Swarm {
 	}
 }
 
-// SetKnown says that the first pieces may be assigned.
+// SetKnown sets how many of the first pieces may be assigned, because their hashes are known.
 func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 
 // SetStore says whether members can read the object store.
@@ -186,7 +186,7 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	return from, true
 }
 
-// Bar makes a member, present or future, no source of anything.
+// Bar excludes a member, present or future, as a source of pieces.
 func (s *Swarm) Bar(name string) {
 	s.barred[name] = true
 	if m := s.byName[name]; m != nil {
