@@ -124,7 +124,7 @@ type Watcher interface {
 	Warn(format string, args ...any)
 }
 
-// silent is a Watcher that drops everything.
+// silent is the Watcher of Wait: it drops everything.
 type silent struct{}
 
 func (silent) Item(*cleavev1.WatchJobResponse) {}

@@ -21,7 +21,7 @@ import (
 
 // repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all methods are
 // idempotent: jobs are created with a request id, data sets and tables are identified by their content, and canceling or deleting
-// twice is no error.
+// twice is not an error.
 var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
 const (

@@ -6,14 +6,13 @@ import (
 	"github.com/cleave-project/cleave/internal/security/credentials"
 )
 
-// settings are what the options of Dial set.
 type settings struct {
 	dial credentials.Dial
 	grpc []grpc.DialOption
 	warn func(format string, args ...any)
 }
 
-// Option is an option of Dial.
+// Option changes a setting of Dial.
 type Option func(*settings)
 
 // WithTLS encrypts connections with the files in a folder that cleave certs made: ca.pem, and, if they are there, cert.pem and

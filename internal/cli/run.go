@@ -130,7 +130,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.Unsaid
+	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.UnprintedNotices
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {

@@ -53,7 +53,7 @@ type upFlags struct {
 	wait                   shell.Duration
 }
 
-// machine is a machine of the cluster, as ssh reaches it.
+// machine is a machine of the cluster. architecture and name are known once ssh has reached it.
 type machine struct {
 	target       string // [USER@]HOST
 	host         string

@@ -148,7 +148,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.addr = listener.Addr()
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
-	c.importer = imports.New(cfg.Imports, imports.Parts{
+	c.importer = imports.New(cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Commit: c.writer.Commit,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})

@@ -113,7 +113,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
-	_ = pause.Wait(c.patience(j))
+	_ = pause.Wait(c.afterRunContext(j))
 }
 
 // decideEnd decides how a job ends. cause is that of the job's context, nil if the context has not ended.

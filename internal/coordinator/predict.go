@@ -184,7 +184,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	return prediction.Run(ctx, x)
 }
 
-// freshPoints are points that a job has not seen.
+// freshPoints are the points of a PredictJob request.
 type freshPoints struct {
 	data    dataset.Dataset
 	rows    *recipe.Rows // rows of the table they were made from; nil if they are a data set

@@ -131,9 +131,9 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	record.AttemptTerms = append(record.AttemptTerms, term)
 }
 
-// goesOn records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
+// recordResume records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
 // attempt, the earlier attempts no longer count.
-func (c *Coordinator) goesOn(j *job, steps int) error {
+func (c *Coordinator) recordResume(j *job, steps int) error {
 	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
 			return errUnchanged

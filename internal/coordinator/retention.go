@@ -174,7 +174,7 @@ func (r *retention) sweep(ctx context.Context) error {
 // exceeded reports whether the quota is exceeded, counting the bytes that the last rejected upload wanted.
 func (r *retention) exceeded() bool { return r.Quota > 0 && r.used()+r.wanted.Load() > r.Quota }
 
-// endedJob is a job that may be deleted.
+// endedJob is a job that may be deleted, and the data that it refers to.
 type endedJob struct {
 	id, dataset string
 	tables      []string

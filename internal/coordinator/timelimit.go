@@ -88,9 +88,9 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 	}
 }
 
-// patience returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
+// afterRunContext returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
 // job's context.
-func (c *Coordinator) patience(j *job) context.Context {
+func (c *Coordinator) afterRunContext(j *job) context.Context {
 	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
 		return c.runCtx
 	}

@@ -30,7 +30,7 @@ type ObjectUnit struct {
 // maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
 const maxObjectRows = 256 << 20
 
-// objectsRead is one call of ReadObjects.
+// objectsRead is the state of one call of ReadObjects. mu guards the fields below it.
 type objectsRead struct {
 	fleet  *Fleet
 	key    string // the id of the job in commands
@@ -127,12 +127,12 @@ func (r *objectsRead) begin(s *session) bool {
 		return false
 	}
 	r.reading[s], r.used[s] = true, true
-	r.tell()
+	r.reportWorkers()
 	return true
 }
 
-// tell reports how many workers read. The caller holds r.mu.
-func (r *objectsRead) tell() {
+// reportWorkers reports how many workers read. The caller holds r.mu.
+func (r *objectsRead) reportWorkers() {
 	if r.report != nil {
 		r.report(len(r.reading))
 	}
@@ -189,24 +189,24 @@ func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.reading, s)
-		r.tell()
+		r.reportWorkers()
 		r.mu.Unlock()
 		r.notify()
 	}()
 	for {
-		u := r.take(s)
+		u := r.nextUnit(s)
 		if u == nil {
 			return
 		}
 		err := r.read(ctx, s, u)
-		if !r.put(s, u, err) {
+		if !r.finishUnit(s, u, err) {
 			return
 		}
 	}
 }
 
-// take removes and returns the first waiting unit that the worker has not failed to read, or returns nil.
-func (r *objectsRead) take(s *session) *unitRead {
+// nextUnit removes and returns the first waiting unit that the worker has not failed to read, or returns nil.
+func (r *objectsRead) nextUnit(s *session) *unitRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
@@ -218,8 +218,8 @@ func (r *objectsRead) take(s *session) *unitRead {
 	return u
 }
 
-// put records how reading a unit ended, and reports whether the worker can continue with another one.
-func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
+// finishUnit records how reading a unit ended, and reports whether the worker can continue with another one.
+func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.notify()

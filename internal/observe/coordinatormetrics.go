@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// coordinatorMetrics are the metrics of a coordinator.
 type coordinatorMetrics struct {
 	jobsAccepted, jobsResumed prometheus.Counter
 	jobsEnded                 *prometheus.CounterVec

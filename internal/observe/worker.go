@@ -20,7 +20,7 @@ type Worker struct {
 
 func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
 
-// workerMetrics are the metrics of a worker.
+// workerMetrics are the metrics of all workers in this process.
 type workerMetrics struct {
 	commands    commandMetrics
 	tilesBuilt  prometheus.Counter

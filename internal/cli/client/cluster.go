@@ -24,7 +24,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// Cluster is a coordinator and its workers in this process.
+// Cluster runs a coordinator and its workers in this process. When one of them fails, Err returns why, and the contexts that
+// Context made end.
 type Cluster struct {
 	Address      net.Addr
 	AwaitWorkers func(ctx context.Context, workers int) error // waits until that many workers are ready

@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Loaded is a data set that was read from files.
+// Loaded is a data set that was read from files, without the rows that were dropped.
 type Loaded struct {
 	Data    dataset.Dataset // nil if no file was named
 	Header  []string        // the names of the columns; nil if they have none

@@ -150,7 +150,7 @@ func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, 
 	return points, words, nil
 }
 
-// weighted is a copy of points whose rows are changed.
+// weighted returns a copy of points after calling change with each of its rows.
 func weighted(points *dataset.Points, change func(row []float64)) *dataset.Points {
 	changed := &dataset.Points{N: points.N, D: points.D, Values: append([]float64(nil), points.Values...)}
 	for i := range changed.N {

@@ -33,7 +33,7 @@ func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error
 	return PrintJSON(w, json.RawMessage(joined))
 }
 
-// WithZeros is the JSON of a message in which fields that are zero or empty have their place.
+// WithZeros returns the JSON of a message, including fields that are zero or empty.
 func WithZeros(message proto.Message) (json.RawMessage, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(message)
 }

@@ -120,7 +120,7 @@ func flagsBy(set *pflag.FlagSet, name func(flag string) string) map[string]*pfla
 	return flags
 }
 
-// setting is the value of a key in the configuration file.
+// setting is the value of a key in the configuration file: a list, or a single item.
 type setting struct {
 	items []string
 	list  bool

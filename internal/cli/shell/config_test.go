@@ -84,7 +84,7 @@ func TestWrongSettings(t *testing.T) {
 		file    string
 		want    string
 	}{
-		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS is not a flag; did you mean CLEAVE_PROG_THREADS?"},
+		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS does not name a flag; did you mean CLEAVE_PROG_THREADS?"},
 		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "", `prog: CLEAVE_PROG_SIZE is "lots"; "lots" is not a size in bytes`},
 		{"unknown key", nil, "wait_time: 3s", `has the key "wait_time", which is not a flag; did you mean wait-time?`},
 		{"a file that names a file", nil, "config: other.yaml", `has the key "config", which is not a flag`},

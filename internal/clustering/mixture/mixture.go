@@ -55,7 +55,7 @@ type Problem struct {
 	Threads     int
 }
 
-// Found is the result of a fit.
+// Found is the mixture that a fit found, and how well it describes the data.
 type Found struct {
 	Labels  []int32
 	Mixture *Mixture
@@ -67,7 +67,7 @@ type Found struct {
 	Evidence float64
 }
 
-// fit is the state of a running fit.
+// fit is the state of a running fit. Rows that must-links connect are one component, with one vector of probabilities.
 type fit struct {
 	*Problem
 	mixture   *Mixture

@@ -28,7 +28,7 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 	return products, nil
 }
 
-// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
+// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
 // to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)

@@ -64,8 +64,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 
 // claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to that.
 func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	s.recordLock <- struct{}{}
+	defer func() { <-s.recordLock }()
 	existing, err := s.Find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func sameSources(a, b *statev1.Claim) bool {
 
 // setSources replaces the list of objects that an owner imported a value from.
 func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	s.recordLock <- struct{}{}
+	defer func() { <-s.recordLock }()
 	record, err := s.Find(ctx, id)
 	if err != nil || record == nil {
 		return nil, errors.Join(err, s.notFound(id))
@@ -130,8 +130,8 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer release()
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	s.recordLock <- struct{}{}
+	defer func() { <-s.recordLock }()
 	record, err := s.Find(ctx, id)
 	if err != nil {
 		return err
@@ -166,8 +166,8 @@ func (s *Store[V]) deleteUnused(ctx context.Context, id string, due func(*statev
 		return false, err
 	}
 	defer release()
-	s.changing <- struct{}{}
-	defer func() { <-s.changing }()
+	s.recordLock <- struct{}{}
+	defer func() { <-s.recordLock }()
 	record, _, err := s.look(ctx, id)
 	if record == nil || err != nil || !due(record) || s.User(id, nil) != "" {
 		return false, err

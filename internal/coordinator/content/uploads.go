@@ -17,17 +17,17 @@ import (
 
 // Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
-	limit int64         // of the memory of all uploads that are under way
+	limit int64         // of the memory of all uploads in progress
 	stall time.Duration // how long one may be silent
 	rates *uploadRates
 
-	// most limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
-	most int
+	// maxPerOwner limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
+	maxPerOwner int
 
-	mu       sync.Mutex
-	used     int64
-	underWay map[string]int          // by owner
-	kept     map[keptKey]*KeptUpload // uploads that broke off
+	mu         sync.Mutex
+	used       int64
+	inProgress map[string]int          // by owner
+	kept       map[keptKey]*KeptUpload // uploads that broke off
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -49,13 +49,13 @@ const keepUploads = 10 * time.Minute
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
 
-// fewestUploads is the number of concurrent uploads that an owner may always have.
-const fewestUploads = 16
+// minUploads is the number of concurrent uploads that an owner may always have.
+const minUploads = 16
 
 // heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
 const heldPerByte = 2
 
-// Upload is one upload that is under way.
+// Upload is an upload in progress. It holds memory of Uploads until it ends.
 type Upload struct {
 	all       *Uploads
 	owner     string
@@ -64,7 +64,7 @@ type Upload struct {
 	endPacing func()
 }
 
-// UploadLimits limits the uploads that are under way.
+// UploadLimits limits the uploads in progress.
 type UploadLimits struct {
 	Bytes        int64         // of memory, for all of them
 	MessageBytes int           // the largest part of one
@@ -77,20 +77,20 @@ type UploadLimits struct {
 func NewUploads(l UploadLimits) *Uploads {
 	return &Uploads{
 		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l),
-		most: max(fewestUploads, int(l.Bytes/int64(l.MessageBytes))), underWay: map[string]int{}, kept: map[keptKey]*KeptUpload{},
+		maxPerOwner: max(minUploads, int(l.Bytes/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*KeptUpload{},
 	}
 }
 
-// Begin begins an upload of the caller. It fails if the caller has too many under way. The caller calls End.
+// Begin begins an upload of the caller. It fails if the caller has too many in progress. The caller calls End.
 func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	owner := identity.FromContext(ctx).Name
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.underWay[owner] >= u.most {
+	if u.inProgress[owner] >= u.maxPerOwner {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"you have %d uploads in progress, the most that this coordinator has memory for; try again when some have ended", u.most).RetryIn(RetryUpload)
+			"you have %d uploads in progress, the most that this coordinator has memory for; try again when some have ended", u.maxPerOwner).RetryIn(RetryUpload)
 	}
-	u.underWay[owner]++
+	u.inProgress[owner]++
 	pace, end := u.rates.begin(ctx)
 	return &Upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
 }
@@ -123,8 +123,8 @@ func (u *Upload) End() {
 	defer u.all.mu.Unlock()
 	u.all.used -= u.held
 	u.held = 0
-	if u.all.underWay[u.owner]--; u.all.underWay[u.owner] == 0 {
-		delete(u.all.underWay, u.owner)
+	if u.all.inProgress[u.owner]--; u.all.inProgress[u.owner] == 0 {
+		delete(u.all.inProgress, u.owner)
 	}
 }
 
@@ -251,10 +251,10 @@ type uploadRates struct {
 	perOwner int64         // 0: no limit
 
 	mu     sync.Mutex
-	owners map[string]*ownerRate // those with uploads under way
+	owners map[string]*ownerRate // those with uploads in progress
 }
 
-// ownerRate is the rate of one owner's uploads.
+// ownerRate limits the rate of one owner's uploads. It is dropped when the last of them ends.
 type ownerRate struct {
 	limiter *rate.Limiter
 	uploads int

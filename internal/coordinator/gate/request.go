@@ -14,16 +14,16 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// A call takes its place when its header arrives. Its request usually follows at once. A client that sent only headers would
-// hold places and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
-// place.
+// A call takes its slot when its header arrives. Its request usually follows at once. A client that sent only headers would
+// hold slots and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
+// slot.
 
 // anonymousTimeout is how long a call that needs no credentials may wait for its request.
 const anonymousTimeout = 5 * time.Second
 
 var errNoRequest = errors.New("the request of the call did not arrive")
 
-// awaiting is a call whose request has not arrived yet.
+// awaiting is the context of a call whose request has not arrived yet.
 type awaiting struct {
 	context.Context
 	since   time.Time
@@ -41,10 +41,10 @@ func (a *awaiting) Err() error {
 	return a.Context.Err()
 }
 
-// evictAfter is how long a call must have waited for its request before it loses its place to another call.
+// evictAfter is how long a call must have waited for its request before it loses its slot to another call.
 const evictAfter = time.Second
 
-// waiting lists the calls of a doorway whose requests have not arrived, the oldest first.
+// waiting lists the calls of a limiter whose requests have not arrived, the oldest first.
 type waiting struct {
 	evictAfter time.Duration
 
@@ -63,7 +63,7 @@ func (w *waiting) add(a *awaiting) (remove func()) {
 	}
 }
 
-// evict ends the oldest call and reports whether that freed a place.
+// evict ends the oldest call and reports whether that freed a slot.
 func (w *waiting) evict() bool {
 	w.mu.Lock()
 	oldest := w.calls.Front()
@@ -74,7 +74,7 @@ func (w *waiting) evict() bool {
 	a := w.calls.Remove(oldest).(*awaiting)
 	w.mu.Unlock()
 	a.giveUp()
-	hold(a)()
+	keepSlot(a)()
 	return true
 }
 
@@ -95,8 +95,8 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 		}
 	}
 	leave := func() {}
-	if door := g.doors[call.FullMethodName]; door != nil {
-		leave = door.waiting.add(a)
+	if l := g.limiters[call.FullMethodName]; l != nil {
+		leave = l.waiting.add(a)
 	}
 	timer := time.AfterFunc(wait, a.giveUp)
 	ended := context.AfterFunc(ctx, func() {

@@ -131,7 +131,7 @@ func (r *reader) open(at int, o format.TableOptions) (format.Part, error) {
 	return &part{reader: r, at: at, options: o, last: r.described[at]}, nil
 }
 
-// part is an object that is read as a part of the table.
+// part is the format.Part of one object. Its rows come from workers.
 type part struct {
 	*reader
 	at      int
@@ -194,7 +194,7 @@ func (p *part) Next() (*table.Table, error) {
 	return nil, io.EOF
 }
 
-// pass is one pass of workers over all objects.
+// pass is one pass of workers over all objects. There is another one if later rows show that the first ones were misread.
 type pass struct {
 	units  [][]*unit // of each object
 	held   *content.Upload
@@ -208,7 +208,7 @@ type pass struct {
 	err     error         // why reading failed; set before ended is closed
 }
 
-// unit is what has arrived of an object or of some of its row groups.
+// unit holds the rows that have arrived of an object, or of some of its row groups.
 type unit struct {
 	rows []*cleavev1.TableRows // rows that were not returned yet
 	done bool

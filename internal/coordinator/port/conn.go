@@ -45,7 +45,7 @@ func (c *Conn) Dial(context.Context) (net.Conn, error) {
 	return client, nil
 }
 
-// pipe is the server's end of a connection within the process.
+// pipe is the server's end of a connection within the process. It has the remote address of the connection that it stands for.
 type pipe struct {
 	net.Conn
 	remote net.Addr

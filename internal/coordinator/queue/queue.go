@@ -45,7 +45,7 @@ type Queue[K comparable] struct {
 	clock uint64
 }
 
-// place is the place of a job in the queue.
+// place is the place of a job, waiting or running, in the queue.
 type place[K comparable] struct {
 	Job
 	key     K

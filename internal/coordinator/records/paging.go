@@ -43,7 +43,7 @@ func Page[T any](request PageRequest, prefix string, visit func(after string, po
 	return items, next, err
 }
 
-// Order is the order of a list by keys.
+// Order is the direction in which a list visits keys.
 type Order bool
 
 // The orders of lists.
@@ -96,7 +96,7 @@ func pageSize(requested int32) (int, error) {
 // PageToken makes a token of the last key that a page has covered.
 func PageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
 
-// pageStart is the key after which the page of a token starts.
+// pageStart returns the key after which the page of a token starts, or "" for the first page.
 func pageStart(token, prefix string) (after string, err error) {
 	if token == "" {
 		return "", nil

@@ -49,7 +49,7 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 func (r *rangeRunner) Objective() string { return r.largest.Objective() }
 
 func (r *rangeRunner) Need() planning.Workload {
-	need := r.times(r.largest.Need())
+	need := r.forAllK(r.largest.Need())
 	kept := &planning.Range{Numbers: r.spec.MaxK - r.spec.K + 1, Labelings: need.Restarts}
 	for _, part := range append(r.largest.Beside(), need) {
 		kept.Labelings = max(kept.Labelings, part.Restarts)
@@ -65,13 +65,13 @@ func (r *rangeRunner) Need() planning.Workload {
 func (r *rangeRunner) Beside() []planning.Workload {
 	others := r.largest.Beside()
 	for at, need := range others {
-		others[at] = r.times(need)
+		others[at] = r.forAllK(need)
 	}
 	return others
 }
 
-// times returns what all k need together. Neighbors are searched for only once.
-func (r *rangeRunner) times(need planning.Workload) planning.Workload {
+// forAllK returns what all k need together. Neighbors are searched for only once.
+func (r *rangeRunner) forAllK(need planning.Workload) planning.Workload {
 	if need.Neighbors == nil {
 		need.Times = r.spec.MaxK - r.spec.K + 1
 	}

@@ -8,7 +8,7 @@ package swarm
 
 import "slices"
 
-// Kind is a kind of source.
+// Kind says where a piece comes from.
 type Kind int
 
 // The kinds of sources.
@@ -92,7 +92,7 @@ type member struct {
 	noStore  bool             // it cannot read the object store
 }
 
-// transfer is a piece under way.
+// transfer is a piece that a member is fetching.
 type transfer struct {
 	from Source
 	peer *member // for Peer
@@ -135,7 +135,7 @@ func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
 	}
 }
 
-// Leave removes a member. Transfers from it that are under way end with Arrived or Failed, like all others.
+// Leave removes a member. Transfers from it that are in progress end with Arrived or Failed, like all others.
 func (s *Swarm) Leave(name string) {
 	m := s.byName[name]
 	if m == nil {
@@ -209,7 +209,7 @@ func (s *Swarm) Lost(name string, piece int, needed bool) {
 	}
 }
 
-// assigned returns the source of a transfer that is under way.
+// assigned returns the source of a transfer that is in progress.
 func (s *Swarm) assigned(name string, piece int) (*member, Source, bool) {
 	m := s.byName[name]
 	if m == nil {

@@ -74,7 +74,7 @@ type explainer struct {
 	suspicions []suspicion
 }
 
-// suspicion is a property of an answer that may be wrong.
+// suspicion is a sign that an answer may be wrong. The paragraphs find suspicions, and the advice depends on them.
 type suspicion int
 
 const (
@@ -217,15 +217,15 @@ func Sentences(notices []*cleavev1.Notice) (all []string) {
 }
 
 // Sentence adds a capital letter and a full stop to a message. An empty one stays empty.
-func Sentence(says string) string {
-	if says == "" {
+func Sentence(message string) string {
+	if message == "" {
 		return ""
 	}
-	if first := says[0]; first >= 'a' && first <= 'z' {
-		says = strings.ToUpper(says[:1]) + says[1:]
+	if first := message[0]; first >= 'a' && first <= 'z' {
+		message = strings.ToUpper(message[:1]) + message[1:]
 	}
-	if !strings.HasSuffix(says, ".") {
-		says += "."
+	if !strings.HasSuffix(message, ".") {
+		message += "."
 	}
-	return says
+	return message
 }

@@ -20,7 +20,7 @@ type Column struct {
 	Class   string // the class of that cluster; "" if it has none
 }
 
-// Cell is a cell of a table.
+// Cell is a cell of a table. If Missing is set, it shows that there is no value, and nothing else.
 type Cell struct {
 	Text  string
 	Below string   // in small letters
@@ -29,10 +29,10 @@ type Cell struct {
 	Heat  string   // class of its background
 	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
 	// Whole bars begin at the left.
-	Whole   bool
-	Strong  bool
-	Name    bool // text from the data, such as an id or a category, possibly in another script
-	Missing bool
+	Whole    bool
+	Strong   bool
+	FromData bool // text from the data, such as an id or a category, possibly in another script
+	Missing  bool
 }
 
 // Text returns a cell with text that Cleave wrote, as opposed to text from the data.
@@ -43,7 +43,7 @@ func Named(text string) Cell {
 	if text == "" {
 		return Cell{Missing: true}
 	}
-	return Cell{Text: text, Name: true}
+	return Cell{Text: text, FromData: true}
 }
 
 // OfCluster returns a cell with the number of a cluster, and its class if it has one.

@@ -113,7 +113,7 @@ func median(count int, value func(rank int) float64) float64 {
 	return low + (high-low)/2
 }
 
-// moments are sums of values and their squares.
+// moments holds sums of values and of their squares, so that those of a part can be subtracted from those of the whole.
 type moments struct {
 	count        int
 	sum, squares float64
@@ -136,7 +136,7 @@ func (m moments) mean() float64 {
 	return m.sum / float64(m.count)
 }
 
-// scatter is the sum of squared differences from the mean.
+// scatter returns the sum of squared differences from the mean.
 func (m moments) scatter() float64 {
 	if m.count == 0 {
 		return 0

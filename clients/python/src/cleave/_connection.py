@@ -250,7 +250,7 @@ class Attempts:
     """Decides whether and when a call is repeated.
 
     Every method of the API may be repeated after UNAVAILABLE: jobs have a request id, data sets and tables are identified by
-    their content, and canceling or deleting twice is no error.
+    their content, and canceling or deleting twice is not an error.
     """
 
     def __init__(self, route: Route, clock: Callable[[], float] = time.monotonic) -> None:
