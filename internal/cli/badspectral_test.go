@@ -38,7 +38,7 @@ func TestBadInputOfTheSpectralFamily(t *testing.T) {
 		{constrained + "--beliefs none.csv", "none.csv: the file has no beliefs"},
 		{constrained + "--source-graph other.csv", "other.csv, line 3: vertex 6 is outside 0..5"},
 		{constrained + "--constraints links.csv --beta nan", `--beta is "nan"; use a finite number, auto, paper or strict`},
-		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, and 2 clusters need 1; the largest usable beta is just below 7"},
+		{constrained + "--constraints apart.csv --beta 10", "beta = 10 leaves 0 feasible vectors, but 2 clusters need 1; the largest usable beta is just below 7"},
 		{"--graph e.csv --k 4 --algorithm constrained-spectral --constraints links.csv --beta paper", "4 clusters need 3; no beta above 0 is feasible: there are too few beliefs"},
 		{"--graph e.csv --k 7 --algorithm spectral", "k is 7 but there are only 6 rows"},
 		{"--graph e.csv --k 1 --algorithm spectral", "k is 1; it must be at least 2"},

@@ -103,7 +103,7 @@ func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combinat
 	}
 	for _, file := range jobflags.NamedFiles(cmd.Flags(), a.command.directory) {
 		if file.Path == jobflags.StandardInput {
-			return nil, shell.Usage("sweep reads --%s once for each job, and standard input can be read only once; give a file", file.Flag)
+			return nil, shell.Usage("sweep reads --%s once for each job, but standard input can be read only once; give a file", file.Flag)
 		}
 	}
 	combinations, err := f.job.Combinations(cmd.Flags())

@@ -56,7 +56,7 @@ func TestUpReportsWhatMachinesSay(t *testing.T) {
 		t.Errorf("the certificates of another coordinator: exit code %d: %s", r.code, r.stderr)
 	}
 	r = invoke(t, "up --certs certs --packages . --ssh "+fakeSSH(t, "echo amd64; echo name")+" c w")
-	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, and has 0") {
+	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, but has 0") {
 		t.Errorf("without packages: exit code %d: %s", r.code, r.stderr)
 	}
 }

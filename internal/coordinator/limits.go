@@ -193,7 +193,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 // checkDisk rejects what would need more space than the disk has or the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, and %s are needed; free some and try again",
+		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)

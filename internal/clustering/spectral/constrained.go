@@ -247,7 +247,7 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		case beta < total && limit > total: // the whole graph, which is not a cut, is one of the feasible vectors
 			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
 		}
-		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",
+		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s",
 			beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit)).OnField(field)
 		return 0, 0, f
 	}
