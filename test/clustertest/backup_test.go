@@ -30,7 +30,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	w.StillRunning()
-	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "is there already") {
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "already exists") {
 		t.Errorf("a second backup into the same file: %+v", r)
 	}
 	left, err := filepath.Glob(filepath.Join(out, ".*"))
