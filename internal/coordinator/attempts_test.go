@@ -31,7 +31,7 @@ func same(id string) func(*harness) string { return func(*harness) string { retu
 func wantCrashed(t *testing.T, job *cleavev1.Job) {
 	t.Helper()
 	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "COORDINATOR_CRASHED" ||
-		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("ended %d times", maxAttempts)) {
+		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", maxAttempts)) {
 		t.Errorf("the job is %v", job)
 	}
 }

@@ -179,7 +179,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":
 		return cfg, badConfig("there is no place for the blobs; give a data directory (--data-dir), or a directory or URL for the blobs (--blobs)")
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
-		return cfg, badConfig("there are credentials for an etcd cluster, but the store is %s; use an etcd cluster (--store etcd://HOST:PORT), or omit the credentials (--store-...)", cfg.Store)
+		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	case cfg.BlobsStall <= 0:
 		return cfg, badConfig("the time limit of a blob store that hangs is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:

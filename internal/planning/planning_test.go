@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 				"storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
 		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
 			[]string{"even without storing the matrix it needs 1.54 GiB", "about 64500 rows", "3 more workers", "1.54 GiB on every worker"}},
-		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "on each worker to begin with"}},
+		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "free to start"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Make(c.p, []Worker{{Name: "w", Threads: 2, Free: c.free}})
