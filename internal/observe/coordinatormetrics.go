@@ -48,7 +48,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, including building tiles and retries after faults.", shortTimes, "operation"),
 		commands: commandMetrics{
 			seconds:  r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
-			failures: r.counters("cleave_command_failures_total", "Commands that failed: by the kind of failure that the worker answered, or lost or stalled.", "command", "kind"),
+			failures: r.counters("cleave_command_failures_total", "Commands that failed, by kind: the failure that the worker answered, or lost or stalled.", "command", "kind"),
 		},
 		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
