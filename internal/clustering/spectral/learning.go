@@ -44,7 +44,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 	return m.clusterLargest(ctx, result, m.kept.Restrict(learned{m, corrections, degrees, largest, dMax}))
 }
 
-// learned is the operator N of spectral learning, in the notation of Kamvar et al.
+// learned is the matrix N of learning, as an operator.
 type learned struct {
 	*method
 	corrections   *symmetric
