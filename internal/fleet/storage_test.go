@@ -150,7 +150,7 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 		}
 	}
 	if opens := c.datasets.opens.Load(); opens != 0 {
-		t.Errorf("the data were fetched %d times", opens)
+		t.Errorf("the data was fetched %d times", opens)
 	}
 }
 

@@ -19,7 +19,7 @@ func (silent) Uploading(int, uint64)           {}
 func (silent) Item(*cleavev1.WatchJobResponse) {}
 func (silent) Warn(string, ...any)             {}
 
-// An embedded run uses the data where they are, and answers as one whose data were sent does.
+// An embedded run uses the data where it is, and answers as one whose data was sent does.
 func TestEmbeddedRunsShareTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const n = 60
@@ -77,7 +77,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		}
 		c.Close()
 		if after, err := dataset.Marshal(data); err != nil || !slices.Equal(before, after) {
-			t.Errorf("%v: the data were changed", data.Kind())
+			t.Errorf("%v: the data was changed", data.Kind())
 		}
 
 		if c, err = StartEmbedded(t.Context(), 2, io.Discard); err != nil {

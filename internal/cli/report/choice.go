@@ -91,7 +91,7 @@ func (r *Report) drawMethods(w io.Writer, title string) error {
 	return picture.Bars(w, plot)
 }
 
-// byClassifier tells whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
+// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
 // model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
 func byClassifier(r *cleavev1.Result) bool {
 	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT

@@ -30,7 +30,7 @@ type Scene struct {
 	// What only report.html shows.
 
 	Spec        *cleavev1.JobSpec // nil means the one of the origin, if there is one
-	Table       *table.Table      // the data file as it was given; nil if the data have columns of numbers, or none
+	Table       *table.Table      // the data file as it was given; nil if the data has columns of numbers, or none
 	LabelColumn string            // the column of the table with the known classes; "" for none
 }
 

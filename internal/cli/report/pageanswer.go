@@ -79,7 +79,7 @@ func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
 	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
 }
 
-// separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
+// separationWords describes a mean silhouette as is usual (Kaufman and Rousseeuw 1990).
 func separationWords(mean float64) string {
 	switch {
 	case mean > 0.7:

@@ -174,7 +174,7 @@ func evenly[T any](list []T, limit int) []T {
 	return chosen
 }
 
-// stopWords say why a run ended.
+// stopWords says why a run ended.
 func stopWords(reason cleavev1.StopReason) string {
 	switch reason {
 	case cleavev1.StopReason_STOP_REASON_CONVERGED:

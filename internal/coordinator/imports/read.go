@@ -296,7 +296,7 @@ func (p *pass) notify() {
 	p.changed = make(chan struct{})
 }
 
-// fail notes how reading ended.
+// fail records why reading ended.
 func (p *pass) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -47,7 +47,7 @@ func Answer(f Facts) []Paragraph {
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
-		{"How the data were read", e.reading()},
+		{"How the data was read", e.reading()},
 		{"What to try", e.advice()},
 	} {
 		if len(p.Sentences) > 0 {
@@ -169,7 +169,7 @@ func (e *explainer) method() (all []string) {
 		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodName(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
-		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
+		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
 		e.suspect(lowAccuracy)
 	}
 	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {

@@ -104,7 +104,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"without any point: 0 (good)."}, nil},
 		{"the table", func(f *Facts) {
 			f.Result.Warnings = []*cleavev1.Notice{{Reason: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
-		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data were read\nColumn"}, nil},
+		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data was read\nColumn"}, nil},
 		{"limit", func(f *Facts) {
 			f.Result.StopReason = cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS
 			f.Result.Iterations, f.Result.History[1].Moved = 500, 4
