@@ -81,11 +81,11 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// flagsToOptions replaces the flags of the command line in messages by the options of Dial.
+// flagsToOptions rewrites command-line flags in messages to the options of Dial.
 var flagsToOptions = strings.NewReplacer("--tls-cert and --tls-key", "WithCertificate", "--tls-ca FILE", "WithCA", "--tls-ca", "WithCA", "--tls-cert", "WithCertificate", "--tls-key", "WithCertificate",
 	"--tls-server-name", "WithServerName", "--tls DIR", "WithTLS", "--tls", "WithTLS", "--insecure", "WithoutEncryption")
 
-// inOptions returns a message about a connection that names what the caller can set.
+// inOptions rewrites a message about a connection so that it names options of Dial instead of flags.
 func (c *Client) inOptions(message string) string {
 	if c.flags {
 		return message
@@ -99,8 +99,8 @@ func (c *Client) Close() { c.leader.close() }
 // Address returns the addresses that Dial was given.
 func (c *Client) Address() string { return c.address }
 
-// Retry calls do until it succeeds, fails for good, or has been tried for long enough. It is for streams, which the caller makes
-// anew in do. It returns an *Error where do returns the error of a call.
+// Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do
+// opens a new one on every call. Retry converts the error of a call that do returns to an *Error.
 func (c *Client) Retry(ctx context.Context, do func() error) error {
 	return c.Explain(c.repeat(ctx, do))
 }

@@ -32,8 +32,8 @@ type Error struct {
 const (
 	NotReachable    = "NOT_REACHABLE"       // no coordinator answers at the address
 	HandshakeFailed = fault.HandshakeFailed // one side does not accept the certificate of the other, or does not speak TLS
-	NotCleave       = "NOT_CLEAVE"          // what answers at the address is not a coordinator
-	OtherAPIVersion = "OTHER_API_VERSION"   // a coordinator answers that has another version of the API
+	NotCleave       = "NOT_CLEAVE"          // the server at the address is not a coordinator
+	OtherAPIVersion = "OTHER_API_VERSION"   // the coordinator has another version of the API
 	JobCanceled     = "JOB_CANCELLED"       // the job was canceled
 	TimeLimit       = "TIME_LIMIT"          // the job reached its time limit and has no labels
 	LabelsSoFar     = fault.LabelsSoFar     // the job reached its time limit and has labels
@@ -128,7 +128,7 @@ func ofCall(f *fault.Error, call error, code codes.Code) *Error {
 // unavailable explains why there is no answer.
 func (c *Client) unavailable(s *status.Status, err error) error {
 	if reason := wire.Reason(err); reason != "" && reason != wire.NotLeader {
-		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot do it now: %s", c.address, s.Message())
+		f := fault.New(fault.Unavailable, reason, "the coordinator at %s cannot handle the call now: %s", c.address, s.Message())
 		if delay, helps := wire.RetryDelay(err); helps {
 			f = f.RetryIn(delay.Seconds())
 		}
@@ -149,7 +149,7 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 
 // notCleave returns the error for an address where something else answers.
 func (c *Client) notCleave(err error) error {
-	return ofCall(fault.New(fault.FailedPrecondition, NotCleave, "what answers at %s is not a coordinator of Cleave; check the host and the port", c.address), err, codes.FailedPrecondition)
+	return ofCall(fault.New(fault.FailedPrecondition, NotCleave, "the server at %s is not a Cleave coordinator; check the host and the port", c.address), err, codes.FailedPrecondition)
 }
 
 // unimplemented explains why a method is not there: the other side has another version of the API, or is not a coordinator.
@@ -158,7 +158,7 @@ func (c *Client) unimplemented(s *status.Status, err error) error {
 	if status.Code(unknown) == codes.Unimplemented || unknown == nil && !slices.ContainsFunc(services, func(name string) bool { return strings.HasPrefix(name, "cleave.") }) {
 		return c.notCleave(err)
 	}
-	return ofCall(fault.New(fault.FailedPrecondition, OtherAPIVersion, "the coordinator at %s has another version of the API than this client (%s); use the versions of one release", c.address, s.Message()), err, codes.FailedPrecondition)
+	return ofCall(fault.New(fault.FailedPrecondition, OtherAPIVersion, "the coordinator at %s and this client have different versions of the API (%s); use the same release for both", c.address, s.Message()), err, codes.FailedPrecondition)
 }
 
 // isHTTP reports whether an error of gRPC means that the other side speaks another protocol.

@@ -78,12 +78,12 @@ func TestWhatAnswers(t *testing.T) {
 		temporary                   bool
 	}{
 		{"nobody", downAddress, NotReachable, "does not answer: dial tcp", codes.Unavailable, true},
-		{"a web server", webAddress, NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
-		{"another protocol", bannerAddress, NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
-		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
-		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a coordinator of Cleave", codes.FailedPrecondition, false},
-		{"another API", serveGRPC(t, newer), OtherAPIVersion, "has another version of the API", codes.FailedPrecondition, false},
-		{"a service that is not there", serveGRPC(t, older), OtherAPIVersion, "has another version of the API", codes.FailedPrecondition, false},
+		{"a web server", webAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"another protocol", bannerAddress, NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"gRPC without reflection", serveGRPC(t, grpc.NewServer()), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"gRPC of others", serveGRPC(t, foreign), NotCleave, "is not a Cleave coordinator", codes.FailedPrecondition, false},
+		{"another API", serveGRPC(t, newer), OtherAPIVersion, "have different versions of the API", codes.FailedPrecondition, false},
+		{"a service that is not there", serveGRPC(t, older), OtherAPIVersion, "have different versions of the API", codes.FailedPrecondition, false},
 	} {
 		client, err := Dial(c.address)
 		if err != nil {

@@ -30,7 +30,7 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 	return response.GetJob(), err
 }
 
-// Wait waits until a job ends, and returns it. The error is that of JobError; if Wait could not wait for the end, the job is nil.
+// Wait waits until a job ends, and returns it. The error is that of JobError. The job is nil if waiting itself failed.
 // The job goes on if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
 	ended, err := c.Watch(ctx, jobID, afterAll, silent{})
@@ -132,7 +132,7 @@ type Watcher interface {
 	Warn(format string, args ...any)
 }
 
-// silent is a Watcher that drops everything.
+// silent is the Watcher of Wait: it drops everything.
 type silent struct{}
 
 func (silent) Item(*cleavev1.WatchJobResponse) {}

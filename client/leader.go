@@ -21,7 +21,7 @@ import (
 
 // repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all methods are
 // idempotent: jobs are created with a request id, data sets and tables are identified by their content, and canceling or deleting
-// twice is no error.
+// twice is not an error.
 var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
 const (
@@ -110,14 +110,14 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 	}
 }
 
-// patient reports whether to try again after some time and some rounds. A coordinator that answered before is probably
-// restarting, so the client waits longer for it.
+// patient reports whether to try again, given the time since the first attempt and the number of rounds. A coordinator that
+// answered before is probably restarting, so the client waits longer for it.
 func (l *leader) patient(err error, standby bool, since time.Duration, rounds int) bool {
 	switch {
 	case standby:
 		return since <= electionTimeout
 	case isHTTP(status.Convert(err).Message()):
-		return false // it will not become a coordinator
+		return false // another kind of server; waiting does not help
 	case !l.answered.Load() || wire.Reason(err) != "":
 		return rounds < maxRounds-1
 	case rounds == maxRounds-1:

@@ -6,14 +6,13 @@ import (
 	"github.com/cleave-project/cleave/internal/security/credentials"
 )
 
-// settings are what the options of Dial set.
 type settings struct {
 	dial credentials.Dial
 	grpc []grpc.DialOption
 	warn func(format string, args ...any)
 }
 
-// Option is an option of Dial.
+// Option changes a setting of Dial.
 type Option func(*settings)
 
 // WithTLS encrypts connections with the files in a folder that cleave certs made: ca.pem, and, if they are there, cert.pem and
@@ -28,7 +27,7 @@ func WithCertificate(certificate, key string) Option {
 	return func(s *settings) { s.dial.Cert, s.dial.Key = certificate, key }
 }
 
-// WithServerName expects another name in the certificate of the coordinator than the host that is called.
+// WithServerName sets the name that the certificate of the coordinator must have, if it differs from the host in the address.
 func WithServerName(name string) Option { return func(s *settings) { s.dial.ServerName = name } }
 
 // WithToken sends a token with every call.
@@ -37,7 +36,7 @@ func WithToken(token string) Option { return func(s *settings) { s.dial.Token = 
 // WithoutEncryption allows unencrypted connections to other machines: everyone on the way can read and change everything.
 func WithoutEncryption() Option { return func(s *settings) { s.dial.Insecure = true } }
 
-// WithWarnings sets a function that is told about retries, in words for the user.
+// WithWarnings sets a function that is called with messages for the user about retries and reconnecting.
 func WithWarnings(warn func(format string, args ...any)) Option {
 	return func(s *settings) { s.warn = warn }
 }

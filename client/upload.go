@@ -36,7 +36,7 @@ func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float
 // call.
 func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64, columns int) (string, error) {
 	if columns < 1 || len(values)%columns != 0 {
-		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values are no rows of %d columns", len(values), columns))
+		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values do not fill rows of %d columns", len(values), columns))
 	}
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {

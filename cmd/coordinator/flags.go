@@ -34,7 +34,7 @@ func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	}
 }
 
-// addSecurityFlags declares the flags about who may connect and call. --tls-ca signs the certificates of workers and clients.
+// addSecurityFlags declares the flags about who may connect and call.
 func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	s.Serve.AddFlags(set)
 	s.Store.AddStoreFlags(set)

@@ -11,8 +11,8 @@ import (
 func addDataFlags(set *pflag.FlagSet, cfg *worker.Config) {
 	e := &cfg.Exchange
 	e.CacheBytes = 20 << 30
-	set.StringVar(&e.CacheDir, "cache-dir", "", "`DIR` of this worker alone in which it keeps data sets, also for the time after a restart (default: none)")
+	set.StringVar(&e.CacheDir, "cache-dir", "", "`DIR` in which this worker, and no other, keeps data sets across restarts (default: none)")
 	set.Var((*shell.Size)(&e.CacheBytes), "cache-size", "maximum size of what is kept there, such as 100GiB; data sets that were not used for the longest time are deleted first")
-	set.StringVar(&e.Listen, "peer-listen", "", "`HOST:PORT` at which other workers of a job fetch its data from this one, so that the coordinator need not send it to each; needs --cache-dir (default: none)")
-	set.StringVar(&e.Advertise, "peer-address", "", "`HOST:PORT` at which other workers reach that (default: the address from which this machine reaches the coordinator)")
+	set.StringVar(&e.Listen, "peer-listen", "", "`HOST:PORT` at which other workers of a job fetch its data from this one, so that the coordinator does not have to send it to every worker; needs --cache-dir (default: none)")
+	set.StringVar(&e.Advertise, "peer-address", "", "`HOST:PORT` at which other workers reach --peer-listen (default: the address from which this machine reaches the coordinator)")
 }

@@ -44,7 +44,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fault.Invalid("WOULD_OVERWRITE", "%s is there already and is not overwritten; choose another --out", path)
+		return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	head, err := receiveBackup(ctx, c, file, func(total uint64) error {
 		free, known := store.FreeBytes(filepath.Dir(path))
 		if known && uint64(free) < total {
-			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup takes %s, and %s are free in %s; choose another --out", text.Bytes(total), text.Bytes(free), filepath.Dir(path))
+			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out", text.Bytes(total), text.Bytes(free), filepath.Dir(path))
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func
 	all := io.TeeReader(received, w)
 	head, err := backup.Check(all)
 	if err == nil {
-		_, err = io.Copy(io.Discard, all) // what fills up the last block
+		_, err = io.Copy(io.Discard, all) // the padding of the last block
 	}
 	if received.err != nil {
 		return head, c.Explain(received.err)

@@ -114,8 +114,8 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 	return cmd
 }
 
-// keep takes from the certificate to renew what the flags do not set: the new one is for the same party with the same
-// rights.
+// keep copies whatever the flags do not set from the certificate that is renewed, so that the new one is for the same
+// party with the same rights.
 func (f *certsFlags) keep(cmd *cobra.Command) error {
 	before, there, err := f.folder().Party(f.name)
 	switch {

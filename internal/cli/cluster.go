@@ -120,7 +120,7 @@ func (a *app) workersCommand() *cobra.Command {
 	})
 }
 
-// stored is a kind of data that a coordinator stores for jobs.
+// stored describes the command about one kind of data that a coordinator stores for jobs: data sets or tables.
 type stored struct {
 	command, singular, plural string
 	list                      func(ctx context.Context, c *client.Client, asJSON bool) error

@@ -380,10 +380,10 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	}
 	succeed(t, "cancel "+id+" --server "+address)
 	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was canceled") {
-		t.Errorf("watch of a cancelled job: exit code %d, %s", r.code, r.stderr)
+		t.Errorf("watch of a canceled job: exit code %d, %s", r.code, r.stderr)
 	}
 	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has already ended: CANCELLED\n" {
-		t.Errorf("cancelled twice: %s", out)
+		t.Errorf("canceled twice: %s", out)
 	}
 	succeed(t, "delete "+id+" --server "+address)
 	if r := invoke(t, "delete "+id+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "there is no job") {

@@ -147,7 +147,7 @@ func TestErrorsOfTheCoordinatorAreSentences(t *testing.T) {
 	if r := invoke(t, "watch job-9 --server "+f.address); r.code != 2 || r.stderr != "cleave: there is no job job-9\n" {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
-	if r := invoke(t, "list --server "+f.address); r.code != 2 || !strings.HasSuffix(r.stderr, " is not a coordinator of Cleave; check the host and the port\n") {
+	if r := invoke(t, "list --server "+f.address); r.code != 2 || !strings.HasSuffix(r.stderr, " is not a Cleave coordinator; check the host and the port\n") {
 		t.Errorf("a service that is not there: exit code %d, %q", r.code, r.stderr)
 	}
 	r := invoke(t, "watch job-9 --server 127.0.0.1:1")
@@ -252,7 +252,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want 130, %q", c.command, r.code, r.stderr, c.want)
 		}
 		if len(f.canceled) != c.canceled {
-			t.Errorf("%s: cancelled %v", c.command, f.canceled)
+			t.Errorf("%s: canceled %v", c.command, f.canceled)
 		}
 		if _, err := os.Stat("o"); err == nil {
 			t.Error("an interrupted run left a folder behind")

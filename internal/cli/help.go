@@ -24,7 +24,7 @@ func (a *app) folded() io.Writer { return shell.Folded(a.stdout, shell.Width(a.s
 // aligned returns a writer to standard output that aligns tab-separated cells. The caller flushes it.
 func (a *app) aligned() *tabwriter.Writer { return tabwriter.NewWriter(a.folded(), 0, 0, 2, ' ', 0) }
 
-// help returns the order of the help of cleave.
+// help returns the layout of the help of cleave: groups of commands and flags, examples and exit codes.
 func (a *app) help() *shell.Help {
 	return &shell.Help{
 		Commands: commandGroups, Flags: flagGroups(), Examples: parseExamples(examplesText), Essential: essentialFlags, ExitCodes: exitCodes,
@@ -38,7 +38,7 @@ var essentialFlags = strings.Fields("data graph kernel-matrix label-column k alg
 // exitCodes are those of package shell; docs/guide/pipelines.md says more about them.
 var exitCodes = [][2]string{
 	{"0", "done"},
-	{"1", "failed: the same again fails again"},
+	{"1", "failed: the same command would fail again"},
 	{"2", "bad input or usage"},
 	{"3", "ended by --timeout, with usable labels"},
 	{"75", "temporary: run the same command again, with --request-id to find its job"},

@@ -79,7 +79,7 @@ func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (stri
 	case err != nil:
 		return "", err
 	case len(jobs) == 2:
-		return "", fault.Invalid("AMBIGUOUS_REQUEST_ID", "%s of %s and %s of %s have the request id %q; name one of them",
+		return "", fault.Invalid("AMBIGUOUS_REQUEST_ID", "%s of %s and %s of %s have the request id %q; give the id of one of them",
 			jobs[0].GetJobId(), jobs[0].GetOwner(), jobs[1].GetJobId(), jobs[1].GetOwner(), requestID)
 	case len(jobs) == 1:
 		return jobs[0].GetJobId(), nil

@@ -113,7 +113,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	}
 	a.notify(fresh.Notices...)
 	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
-		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, those of the model %s; they must be the same in the same order",
+		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the model are %s; they must be the same in the same order",
 			f.data.Name(), jobflags.FirstNames(fresh.Header), jobflags.FirstNames(p.header))
 	}
 	found, err := p.assign(ctx, fresh.Data)
@@ -422,7 +422,7 @@ func kernelMatrixError(f *predictFlags) error {
 	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together", f.model)
 }
 
-// isSymmetric reports whether points are a kernel matrix, which their file does not tell.
+// isSymmetric reports whether points form a symmetric matrix, probably a kernel matrix; their file does not say.
 func isSymmetric(data dataset.Dataset) bool {
 	points, dense := data.(*dataset.Points)
 	if !dense || points.N != points.D {

@@ -176,7 +176,7 @@ func TestPredict(t *testing.T) {
 		{"--model nowhere --data new.csv", "nowhere/result.json: the file cannot be read", nil},
 		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
 		{"--model model --data swapped.csv", "swapped.csv: the columns are y,x, those of the model x,y", nil},
-		{"--model model --data wide.csv", "wide.csv: the points have 3 columns; the model was made of points of 2", nil},
+		{"--model model --data wide.csv", "wide.csv: the points have 3 columns, but the model was fitted to points with 2", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
 		{"--model model --data new.csv", "model/centroids.csv: the file has 1 centroid of 2 columns; result.json says 2 of 2",
 			func() { write("model/centroids.csv", "x,y\n1,2\n") }},

@@ -96,11 +96,11 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 	graph := strings.TrimSpace(succeed(t, "submit --wait --quiet --graph e.csv --k 2 --algorithm kernel-kmeans --server "+address))
 	for _, c := range []struct{ args, want string }{
 		{"--model changed --data p.csv", "changed is a run of kernel-kmeans, which compares new points"},
-		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns; the job was made of points of 2"},
+		{"--model o --trained-on p.csv --data three.csv", "three.csv: the new points have 3 columns, but the job clustered points with 2"},
 		{"--model o --trained-on p.csv --data w.csv", `w.csv: the table has no column "x"`},
 		{"--model o --trained-on m.csv --data p.csv", "m.csv: the file has 2 points; the run in o had 4"},
 		{"--model o --trained-on x.svm --data p.csv", "x.svm: the file has 3 points; the run in o had 4"},
-		{"--job " + points + " --data x.svm --server " + address, "the job was made of dense points; the new data set is sparse points"},
+		{"--job " + points + " --data x.svm --server " + address, "the job clustered dense points, but the new data set is sparse points"},
 		{"--model o --trained-on gone.csv --data p.csv", "gone.csv: the file cannot be read"},
 		{"--model o --trained-on p.csv --weights l.csv --data p.csv", "l.csv, line 1"},
 		{"--model cut --trained-on p.csv --data p.csv", "cleave: only kernel-kmeans on points can assign new points"},

@@ -95,7 +95,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	}
 	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Table()
 	if rows := s.Data.Rows(); rows != int(result.GetRows()) {
-		return s, fault.Invalid("OTHER_DATASET", "the data have %s; the run in %s had %d", text.Plural(rows, "row"), folder, result.GetRows())
+		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, result.GetRows())
 	}
 	if data.Rows != nil && data.Rows.Recipe != nil {
 		s.LabelColumn = data.Rows.Recipe.Label
@@ -152,7 +152,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 		return s, err
 	}
 	if rows := j.Data.Rows(); rows != int(before.result.GetRows()) {
-		return s, fault.Invalid("OTHER_DATASET", "the data have %s; the run in %s had %d", text.Plural(rows, "row"), folder, before.result.GetRows())
+		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, before.result.GetRows())
 	}
 	truth, err := j.LoadTruth(run.truth, run.scoreOn)
 	if err != nil {

@@ -196,7 +196,7 @@ func TestReportRefusals(t *testing.T) {
 	for args, want := range map[string]string{
 		"report":                                  "the job or folder is missing",
 		"report g":                                "result.json",
-		"report o --data other/data.csv":          "the data have 31 rows; the run in o had 30",
+		"report o --data other/data.csv":          "the data has 31 rows; the run in o had 30",
 		"report o --truth other/truth.csv":        "outside 0..29",
 		"report o --out missing/folder/page.html": "missing",
 		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints goes with a folder;",

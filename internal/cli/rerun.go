@@ -55,7 +55,7 @@ func (a *app) rerunCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded is a run in a folder.
+// recorded is a run that was read from its output folder.
 type recorded struct {
 	dir    string
 	result *cleavev1.Result
@@ -215,7 +215,7 @@ func (r *recorded) compare(w io.Writer, again *report.Report) error {
 	return err
 }
 
-// command is a command line, as result.json records it.
+// command is a command line, as result.json records it. directory is "" if it is not known.
 type command struct {
 	arguments []string
 	directory string

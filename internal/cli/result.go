@@ -24,7 +24,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// resultFlags are the flags of result. The data are needed only to draw the clusters.
+// resultFlags are the flags of result. The data is needed only to draw the clusters.
 type resultFlags struct {
 	runFlags
 	data *jobflags.DataFlags

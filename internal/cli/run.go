@@ -130,7 +130,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.Unsaid
+	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.UnprintedNotices
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -228,7 +228,7 @@ func (f *runFlags) detached(ctx context.Context, jobID string, err error) error 
 	if jobID != "" {
 		job = "job " + jobID
 	}
-	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s goes on. The same command continues with it", job)
+	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s continues. Run the same command again to wait for it", job)
 }
 
 // explainReuse says what to do about a request id that belongs to another job.

@@ -15,7 +15,7 @@ func TestRangesBeginAtTheClasses(t *testing.T) {
 		"seeds.csv": "id,label\np0,a\np2,b\np4,c\n", "numbers.csv": "id,label\np0,0\np2,1\np4,2\n",
 	})
 	for _, input := range []string{"--data classes.csv --label-column kind --label-as seeds", "--data data.csv --seeds seeds.csv", "--data data.csv --seeds numbers.csv"} {
-		for k, want := range map[string]string{"2..4": "the range of k, 2..4, begins at 3: there are as many classes", "2..3": "of the range of k, 2..3, only 3 is left"} {
+		for k, want := range map[string]string{"2..4": "the range of k, 2..4, now starts at 3, the number of classes", "2..3": "the range of k, 2..3, is reduced to 3, the number of classes"} {
 			r := invoke(t, "run --quiet --algorithm seeded-kmeans --k "+k+" "+input)
 			if r.code != 0 || !strings.Contains(r.stderr, want) {
 				t.Errorf("%s, k %s: got %s", input, k, r.stderr)

@@ -32,7 +32,7 @@ type sweepFlags struct {
 	json, quiet         bool
 }
 
-// defaultParallel is how many jobs of a sweep are under way at a time. A coordinator has its own queue; more than a few jobs there
+// defaultParallel is how many jobs of a sweep are submitted at a time. A coordinator has its own queue; more than a few jobs there
 // only keep the next job ready.
 const defaultParallel = 4
 
@@ -45,7 +45,7 @@ func (a *app) sweepCommand() *cobra.Command {
 	f.job.TakeSeveral(set)
 	set.Lookup("k").Usage = "numbers of clusters, such as 2,3,4 or 2..8: a job for each"
 	f.workers, f.parallel = addWorkersFlag(set), jobflags.NewWhole(defaultParallel, 1, 64)
-	set.Var(f.parallel, "parallel", "number of jobs under way at a time")
+	set.Var(f.parallel, "parallel", "number of jobs at a time")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the results against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.StringVar(&f.out, "out", "", "write "+report.SweepTable+", "+report.SweepResults+" and "+report.SweepChart+" into this `DIR`; a second call continues from there")
@@ -103,7 +103,7 @@ func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combinat
 	}
 	for _, file := range jobflags.NamedFiles(cmd.Flags(), a.command.directory) {
 		if file.Path == jobflags.StandardInput {
-			return nil, shell.Usage("sweep reads --%s once for each job, and standard input can be read only once; give a file", file.Flag)
+			return nil, shell.Usage("sweep reads --%s once for each job, but standard input can be read only once; give a file", file.Flag)
 		}
 	}
 	combinations, err := f.job.Combinations(cmd.Flags())
@@ -118,7 +118,7 @@ func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combinat
 	return combinations, nil
 }
 
-// sweep is a sweep while it runs.
+// sweep is a running sweep. Its jobs run concurrently; mu guards results.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags

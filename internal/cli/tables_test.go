@@ -185,7 +185,7 @@ func TestBadTables(t *testing.T) {
 	})
 	for _, c := range []struct{ args, want string }{
 		{"--data twice.csv --id-column id", `twice.csv, line 4, column "id": the id "a" is used a second time; the first is on line 2`},
-		{"--data people.csv --ignore team --constraints far.csv", `far.csv, line 2, column "j": the data have no row with the id "dam"; did you mean "dan"?`},
+		{"--data people.csv --ignore team --constraints far.csv", `far.csv, line 2, column "j": the data has no row with the id "dam"; did you mean "dan"?`},
 		{"--data people.csv --ignore team --seeds many.csv", `many.csv: there are 3 classes ("a" and others), but only 2 clusters; --k 3 makes one for each`},
 		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is not a number, unlike most cells of the column; correct it, or use --categorical x`},
 		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" is the row id, column "remark" is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},

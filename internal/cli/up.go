@@ -53,7 +53,7 @@ type upFlags struct {
 	wait                   shell.Duration
 }
 
-// machine is a machine of the cluster, as ssh reaches it.
+// machine is a machine of the cluster. architecture and name are known once ssh has reached it.
 type machine struct {
 	target       string // [USER@]HOST
 	host         string
@@ -154,7 +154,7 @@ func (a *app) upCertificates(f *upFlags) error {
 		case err != nil:
 			return err
 		case exists && name == coordinatorRole && !slices.Contains(before.Hosts, host):
-			return fault.Invalid("OTHER_HOST", "the certificate in %s is for %s, and not for %s; give --address with one of these names, or renew it: "+
+			return fault.Invalid("OTHER_HOST", "the certificate in %s is for %s, not for %s; give --address with one of these names, or renew it: "+
 				"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, name), strings.Join(before.Hosts, ", "), host, f.dir, host)
 		case exists:
 			continue
@@ -216,7 +216,7 @@ func (f *upFlags) inspect(ctx context.Context, m *machine) error {
 	}
 	lines := strings.Fields(out)
 	if len(lines) != 2 {
-		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s does not tell its architecture and name, but %.200q; is it a Linux machine, and does its shell print something at login?", m.target, out)
+		return fault.New(fault.FailedPrecondition, "MACHINE_FAILED", "%s printed %.200q instead of its architecture and host name; check that it runs Linux and that its shell prints nothing at login", m.target, out)
 	}
 	m.architecture, m.name = lines[0], lines[1]
 	return nil
@@ -267,7 +267,7 @@ func (f *upFlags) packageFor(m *machine) ([]byte, error) {
 	pattern := "cleave-" + m.role + "_*_" + m.architecture + ".deb"
 	found, err := filepath.Glob(filepath.Join(f.packages, pattern))
 	if err != nil || len(found) != 1 {
-		return nil, shell.Usage("--packages %s must have one file %s for %s, and has %d; make packages builds it", f.packages, pattern, m.host, len(found))
+		return nil, shell.Usage("--packages %s must have one file %s for %s, but has %d; make packages builds it", f.packages, pattern, m.host, len(found))
 	}
 	return os.ReadFile(found[0])
 }

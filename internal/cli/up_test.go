@@ -43,7 +43,7 @@ func TestUpReportsWhatMachinesSay(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ about, script, want string }{
 		{"a machine that is not there", "echo 'Connection refused' >&2; exit 255", "w cannot be reached with"},
-		{"no Debian", "echo motd; echo x86_64; hostname", "does its shell print something at login?"},
+		{"no Debian", "echo motd; echo x86_64; hostname", "its shell prints nothing at login"},
 		{"no package", "case $command in *mktemp*) cat >/dev/null; echo 'the package is not installed' >&2; exit 1;; esac; echo amd64; echo name", "c: the package is not installed"},
 	} {
 		r := invoke(t, "up --certs certs --ssh "+fakeSSH(t, c.script)+" c w")
@@ -56,7 +56,7 @@ func TestUpReportsWhatMachinesSay(t *testing.T) {
 		t.Errorf("the certificates of another coordinator: exit code %d: %s", r.code, r.stderr)
 	}
 	r = invoke(t, "up --certs certs --packages . --ssh "+fakeSSH(t, "echo amd64; echo name")+" c w")
-	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, and has 0") {
+	if r.code == 0 || !strings.Contains(r.stderr, "must have one file cleave-coordinator_*_amd64.deb for c, but has 0") {
 		t.Errorf("without packages: exit code %d: %s", r.code, r.stderr)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Revision counts the changes of answers: it grows whenever the same job gives other bits than before, or steppers store other
-// states. Package kernel has a class of its own for what workers compute. A test refuses to record changed answers without it.
+// Revision must be incremented whenever a job gives different bits than before, or steppers save their state in another form.
+// A test refuses to record changed answers otherwise. What workers compute has its own version, kernel.NumericClass.
 const Revision = 2
 
 // FirstNumericClass is the class of the first release, whose stored jobs do not name it.

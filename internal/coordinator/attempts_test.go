@@ -31,7 +31,7 @@ func same(id string) func(*harness) string { return func(*harness) string { retu
 func wantCrashed(t *testing.T, job *cleavev1.Job) {
 	t.Helper()
 	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "COORDINATOR_CRASHED" ||
-		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("ended %d times", maxAttempts)) {
+		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", maxAttempts)) {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -122,7 +122,7 @@ func TestAJobDoesNotFailForAnother(t *testing.T) {
 	}
 	h := newHarness(t, cfg, scripted(halfway(0, shown)))
 	within(t, shown, "the last attempt of one job")
-	if job := h.job(ids[1]); !strings.Contains(job.GetStatusMessage(), "so that it runs alone") {
+	if job := h.job(ids[1]); !strings.Contains(job.GetStatusMessage(), "it must run alone") {
 		t.Errorf("the other job is %v", job)
 	}
 	h.crash()

@@ -81,7 +81,7 @@ func (w backupStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// makePostponedDeletions deletes what was not deleted because of a backup.
+// makePostponedDeletions deletes the blobs whose deletion was postponed during a backup.
 func (c *Coordinator) makePostponedDeletions() {
 	if err := c.collectGarbage(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
 		c.log.Warn("what was deleted during a backup is left until the next start", "error", err)

@@ -121,7 +121,7 @@ func (h *HTTP) AddFlags(set *pflag.FlagSet) {
 func (h HTTP) check() error {
 	for _, origin := range h.Origins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
-			return badConfig("the origin %q is not of the form https://HOST or https://HOST:PORT", origin)
+			return badConfig("the origin is %q; it must be of the form https://HOST or https://HOST:PORT (--cors-origin)", origin)
 		}
 	}
 	return nil
@@ -173,40 +173,40 @@ func (cfg Config) gate() gate.Config {
 func (cfg Config) withDefaults() (Config, error) {
 	switch {
 	case cfg.Listen == "" && cfg.Listener == nil:
-		return cfg, badConfig("there is no address to listen on; give HOST:PORT, such as 127.0.0.1:7400")
+		return cfg, badConfig("there is no address to listen on; give HOST:PORT, such as 127.0.0.1:7400 (--listen)")
 	case cfg.Store == storeEmbedded && cfg.DataDir == "":
-		return cfg, badConfig("the embedded store needs a data directory; give one, or use the memory store")
+		return cfg, badConfig("the embedded store needs a data directory (--data-dir); give one, or use the memory store (--store memory)")
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":
-		return cfg, badConfig("the blobs need a place; give a data directory, or a directory or URL for the blobs")
+		return cfg, badConfig("there is no place for the blobs; give a data directory (--data-dir), or a directory or URL for the blobs (--blobs)")
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
-		return cfg, badConfig("the flags that begin with --store- are about connections to an etcd cluster, and the store is %s; give --store etcd://HOST:PORT too", cfg.Store)
+		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	case cfg.BlobsStall <= 0:
-		return cfg, badConfig("the blob store may hang for %v; it must be positive", cfg.BlobsStall)
+		return cfg, badConfig("the time limit of a blob store that hangs is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:
-		return cfg, badConfig("the largest data set is %d bytes; it must be at least 1", cfg.MaxDatasetBytes)
+		return cfg, badConfig("the maximum size of a data set is %d bytes; it must be at least 1 (--max-dataset)", cfg.MaxDatasetBytes)
 	case cfg.UploadBytes < 1:
-		return cfg, badConfig("uploads together have %d bytes of memory; it must be at least 1", cfg.UploadBytes)
+		return cfg, badConfig("the memory for uploads is %d bytes; it must be at least 1 (--upload-memory)", cfg.UploadBytes)
 	case cfg.UploadStall <= 0:
-		return cfg, badConfig("uploads may be silent for %v; it must be positive", cfg.UploadStall)
+		return cfg, badConfig("the time limit of a silent upload is %v; it must be positive (--upload-stall)", cfg.UploadStall)
 	case cfg.MaxMessageBytes < 1<<10:
-		return cfg, badConfig("the largest message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
+		return cfg, badConfig("the maximum size of a message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
 	case cfg.MaxConcurrentJobs < 1:
-		return cfg, badConfig("%d jobs may run at once; it must be at least 1", cfg.MaxConcurrentJobs)
+		return cfg, badConfig("the maximum number of running jobs is %d; it must be at least 1 (--max-running)", cfg.MaxConcurrentJobs)
 	case cfg.MemoryBytes < 0:
-		return cfg, badConfig("jobs have %d bytes of memory; it must not be negative", cfg.MemoryBytes)
+		return cfg, badConfig("the memory for jobs is %d bytes; it must not be negative (--memory)", cfg.MemoryBytes)
 	case cfg.CacheBytes < 0:
-		return cfg, badConfig("the data cache has %d bytes; it must not be negative", cfg.CacheBytes)
+		return cfg, badConfig("the size of the data cache is %d bytes; it must not be negative", cfg.CacheBytes)
 	case cfg.HeartbeatInterval <= 0:
-		return cfg, badConfig("the heartbeat interval is %v; it must be positive", cfg.HeartbeatInterval)
+		return cfg, badConfig("the heartbeat interval is %v; it must be positive (--heartbeat)", cfg.HeartbeatInterval)
 	case cfg.LostAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("a worker is lost after %v, which must be more than the heartbeat interval of %v",
+		return cfg, badConfig("the time until a silent worker is lost is %v (--lost-after); it must be more than the heartbeat interval, which is %v (--heartbeat)",
 			cfg.LostAfter, cfg.HeartbeatInterval)
 	case cfg.WorkerWait <= 0:
-		return cfg, badConfig("jobs wait %v for workers with memory for them; it must be positive", cfg.WorkerWait)
+		return cfg, badConfig("the time that jobs wait for workers is %v; it must be positive (--worker-wait)", cfg.WorkerWait)
 	case cfg.ReconnectWithin <= 0:
-		return cfg, badConfig("a worker may come back within %v; it must be positive", cfg.ReconnectWithin)
+		return cfg, badConfig("the time within which a worker may reconnect is %v; it must be positive (--reconnect-within)", cfg.ReconnectWithin)
 	case cfg.StalledAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("a worker is stalled after %v, which must be more than the heartbeat interval of %v, at which it tells of progress",
+		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)

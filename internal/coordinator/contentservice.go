@@ -167,7 +167,7 @@ func uploadNotFound(id string) error {
 	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "nothing is kept of the upload %.60q; send it from its first part on", id).With("upload_id", id)
 }
 
-// uploadHeader is the first message of an upload.
+// uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.
 type uploadHeader interface {
 	comparable
 	proto.Message

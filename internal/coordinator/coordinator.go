@@ -12,8 +12,7 @@
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished, using the snapshots that snapshots.go stored, and counts their attempts. trust.go restarts a run
 // that used the answers of a faulty worker. retention.go deletes expired jobs and data, and the blobs that nothing
-// refers to anymore. backup.go copies everything for
-// administrators, and restores it.
+// refers to anymore. backup.go copies everything for administrators, and restores it.
 package coordinator
 
 import (
@@ -149,7 +148,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.addr = listener.Addr()
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
-	c.importer = imports.New(cfg.Imports, imports.Parts{
+	c.importer = imports.New(cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Commit: c.writer.Commit,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})

@@ -35,12 +35,12 @@ type Election struct {
 func (e Election) check() error {
 	switch {
 	case e.Lease < time.Second || e.Lease%time.Second != 0:
-		return badConfig("the lease of the leader is %v; it must be whole seconds, at least 1s", e.Lease)
+		return badConfig("the lease of the leader is %v; it must be whole seconds, at least 1s (--lease)", e.Lease)
 	case e.Advertise == "":
 		return nil
 	}
 	if host, port, err := net.SplitHostPort(e.Advertise); err != nil || host == "" || port == "" {
-		return badConfig("the advertised address %q is not of the form HOST:PORT", e.Advertise)
+		return badConfig("the advertised address is %q; it must be of the form HOST:PORT (--advertise)", e.Advertise)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (c *Coordinator) notLeading(method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
 	}
-	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator does not lead; try another one, or again")
+	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator does not lead; try another one, or try again later")
 	if leader := c.leader.Load(); !c.leading.Load() && leader != nil && *leader != "" {
 		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; %s leads", *leader).With(wire.LeaderKey, *leader)
 	}

@@ -113,7 +113,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
-	_ = pause.Wait(c.patience(j))
+	_ = pause.Wait(c.afterRunContext(j))
 }
 
 // decideEnd decides how a job ends. cause is that of the job's context, nil if the context has not ended.
@@ -184,11 +184,11 @@ func (e *jobEnd) message() string {
 	case e.late:
 		return e.timeLimitMessage()
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.lost:
-		return "cancelled while its result could not be stored"
+		return "canceled while its result could not be stored"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
-		return "cancelled before there were labels"
+		return "canceled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return "cancelled; the labels are those so far"
+		return "canceled; the labels are those so far"
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := h.end(id)
-	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStatusMessage() != "cancelled while its result could not be stored" {
+	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStatusMessage() != "canceled while its result could not be stored" {
 		t.Errorf("the job is %v", job)
 	}
 	_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})

@@ -202,7 +202,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"GET", "/v1/jobs?page_size=x", "", 400, 3, "page_size"},
 		{"GET", "/v1/jobs/x/labels?format=xlsx", "", 400, 3, "use json, csv, parquet or jsonl"},
 		{"POST", "/v1/datasets", "1,2", 400, 3, "?format=csv"},
-		{"POST", "/v1/datasets?format=csv", "a,b\n1,2\n3,red\n", 400, 3, `column "b" holds words`},
+		{"POST", "/v1/datasets?format=csv", "a,b\n1,2\n3,red\n", 400, 3, `column "b" holds text`},
 		{"POST", "/v1/datasets?format=csv", "a,b\n1,2\n3,\n", 400, 3, `row 1 has no value in column "b"`},
 		{"POST", "/v1/datasets?format=csv", "1,2\n3,4,5\n", 400, 3, "the body, line 2"},
 		{"POST", "/v1/datasets?format=csv", large, 413, 8, "larger than 10000 bytes"},

@@ -25,7 +25,7 @@ import (
 
 var (
 	// errCanceled is the cause with which a run is canceled at the user's request.
-	errCanceled = errors.New("the job was cancelled")
+	errCanceled = errors.New("the job was canceled")
 	// errUnchanged reports that an update left the record as it was, so nothing is written. See job.write.
 	errUnchanged = errors.New("the record does not change")
 )
@@ -167,7 +167,7 @@ func (j *job) refuseEnd(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.refused = fault.New(fault.Internal, "END_NOT_STORED",
-		"job %s has ended, but the store refuses to keep its end: %v; mend the store and restart the coordinator, which runs the job again", j.id, err).
+		"job %s has ended, but its end cannot be stored: %v; repair the store and restart the coordinator, which runs the job again", j.id, err).
 		With("job_id", j.id)
 }
 

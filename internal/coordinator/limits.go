@@ -56,30 +56,36 @@ func defaultLimits() Limits {
 
 func (l Limits) check() error {
 	for _, limit := range []struct {
-		what  string
-		value int64
+		what, flag string
+		value      int64
 	}{
-		{"rows", l.Rows}, {"clusters", l.Clusters}, {"constraints", l.Constraints},
-		{"jobs that wait", int64(l.Queued)}, {"jobs of one owner that wait", int64(l.QueuedPerOwner)},
-		{"jobs of one owner that run", int64(l.RunningPerOwner)},
-		{"bytes of uploads a second", l.UploadRate}, {"bytes of one owner's uploads a second", l.UploadRatePerOwner},
-		{"bytes of free disk", l.FreeDisk}, {"default time limit", int64(l.DefaultTime)}, {"longest time limit", int64(l.MaxTime)},
+		{"maximum number of rows", "max-rows", l.Rows},
+		{"maximum number of clusters", "max-k", l.Clusters},
+		{"maximum number of constraints", "max-constraints", l.Constraints},
+		{"maximum number of queued jobs", "max-queued", int64(l.Queued)},
+		{"maximum number of queued jobs of one owner", "max-queued-per-owner", int64(l.QueuedPerOwner)},
+		{"maximum number of running jobs of one owner", "max-running-per-owner", int64(l.RunningPerOwner)},
+		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate},
+		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner},
+		{"number of bytes to keep free on disk", "min-free", l.FreeDisk},
+		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime)},
+		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime)},
 	} {
 		if limit.value < 0 {
-			return badConfig("the limit of %s is %d; it must not be negative", limit.what, limit.value)
+			return badConfig("the %s is %d; it must not be negative (--%s)", limit.what, limit.value, limit.flag)
 		}
 	}
 	switch {
 	case l.Calls < 1:
-		return badConfig("%d calls may be in work at once; it must be at least 1", l.Calls)
+		return badConfig("the maximum number of concurrent calls is %d; it must be at least 1 (--max-calls)", l.Calls)
 	case l.Reads < 1:
-		return badConfig("%d calls that look something up may be in work at once; it must be at least 1", l.Reads)
+		return badConfig("the maximum number of concurrent lookups is %d; it must be at least 1 (--max-reads)", l.Reads)
 	case l.Streams < 1:
-		return badConfig("%d streams may be open; it must be at least 1", l.Streams)
+		return badConfig("the maximum number of open streams is %d; it must be at least 1 (--max-streams)", l.Streams)
 	case l.SlowReader <= 0:
-		return badConfig("a stream may take %v to accept a message; it must be positive", l.SlowReader)
+		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
-		return badConfig("the default time limit of jobs, %v, is longer than the longest, %v", l.DefaultTime, l.MaxTime)
+		return badConfig("the default time limit of jobs is %v (--job-timeout); it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
 	}
 	return nil
 }
@@ -90,7 +96,7 @@ func (cfg Config) turnLimits() queue.Limits {
 
 // overLimit returns the error for a value that exceeds a limit. Retrying does not help.
 func overLimit(reason, field, what string, got, limit int64) error {
-	return fault.New(fault.ResourceExhausted, reason, "%d %s are more than this coordinator takes, which is %d; "+
+	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed the limit of this coordinator, which is %d; "+
 		"`cleave limits` shows all limits", got, what, limit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
@@ -187,7 +193,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 // checkDisk rejects what would need more space than the disk has or the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, and %s are needed; free some and try again",
+		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)

@@ -158,7 +158,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	}
 	if spectral, is := spec.Algorithm.(*spectral.Options); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s is of %s, which places only the points that it was given; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
+			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
 	problem, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	return prediction.Run(ctx, x)
 }
 
-// freshPoints are points that a job has not seen.
+// freshPoints are the points of a PredictJob request.
 type freshPoints struct {
 	data    dataset.Dataset
 	rows    *recipe.Rows // rows of the table they were made from; nil if they are a data set
@@ -202,7 +202,7 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 		return &freshPoints{data: data}, err
 	}
 	if request.GetDatasetId() != "" {
-		return nil, fault.Invalid("TWO_INPUTS", "the request names a data set and a table; new points are one of them").OnField("table_id")
+		return nil, fault.Invalid("TWO_INPUTS", "the request has both a dataset_id and a table_id; give one of them").OnField("table_id")
 	}
 	outcome, err := c.readOutcome(ctx, record)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 	steps := wire.Recipe(outcome.GetResult().GetRecipe())
 	if steps == nil {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_RECIPE",
-			"job %s did not cluster a table, so that nothing says how points are made of rows; give the new points as a data set", record.GetJob().GetJobId()).
+			"job %s did not cluster a table, so it has no recipe to convert rows to points; give the new points as a data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
 	made, err := c.preparedTable(ctx, id, steps)

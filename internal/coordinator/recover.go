@@ -108,7 +108,7 @@ const maxAttempts = 5
 func (c *Coordinator) beginAttempt(j *job) error {
 	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
-			"the coordinator ended %d times while it ran this job, which is not started again; its log or that of the system may say why (memory?)", attempts).
+			"the coordinator crashed %d times while it ran this job, so the job is not started again; look for the cause in the logs of the coordinator and of the system, such as too little memory", attempts).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {
@@ -131,9 +131,9 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 	record.AttemptTerms = append(record.AttemptTerms, term)
 }
 
-// goesOn records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
+// recordResume records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
 // attempt, the earlier attempts no longer count.
-func (c *Coordinator) goesOn(j *job, steps int) error {
+func (c *Coordinator) recordResume(j *job, steps int) error {
 	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
 			return errUnchanged

@@ -48,7 +48,7 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 			With("job_id", id).With("failure_reason", job.GetError().GetReason())
 	}
 	if record.GetOutcomeBlob() == "" {
-		return nil, fault.New(fault.FailedPrecondition, reasonNotStored, "job %s was cancelled while its result could not be stored", id).With("job_id", id)
+		return nil, fault.New(fault.FailedPrecondition, reasonNotStored, "job %s was canceled while its result could not be stored", id).With("job_id", id)
 	}
 	return record, nil
 }
@@ -77,7 +77,7 @@ func atStart(*statev1.JobRecord) int64 { return 0 }
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
 func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
-	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, offset, "JOB_HAS_NO_LABELS", "was cancelled before it had labels")
+	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, offset, "JOB_HAS_NO_LABELS", "was canceled before it had labels")
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartModel, (*statev1.JobRecord).GetModelBlob,
 		func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) },
-		"JOB_HAS_NO_MODEL", "has no model: only the k-means family makes centroids, and only once it has begun")
+		"JOB_HAS_NO_MODEL", "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels")
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream 
 		func(r *statev1.JobRecord) int64 {
 			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
 		},
-		"JOB_HAS_NO_ROW_SCORES", "has no scores of its rows: it was cancelled, or is of a version that made none")
+		"JOB_HAS_NO_ROW_SCORES", "has no row scores: it was canceled, or an earlier version of Cleave ran it")
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 		func(r *statev1.JobRecord) int64 {
 			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
 		},
-		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family finds coordinates, and only when it is done with them")
+		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete")
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
 	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob, atStart,
-		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no graph of neighbors: only one that asks for neighbors makes it, and only when it is done with it")
+		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end")
 	if err != nil {
 		return err
 	}

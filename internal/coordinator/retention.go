@@ -34,11 +34,11 @@ type Retention struct {
 func (r Retention) check() error {
 	switch {
 	case r.KeepJobs < 0:
-		return badConfig("jobs are kept for %v; it must not be negative", r.KeepJobs)
+		return badConfig("the time that jobs are kept is %v; it must not be negative (--keep-jobs)", r.KeepJobs)
 	case r.KeepDatasets < 0:
-		return badConfig("data sets are kept for %v; it must not be negative", r.KeepDatasets)
+		return badConfig("the time that data sets are kept is %v; it must not be negative (--keep-datasets)", r.KeepDatasets)
 	case r.Quota < 0:
-		return badConfig("the quota is %d bytes; it must not be negative", r.Quota)
+		return badConfig("the disk quota is %d bytes; it must not be negative (--disk-quota)", r.Quota)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (r *retention) sweep(ctx context.Context) error {
 // exceeded reports whether the quota is exceeded, counting the bytes that a rejected upload wanted.
 func (r *retention) exceeded(wanted int64) bool { return r.Quota > 0 && r.used()+wanted > r.Quota }
 
-// endedJob is a job that may be deleted.
+// endedJob is a job that may be deleted, and the data that it refers to.
 type endedJob struct {
 	id, dataset string
 	tables      []string

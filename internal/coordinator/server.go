@@ -92,7 +92,7 @@ func (c *Coordinator) toStatus(ctx context.Context, method string, err error) er
 	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
 	case errors.Is(err, store.ErrNotLeader):
-		return wire.Unavailable(wire.NotLeader, "this coordinator does not lead any more; try again")
+		return wire.Unavailable(wire.NotLeader, "this coordinator no longer leads; try again")
 	}
 	answer := wire.Status(err)
 	if c.runCtx.Err() == nil {

@@ -35,7 +35,7 @@ func defaultSnapshots() Snapshots { return Snapshots{Interval: time.Second, shar
 
 func (s Snapshots) check() error {
 	if s.Interval < 0 {
-		return badConfig("snapshots are %v apart; it must not be negative", s.Interval)
+		return badConfig("the snapshot interval is %v; it must not be negative (--snapshot-interval)", s.Interval)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*snapshots, error) {
 	if err := s.read(j.ctx); err != nil {
 		return nil, err
 	}
-	return s, c.goesOn(j, s.memory.Steps())
+	return s, c.recordResume(j, s.memory.Steps())
 }
 
 // identify returns the identity that the states of the job depend on: its spec, the numeric class of this software, and how
@@ -193,14 +193,14 @@ func (s *snapshots) loop(ctx context.Context) {
 			return
 		}
 		// Changes made since the last snapshot are stored together with the next state, if that arrives soon.
-		patience := time.Duration(1<<63 - 1)
+		timeout := time.Duration(1<<63 - 1)
 		select {
 		case <-s.memory.Changed():
-			patience = interval
+			timeout = interval
 		default:
 		}
 		s.memory.Ask()
-		if !wait(ctx, patience, s.memory.Changed()) || !wait(ctx, min(snapshotSettles, interval), nil) {
+		if !wait(ctx, timeout, s.memory.Changed()) || !wait(ctx, min(snapshotSettles, interval), nil) {
 			return
 		}
 		took := s.store() // assume that the next one takes about as long

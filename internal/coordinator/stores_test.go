@@ -53,7 +53,7 @@ func TestStateOfANewerVersion(t *testing.T) {
 	h.close()
 	cfg.Listen = "127.0.0.1:0"
 	for range 2 {
-		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") || !strings.Contains(err.Error(), `its layout is "3", and this version knows layouts up to 2`) {
+		if _, err := New(t.Context(), cfg); !fault.Is(err, "NEWER_STATE") || !strings.Contains(err.Error(), `its layout is "3", but this version knows layouts up to 2`) {
 			t.Fatalf("got %v", err)
 		}
 	}

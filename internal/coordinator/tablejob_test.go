@@ -263,7 +263,7 @@ func TestJobsOnTablesAreRefused(t *testing.T) {
 		"gaps":              {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: cleavev1.MissingPolicy_MISSING_POLICY_ERROR}}}, codes.InvalidArgument, "MISSING_VALUE", `row 9, column "height"`},
 		"an unknown policy": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Missing: 77}}}, codes.InvalidArgument, "UNKNOWN_ENUM_VALUE", "spec.table.missing"},
 		"an unknown id": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id}}, Supervision: seeds(known, known+"x")}, codes.InvalidArgument, "UNKNOWN_ID",
-			fmt.Sprintf(`row 1, column "index": the data have no row with the id %q; did you mean %q?`, known+"x", known)},
+			fmt.Sprintf(`row 1, column "index": the data has no row with the id %q; did you mean %q?`, known+"x", known)},
 		"ids without a column of them": {&cleavev1.JobSpec{Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, Ignore: []string{"id"}}}, Supervision: seeds(known)}, codes.InvalidArgument, "UNKNOWN_ID", "numbered from 0"},
 	} {
 		c.spec.Clusters = &cleavev1.JobSpec_K{K: 2}

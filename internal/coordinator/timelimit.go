@@ -15,7 +15,7 @@ import (
 )
 
 // errTimeLimit is the cause with which a run that has used up its time is canceled.
-var errTimeLimit = errors.New("the job came to its time limit")
+var errTimeLimit = errors.New("the job reached its time limit")
 
 // The time that a job has used is stored at intervals of a tenth of its limit, within these bounds. A coordinator
 // that takes over therefore knows it to within one interval.
@@ -54,7 +54,7 @@ func (c *Coordinator) limitTime(j *job) (stop func()) {
 		return func() {}
 	}
 	end := time.AfterFunc(j.timeLimit-j.timeUsed, func() {
-		c.log.Info("job came to its time limit", "job", j.id, "limit", j.timeLimit)
+		c.log.Info("job reached its time limit", "job", j.id, "limit", j.timeLimit)
 		j.cancel(errTimeLimit)
 	})
 	ctx, cancel := context.WithCancel(j.ctx)
@@ -88,9 +88,9 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 	}
 }
 
-// patience returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
+// afterRunContext returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
 // job's context.
-func (c *Coordinator) patience(j *job) context.Context {
+func (c *Coordinator) afterRunContext(j *job) context.Context {
 	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
 		return c.runCtx
 	}

@@ -31,9 +31,9 @@ func DefaultDistrust() Distrust { return Distrust{SlowAfter: fleet.DefaultSlowAf
 func (d Distrust) check() error {
 	switch {
 	case !(d.Verify >= 0 && d.Verify <= 1):
-		return badConfig("a share of %v of the work is verified; it must be from 0 to 1", d.Verify)
+		return badConfig("the share of verified work is %v; it must be from 0 to 1 (--verify)", d.Verify)
 	case d.SlowAfter <= 0:
-		return badConfig("a worker is slow after %v; it must be positive", d.SlowAfter)
+		return badConfig("the time until a worker is slow is %v; it must be positive (--slow-after)", d.SlowAfter)
 	}
 	return nil
 }

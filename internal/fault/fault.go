@@ -64,7 +64,7 @@ func Invalid(reason, format string, args ...any) *Error {
 const problemKey = "problem"
 
 // InRow returns a fault of kind InvalidArgument about a row. The format continues a sentence that begins with the row: "row 3"
-// and " is all zeros". Problem returns what it says, so that somebody who knows rows by other names can name the place.
+// and " is all zeros". Problem returns the parts, so that a caller who knows rows by other names can name the place.
 func InRow(row int, reason, format string, args ...any) *Error {
 	problem := fmt.Sprintf(format, args...)
 	return Invalid(reason, "row %d%s", row, problem).With("row", strconv.Itoa(row)).With(problemKey, problem)

@@ -101,7 +101,7 @@ type tile struct {
 	step       uint64     // step of its sums; 0 if it has none
 }
 
-// membership is one worker's part in a job.
+// membership is what a worker has of a job, as far as the coordinator knows.
 type membership struct {
 	tiles      int
 	prepared   bool

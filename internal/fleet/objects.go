@@ -30,22 +30,22 @@ type ObjectUnit struct {
 // maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
 const maxObjectRows = 256 << 20
 
-// objectsRead is one call of ReadObjects.
+// objectsRead is the state of one call of ReadObjects. mu guards the fields below it.
 type objectsRead struct {
 	fleet  *Fleet
 	key    string // the id of the job in commands
 	report func(workers int)
 
 	mu      sync.Mutex
-	waiting []*unitRead // units that nobody reads, in order
+	waiting []*unitRead // units that no worker is reading, in order
 	left    int         // units that are not done
 	reading map[*session]bool
-	used    map[*session]bool // those that had a command
+	used    map[*session]bool // workers that got a command
 	changed chan struct{}     // has a value after a change
 	err     error             // ends the call
 }
 
-// unitRead is a unit and how far it is.
+// unitRead is a unit and its progress.
 type unitRead struct {
 	*ObjectUnit
 	at     int
@@ -53,9 +53,9 @@ type unitRead struct {
 	failed map[*session]*fault.Error // workers that could not read it, and why
 }
 
-// ReadObjects has workers read units, in parallel, the first ones first. What a lost worker was reading, or one that cannot
-// reach the object, is read on by another. It returns when all units are done, or with the first error. report is called with
-// the number of workers that read; it may be nil.
+// ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot
+// reach an object, another one continues where it stopped. ReadObjects returns when all units are done, or with the first error.
+// report is called with the number of workers that read; it may be nil.
 func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report func(workers int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +119,7 @@ func (f *Fleet) readers() (able, attached []*session, closed bool) {
 	return able, attached, f.closed
 }
 
-// begin reports whether there is something for a worker to read that does not read now, and marks it as reading.
+// begin marks an idle worker as reading if there is a unit for it, and reports whether it did.
 func (r *objectsRead) begin(s *session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,18 +127,18 @@ func (r *objectsRead) begin(s *session) bool {
 		return false
 	}
 	r.reading[s], r.used[s] = true, true
-	r.tell()
+	r.reportWorkers()
 	return true
 }
 
-// tell reports how many workers read. The caller holds r.mu.
-func (r *objectsRead) tell() {
+// reportWorkers reports how many workers read. The caller holds r.mu.
+func (r *objectsRead) reportWorkers() {
 	if r.report != nil {
 		r.report(len(r.reading))
 	}
 }
 
-// state reports whether all is done, and why it cannot be done.
+// state reports whether the call is over, with the error if it cannot be completed.
 func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 			attached[0].name, attached[0].version)
 	}
 	if len(able) == 0 {
-		return false, nil // they are away, or leave
+		return false, nil // they are away or leaving, and may come back
 	}
 	return true, r.waiting[0].unreadable(able)
 }
@@ -184,29 +184,29 @@ func (u *unitRead) unreadable(able []*session) error {
 		With("uri", u.URI).With("worker", first.name)
 }
 
-// serve has a worker read units until there are none for it.
+// serve makes a worker read units until there are none left for it.
 func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.reading, s)
-		r.tell()
+		r.reportWorkers()
 		r.mu.Unlock()
 		r.notify()
 	}()
 	for {
-		u := r.take(s)
+		u := r.nextUnit(s)
 		if u == nil {
 			return
 		}
 		err := r.read(ctx, s, u)
-		if !r.put(s, u, err) {
+		if !r.finishUnit(s, u, err) {
 			return
 		}
 	}
 }
 
-// take returns the first unit that nobody reads and that the worker has not failed to read, or nil.
-func (r *objectsRead) take(s *session) *unitRead {
+// nextUnit removes and returns the first waiting unit that the worker has not failed to read, or returns nil.
+func (r *objectsRead) nextUnit(s *session) *unitRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
@@ -218,8 +218,8 @@ func (r *objectsRead) take(s *session) *unitRead {
 	return u
 }
 
-// put notes how reading a unit ended, and reports whether the worker can go on.
-func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
+// finishUnit records how reading a unit ended, and reports whether the worker can continue with another one.
+func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.notify()
@@ -230,7 +230,7 @@ func (r *objectsRead) put(s *session, u *unitRead, err error) bool {
 	var bad *failure
 	switch isFailure := errors.As(err, &bad); {
 	case errors.Is(err, errLost):
-		r.fleet.log.Info("another worker reads on what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
+		r.fleet.log.Info("another worker continues what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
@@ -264,7 +264,7 @@ func (r *objectsRead) fail(err error) {
 	}
 }
 
-// notify makes ReadObjects look at the state.
+// notify makes ReadObjects check the state again.
 func (r *objectsRead) notify() {
 	select {
 	case r.changed <- struct{}{}:
@@ -272,7 +272,7 @@ func (r *objectsRead) notify() {
 	}
 }
 
-// read has a worker read a unit from where it is.
+// read makes a worker read a unit, starting after the rows that have already arrived.
 func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 	for {
 		request, err := u.Request(ctx, u.rows)

@@ -26,7 +26,7 @@ import (
 // It gives the other workers, which retry about twice a second, time to offer what they hold.
 const returnWait = 1500 * time.Millisecond
 
-// offer is what a worker holds of a job.
+// offer is what a worker that reconnects still holds of a job.
 type offer struct {
 	id    string
 	tiles map[int]bool // true if the tile is stored

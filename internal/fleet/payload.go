@@ -45,7 +45,7 @@ func (p *payload) message() *workerv1.Payload {
 	return p.packed
 }
 
-// free removes a large payload from the fleet. Its message must not be used afterwards.
+// free removes a large payload from the fleet. Its message must not be used afterward.
 func (p *payload) free() {
 	if p == nil || p.reference == "" {
 		return

@@ -28,7 +28,7 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 		return nil, err
 	}
 	if m.Rows != points || m.Columns != points {
-		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data have %d rows, so it must have %d of both",
+		return nil, fault.Invalid("BELIEF_ROWS", "%s: the matrix of beliefs has %d rows and %d columns; the data has %d rows, so it must have %d of both",
 			name, m.Rows, m.Columns, points, points)
 	}
 	var beliefs []constraint.Belief

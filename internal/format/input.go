@@ -216,7 +216,7 @@ func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		if scheme, _, found := strings.Cut(path, "://"); found && scheme != "" {
-			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "this is the address of an object, and files are read here; cleave run, submit and plan read objects in s3:// and gs://")
+			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "this is the URI of an object, but this command reads only files; cleave run, submit and plan read objects in s3:// and gs://")
 		}
 		info, err := os.Stat(path)
 		if path == "-" || err != nil || !info.IsDir() { // an error shows up again when the file is opened

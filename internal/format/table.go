@@ -125,7 +125,7 @@ func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 		return nil
 	}
 	if c.Type == table.Integer {
-		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points are identified by row number from 0 unless the data have an id column", scan.Quote(cell), c.Name)
+		return l.Invalid("NOT_AN_INTEGER", "%s in column %q is not an integer; points are identified by row number from 0 unless the data has an id column", scan.Quote(cell), c.Name)
 	}
 	return l.Invalid("NOT_A_NUMBER", "%s in column %q is not a number", scan.Quote(cell), c.Name)
 }

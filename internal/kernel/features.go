@@ -81,7 +81,7 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 	}
 	points, dense := data.(*dataset.Points)
 	if !dense || points.N != spec.Matrix.Rows || points.D != spec.Matrix.Columns {
-		return nil, fmt.Errorf("kernel: the data are not %d dense points of %d columns", spec.Matrix.Rows, spec.Matrix.Columns)
+		return nil, fmt.Errorf("kernel: the data is not %d dense points of %d columns", spec.Matrix.Rows, spec.Matrix.Columns)
 	}
 	source, err := NewSource(spec.Matrix, data, nil)
 	if err != nil {

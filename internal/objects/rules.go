@@ -78,7 +78,7 @@ func Everything(getenv func(string) string) []Rule {
 // String returns the prefix, without options.
 func (r Rule) String() string { return r.scheme + "://" + r.bucket + "/" + r.prefix }
 
-// isFor reports whether a rule is about a caller.
+// isFor reports whether a rule applies to a caller.
 func (r Rule) isFor(c identity.Caller) bool {
 	if r.user != "" {
 		return c.Name == r.user && c.Role.May(identity.Submitter)

@@ -74,7 +74,7 @@ func (u URI) IsOne() bool { return !u.isFolder() && !strings.Contains(u.Key, "*"
 
 func (u URI) isFolder() bool { return u.Key == "" || strings.HasSuffix(u.Key, "/") }
 
-// Beginning returns what all keys begin with that the URI names.
+// Beginning returns the common prefix of all keys that the URI names.
 func (u URI) Beginning() string {
 	before, _, _ := strings.Cut(u.Key, "*")
 	return before

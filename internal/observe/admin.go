@@ -35,7 +35,7 @@ func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log
 		return nil, fault.Invalid("ADMIN_ADDRESS_INVALID", "the admin address %q is not of the form HOST:PORT", address)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && !insecure {
-		return nil, fault.Invalid("ADMIN_NOT_LOOPBACK", "other machines reach the admin address %s, and it has neither encryption nor authentication; "+
+		return nil, fault.Invalid("ADMIN_NOT_LOOPBACK", "other machines reach the admin address %s, but it has neither encryption nor authentication; "+
 			"use 127.0.0.1:PORT, or allow it with --admin-insecure", address)
 	}
 	listener, err := net.Listen("tcp", address)
@@ -95,7 +95,7 @@ func localOnly(handler http.Handler) http.Handler {
 func (a *admin) answerReady(w http.ResponseWriter, r *http.Request) {
 	ready := a.ready.Load()
 	if ready == nil {
-		http.Error(w, "not ready: it starts, or waits to become the leader", http.StatusServiceUnavailable)
+		http.Error(w, "not ready: starting, or waiting to become the leader", http.StatusServiceUnavailable)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)

@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// coordinatorMetrics are the metrics of a coordinator.
 type coordinatorMetrics struct {
 	jobsAccepted, jobsResumed prometheus.Counter
 	jobsEnded                 *prometheus.CounterVec
@@ -46,15 +45,15 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		phaseSeconds: r.counters("cleave_job_phase_seconds_total", "Time that jobs spent in each phase.", "phase"),
 		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs, each of which is an event."),
 
-		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, with building them and repeats after faults.", shortTimes, "operation"),
+		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, including building tiles and retries after faults.", shortTimes, "operation"),
 		commands: commandMetrics{
 			seconds:  r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
-			failures: r.counters("cleave_command_failures_total", "Commands that workers did not do: their answer, or lost or stalled.", "command", "kind"),
+			failures: r.counters("cleave_command_failures_total", "Commands that failed, by kind: the failure that the worker answered, or lost or stalled.", "command", "kind"),
 		},
 		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
 		sessions:   r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
-		aside:      r.counters("cleave_workers_put_aside_total", "Workers that a job went on without, and why.", "reason"),
+		aside:      r.counters("cleave_workers_put_aside_total", "Workers that jobs continued without, by reason.", "reason"),
 		traffic:    newTraffic(r, "cleave_traffic_bytes_total", "Bytes of messages that the coordinator exchanged with all workers."),
 
 		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),
@@ -95,7 +94,7 @@ func (m *coordinatorMetrics) addSnapshot(r *registry) {
 	memory := r.gauge("cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.")
 	memoryReserved := r.gauge("cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.")
 	uploads := r.gauge("cleave_upload_memory_bytes", "Memory that uploads may hold.")
-	uploadsReserved := r.gauge("cleave_upload_memory_held_bytes", "Memory that uploads under way hold.")
+	uploadsReserved := r.gauge("cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.")
 	all := []*prometheus.Desc{leader, jobs, workers, threads, tiles, limit, reserved, memory, memoryReserved, uploads, uploadsReserved}
 	r.collect(all, func(value func(*prometheus.Desc, float64, ...string)) {
 		look := m.snapshot.Load()

@@ -32,7 +32,7 @@ func (o *Options) AddFlags(set *pflag.FlagSet, getenv func(string) string) {
 		"`URL` that OpenTelemetry traces are sent to by OTLP over gRPC, http:// or https://, such as http://127.0.0.1:4317 (default: none, or OTEL_EXPORTER_OTLP_ENDPOINT)")
 }
 
-// Observing is the observation of a program.
+// Observing holds the admin port, the metrics and the traces of a program. Each part may be disabled.
 type Observing struct {
 	metrics *registry // nil without an admin port
 	admin   *admin    // nil without an admin port

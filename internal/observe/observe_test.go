@@ -48,7 +48,7 @@ func TestAdminPort(t *testing.T) {
 		}
 	}
 	expect("/healthz", 200, "ok")
-	expect("/readyz", 503, "not ready: it starts")
+	expect("/readyz", 503, "not ready: starting")
 	o.SetReady(func(context.Context) error { return errors.New("the store does not answer") })
 	expect("/readyz", 503, "not ready: the store does not answer")
 	o.SetReady(func(context.Context) error { return nil })

@@ -29,7 +29,7 @@ func newTraffic(r *registry, name, help string) *prometheus.CounterVec {
 	return r.counters(name, help+" The kind is commands (with answers and heartbeats), datasets, payloads, results or other.", "kind", "direction")
 }
 
-// counted are the counters of one call.
+// counted holds the counters of a call, in its context.
 type counted struct{ sent, received prometheus.Counter }
 
 type countedKey struct{}

@@ -20,7 +20,7 @@ type Worker struct {
 
 func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
 
-// workerMetrics are the metrics of a worker.
+// workerMetrics are the metrics of all workers in this process.
 type workerMetrics struct {
 	commands    commandMetrics
 	tilesBuilt  prometheus.Counter
@@ -60,7 +60,7 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 		traffic:     newTraffic(r, "cleave_worker_traffic_bytes_total", "Bytes of messages that the worker exchanged with its coordinator."),
 	}
 	attached := r.gauge("cleave_worker_attached", "1 while the worker is attached to a coordinator.")
-	jobs := r.gauge("cleave_worker_jobs", "Jobs that the worker holds something of.")
+	jobs := r.gauge("cleave_worker_jobs", "Jobs that have tiles or data on the worker.")
 	used := r.gauge("cleave_worker_memory_used_bytes", "Memory that jobs and data sets have reserved on the worker.")
 	limit := r.gauge("cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.")
 	r.collect([]*prometheus.Desc{attached, jobs, used, limit}, func(value func(*prometheus.Desc, float64, ...string)) {

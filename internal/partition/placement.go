@@ -20,7 +20,7 @@ type Host struct {
 // they are needed.
 type Size struct{ Stored, Computed int64 }
 
-// Bytes is the memory of a tile that is stored, or not.
+// Bytes returns the memory of a tile, depending on whether it is stored.
 func (s Size) Bytes(stored bool) int64 {
 	if stored {
 		return s.Stored
@@ -88,7 +88,7 @@ func (l *Layout) put(tile, host int, stored bool) {
 }
 
 // Place gives every tile without a host one, and leaves all others where they are, so that the loss of a worker
-// only moves the tiles that it had. It returns false if some tile fits nowhere; the layout is useless then.
+// only moves the tiles that it had. It returns false if a tile fits nowhere; the layout must then be discarded.
 //
 // Tiles prefer hosts by rendezvous hashing: host h scores -weight/ln(u), where u in (0, 1) is a hash of (key,
 // tile, host). So each host wins in proportion to its weight, and a host that joins or leaves does not change
@@ -194,7 +194,7 @@ func (l *Layout) store(tile int) {
 	}
 }
 
-// Free is the memory that is left on a host.
+// Free returns the memory that is left on a host.
 func (l *Layout) Free(host int) int64 { return l.room[host] }
 
 // worthMoving is the factor by which the largest relative load must fall for tiles to be moved merely for balance,

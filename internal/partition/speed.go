@@ -103,7 +103,7 @@ func perUnit(w Work) float64 {
 	return w.Seconds / w.Amount
 }
 
-// ratio is a value with its weight.
+// ratio is a value and its weight in median.
 type ratio struct{ value, weight float64 }
 
 // median returns the lowest value such that those up to it have at least half of all weight.
@@ -165,14 +165,14 @@ func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast 
 	if speeds == nil {
 		return Gain{}, false
 	}
-	before, patience := l.clone(), math.Pow(rarer, float64(s.changes))
+	before, factor := l.clone(), math.Pow(rarer, float64(s.changes))
 	l.hosts = weigh(l.hosts, speeds)
 	was, all := maxLoad(l.load, l.hosts), 0.0
 	for _, host := range l.hosts {
 		all += host.Weight
 	}
 	pays := func(is, cost float64) bool {
-		return is <= worthMoving*was && (was-is)*float64(operations) >= patience*max(cost, atLeast)
+		return is <= worthMoving*was && (was-is)*float64(operations) >= factor*max(cost, atLeast)
 	}
 	if pays(float64(len(l.Owner))/all, 0) { // otherwise not even tiles that can be divided would pay
 		l.levelOut(rule, 1)

@@ -11,7 +11,7 @@ const (
 	wantedTiles = 16
 )
 
-// TileRows is the number of rows of a tile: the largest power of two <= n/16, within 16..1024.
+// TileRows returns the number of rows of a tile: the largest power of two <= n/16, within 16..1024.
 func TileRows(n int) int {
 	rows := minTileRows
 	for rows < maxTileRows && 2*rows <= n/wantedTiles {
@@ -23,10 +23,10 @@ func TileRows(n int) int {
 // Range is the rows From <= i < To.
 type Range struct{ From, To int }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (r Range) Len() int { return r.To - r.From }
 
-// TileCount is the number of tiles of n rows.
+// TileCount returns the number of tiles of n rows.
 func TileCount(n int) int { return (n + TileRows(n) - 1) / TileRows(n) }
 
 // Tile returns the rows of one tile; the last tile may be shorter.

@@ -152,6 +152,6 @@ func (p Workload) explainEigen() string {
 	case p.Eigen.Dense:
 		return fmt.Sprintf("; eigenvectors are found at once, from all %d columns of the matrix", p.Rows())
 	}
-	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: eigenvalues that lie apart take fewer, those that crowd many times as many",
+	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: well separated eigenvalues take fewer, crowded ones many times as many",
 		p.AssumedProducts(), p.Eigen.block())
 }

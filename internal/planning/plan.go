@@ -111,7 +111,7 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 		}
 	}
 	p.Bytes = max(p.Bytes, first.Bytes)
-	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s or, where points lie in groups, less: %s; then, with a graph of at most %d edges: %s",
+	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s, or less if points form groups: %s; then, with a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
 	p.Seconds += first.Seconds
 	return p, nil

@@ -202,11 +202,11 @@ func TestRefusals(t *testing.T) {
 		want []string
 	}{
 		{"float32", points(20_000, 16, 10, Float32), 512 * mib,
-			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512 MiB offered by 1 worker",
+			[]string{"with storage float32 it needs 1.5 GiB for 20000 rows in 20 tiles of 78.3 MiB", "512 MiB are free on 1 worker",
 				"storage auto (or none)", "about 1", "more workers like the largest", "GiB on every worker"}},
 		{"auto", points(200_000, 16, 1000, Auto), 512 * mib,
 			[]string{"even without storing the matrix it needs 1.54 GiB", "about 64500 rows", "3 more workers", "1.54 GiB on every worker"}},
-		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "on each worker to begin with"}},
+		{"given", given(20_000, 10), 512 * mib, []string{"with storage auto it needs", "free to start"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Make(c.p, []Worker{{Name: "w", Threads: 2, Free: c.free}})

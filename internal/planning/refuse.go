@@ -37,7 +37,7 @@ func (p Workload) refuse(workers []Worker) error {
 	case p.StorageRule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
-	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and %s free on each worker to begin with; %s offered by %s",
+	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s are free on %s",
 		how, text.Bytes(needed), text.Plural(p.Rows(), "row"), text.Plural(partition.TileCount(p.Rows()), "tile"), text.Bytes(p.minTileBytes()), text.Bytes(minFree),
 		text.Bytes(free), text.Plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))

@@ -69,7 +69,7 @@ func (m *Memory) change() {
 	}
 }
 
-// Piece is a part of a run. All methods of a nil piece do nothing.
+// Piece saves the state of one part of a run, and finally its result. All methods of a nil piece do nothing.
 type Piece struct {
 	memory *Memory
 	key    string

@@ -16,7 +16,7 @@ type Part struct {
 	I, J int    // the row or column; the two rows of a link
 }
 
-// PartKind is what a Part is.
+// PartKind is what a Part refers to.
 type PartKind uint8
 
 // The kinds of parts.
@@ -68,7 +68,7 @@ func (m Message) String() string {
 	return b.String()
 }
 
-// FirstParts is the beginning of a list, up to a limit, and how many more there are.
+// FirstParts returns the beginning of a list, up to a limit, and how many more there are, as "a, b, and 3 more".
 func FirstParts(list []Part, limit int) Message {
 	var m Message
 	for at, p := range list[:min(len(list), limit)] {

@@ -241,7 +241,7 @@ func (u *Upload) addEdges(p *cleavev1.Edges) error {
 	return nil
 }
 
-// Finish returns the data set made of all parts. The Upload must not be used afterwards.
+// Finish returns the data set made of all parts. The Upload must not be used afterward.
 func (u *Upload) Finish() (dataset.Dataset, error) {
 	switch u.form.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points, *cleavev1.DatasetHeader_Kernel:

@@ -142,7 +142,7 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 }
 
 func labelsTwice(what string) error {
-	return fault.Invalid("LABELS_TWICE", "the classes of the table become %s, and the job has others; give one of them", what).OnField("spec.supervision.label_as")
+	return fault.Invalid("LABELS_TWICE", "the classes of the table would become %s, but the job already has some; give only one of the two", what).OnField("spec.supervision.label_as")
 }
 
 // seedTable returns a table of seeds: rows and their classes.
@@ -165,7 +165,7 @@ func BeginRange(p *cleavev1.JobSpec, classes int) []string {
 	from := fmt.Sprintf("%d..%d", r.Min, r.Max)
 	if r.Min = uint32(classes); r.Min == r.Max {
 		p.Clusters = &cleavev1.JobSpec_K{K: r.GetMax()}
-		return []string{fmt.Sprintf("of the range of k, %s, only %d is left: there are as many classes, and each needs a cluster", from, classes)}
+		return []string{fmt.Sprintf("the range of k, %s, is reduced to %d, the number of classes, because each class needs a cluster", from, classes)}
 	}
-	return []string{fmt.Sprintf("the range of k, %s, begins at %d: there are as many classes, and each needs a cluster", from, classes)}
+	return []string{fmt.Sprintf("the range of k, %s, now starts at %d, the number of classes, because each class needs a cluster", from, classes)}
 }

@@ -228,7 +228,7 @@ func methodProto(w clustering.Method) *cleavev1.Method {
 	}
 }
 
-// SpaceOf returns the space of a way, or 0 if this version does not know it.
+// SpaceOf returns the space of a method, or 0 if this version does not know it.
 func SpaceOf(w *cleavev1.Method) clustering.Space {
 	return catalog.Named(EnumWord(w.GetSpace()), clustering.SpaceMixture)
 }

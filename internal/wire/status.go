@@ -100,7 +100,7 @@ func Status(err error) error {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return newStatus(codes.Canceled, "CALL_CANCELLED", "the call was cancelled", "", nil, 0)
+		return newStatus(codes.Canceled, "CALL_CANCELLED", "the call was canceled", "", nil, 0)
 	case errors.Is(err, context.DeadlineExceeded):
 		return newStatus(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "the call took longer than its deadline", "", nil, 0)
 	}

@@ -107,7 +107,7 @@ func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
 	return onField(u.rows.add(part.GetRows()), "rows")
 }
 
-// Finish returns the table made of all parts. The TableUpload must not be used afterwards.
+// Finish returns the table made of all parts. The TableUpload must not be used afterward.
 func (u *TableUpload) Finish() (*table.Table, error) {
 	switch {
 	case u.header == nil:

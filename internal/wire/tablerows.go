@@ -108,7 +108,7 @@ func (c *columnParts) markEmpty(rows []uint32, before, count int) error {
 	return nil
 }
 
-// table joins what has arrived. r must not be used afterwards.
+// table joins what has arrived. r must not be used afterward.
 func (r *rowsOfTable) table() (*table.Table, error) {
 	columns := make([]table.Column, len(r.columns))
 	for at, c := range r.columns {

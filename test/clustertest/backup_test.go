@@ -30,7 +30,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	w.StillRunning()
-	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "is there already") {
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 2 || !strings.Contains(r.Stderr, "already exists") {
 		t.Errorf("a second backup into the same file: %+v", r)
 	}
 	left, err := filepath.Glob(filepath.Join(out, ".*"))
@@ -70,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--restore", file)
-	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "this is no intact backup") {
+	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "this is not an intact backup") {
 		t.Errorf("a damaged backup: %+v", r)
 	}
 }

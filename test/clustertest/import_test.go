@@ -219,7 +219,7 @@ func TestImportedTables(t *testing.T) {
 	if ran := Cleave(t, "submit", "--data", "s3://cleave/p/", "--k", "2", "--server", c.Addr, "--wait"); ran.ExitCode != 0 {
 		t.Errorf("submit: %s", ran.Stderr)
 	}
-	if ran := Cleave(t, "run", "--data", "s3://cleave/p/", "--beliefs", "x.csv", "--algorithm", "constrained-spectral", "--k", "2", "--server", c.Addr); !strings.Contains(ran.Stderr, "--beliefs needs all rows here") {
+	if ran := Cleave(t, "run", "--data", "s3://cleave/p/", "--beliefs", "x.csv", "--algorithm", "constrained-spectral", "--k", "2", "--server", c.Addr); !strings.Contains(ran.Stderr, "--beliefs needs all rows on this machine") {
 		t.Errorf("a flag that needs rows: %s", ran.Stderr)
 	}
 	importOverHTTP(t, c, "s3://cleave/p/*.parquet")

@@ -161,7 +161,7 @@ func TestSignalsOfAStep(t *testing.T) {
 	canceled(s, run, job, "terminated", run.Terminate)
 
 	s, run, job = startStep(t, c, "detached")
-	if code := run.Terminate(); code != 75 || !strings.Contains(run.Stderr(), "cleave: terminated; job "+job+" goes on. The same command continues with it") {
+	if code := run.Terminate(); code != 75 || !strings.Contains(run.Stderr(), "cleave: terminated; job "+job+" continues. Run the same command again to wait for it") {
 		t.Errorf("exit code %d: %s", code, run.Stderr())
 	}
 	if state := c.Job(job).GetState(); state != cleavev1.JobState_JOB_STATE_RUNNING {

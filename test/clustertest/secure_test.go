@@ -81,7 +81,7 @@ func TestSecureRefusals(t *testing.T) {
 		{"another authority", append(list, "--tls", foreign), 1, "is not signed by an authority that we trust"},
 		{"a certificate of another authority", append(list, "--tls-ca", ca, "--tls-cert", foreign+"/cert.pem", "--tls-key", foreign+"/key.pem"), 1, "the coordinator refuses our certificate"},
 		{"an expired certificate", append(list, "--tls", f.Path("late")), 2, "it expired at"},
-		{"a worker", append(list, "--tls", f.Path("worker")), 2, "worker has the role worker, and this needs the role reader"},
+		{"a worker", append(list, "--tls", f.Path("worker")), 2, "worker has the role worker, but this call needs the role reader"},
 		{"another name", append(list, "--tls", f.Path("admin"), "--tls-server-name", "elsewhere"), 1, "and not for elsewhere"},
 		{"another machine without encryption", []string{"list", "--server", "192.0.2.1:7400"}, 2, "--insecure"},
 		{"a context that is not there", append(list, "--context", "none"), 2, `there is no login "none"`},
@@ -113,7 +113,7 @@ func TestOwnersAndWorkersOfASecureCluster(t *testing.T) {
 	wantError(t, "a submitter drains", err, codes.PermissionDenied, "ROLE_MISSING")
 
 	asWorker := startWorker(t, c.Addr, "client", "1GiB", "--tls", f.Path("admin"))
-	if code := asWorker.ExitCode(); code != 2 || !strings.Contains(asWorker.Stderr(), "admin has the role admin, and this needs the role worker") {
+	if code := asWorker.ExitCode(); code != 2 || !strings.Contains(asWorker.Stderr(), "admin has the role admin, but this call needs the role worker") {
 		t.Errorf("a client as a worker: exit code %d, %s", code, asWorker.Stderr())
 	}
 	strange := startWorker(t, c.Addr, "strange", "1GiB", "--tls", others.Path("worker"))

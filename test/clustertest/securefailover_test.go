@@ -48,7 +48,7 @@ func TestConnectionsToEtcdAreEncrypted(t *testing.T) {
 		{"another machine", "etcd://127.0.0.1:1,192.0.2.1:2379", nil, "192.0.2.1:2379 is another machine, and there are no certificates to encrypt the connection with; give --store-tls DIR"},
 		{"another machine, while clients are served with encryption", "etcd://192.0.2.1:2379", []string{"--tls", f.Path("coordinator")}, "or --store-insecure"},
 		{"another machine, as the user says", "etcd://192.0.2.1:2379", []string{"--insecure"}, "no etcd answers"},
-		{"certificates for nothing", "embedded", []string{"--store-tls", client}, "give --store etcd://HOST:PORT too"},
+		{"certificates for nothing", "embedded", []string{"--store-tls", client}, "give an etcd cluster too (--store etcd://HOST:PORT)"},
 		{"both", store, []string{"--store-tls", client, "--store-insecure"}, "--store-insecure and certificates contradict each other"},
 		{"no encryption", store, nil, "give --store-tls DIR"},
 		{"no certificate", store, []string{"--store-tls-ca", f.Path("etcd", "ca", "ca.pem")}, "certificate"},

@@ -47,7 +47,7 @@ func TestAnInterruptedRunCancelsItsJob(t *testing.T) {
 	c, _ := StartCluster(t, 1)
 	run, job := startRun(t, c, "--restarts", "1000")
 	if code := run.Interrupt(); code != 130 || !strings.Contains(run.Stderr(), "cleave: canceled job "+job+". Its labels so far, if it had any: cleave result "+job+" --server ") {
-		t.Errorf("exit code %d and %q; want 130 and a message that it is cancelled", code, tail([]byte(run.Stderr())))
+		t.Errorf("exit code %d and %q; want 130 and a message that it is canceled", code, tail([]byte(run.Stderr())))
 	}
 	wantCanceled(t, c, c.Watch(job))
 }

@@ -85,7 +85,7 @@ def test_what_is_no_longer_used_is_deleted(blobs):
         Cleave(3, random_state=seed).fit(blobs[0] + seed + 1)
     kept.predict(blobs[0][:10])
     with pytest.raises(InvalidInputError):
-        Cleave(3, algorithm="seeded-kmeans").fit(blobs[0] - 1)  # it needs seeds; the data were uploaded
+        Cleave(3, algorithm="seeded-kmeans").fit(blobs[0] - 1)  # it needs seeds; the data was uploaded
     gc.collect()
     with embedded.server().client() as client:
         assert [job.job_id for job in client.list_jobs()] == [kept.job_id_]

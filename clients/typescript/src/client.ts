@@ -166,7 +166,7 @@ export class Cleave {
   }
 
   /**
-   * Clusters data and waits for the answer. data are points, as an array for each row, or the content of a table. Everything is
+   * Clusters data and waits for the answer. data is points, as an array for each row, or the content of a table. Everything is
    * checked before anything is uploaded, except that only the server knows how many rows a file has.
    */
   async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {

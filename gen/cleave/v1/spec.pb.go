@@ -2005,7 +2005,7 @@ type Supervision struct {
 	// point with different labels form a distribution, which is normalized to sum 1; seeded_kmeans and constrained_kmeans
 	// support them.
 	Seeds *TableInput `protobuf:"bytes,2,opt,name=seeds,proto3" json:"seeds,omitempty"`
-	// Whether to add every pair implied by the closure of the constraints as a constraint. If unset, the vector and the
+	// Whether to add every pair implied by the closure of the constraints as a constraint. If unset, the k-means and the
 	// kernel family add them if there are fewer than 200,000; with paper_settings no algorithm does.
 	Entail *bool `protobuf:"varint,3,opt,name=entail,proto3,oneof" json:"entail,omitempty"`
 	// How the classes in TablePoints.label_column are used.

@@ -24,7 +24,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// Cluster is a coordinator and its workers in this process.
+// Cluster runs a coordinator and its workers in this process. When one of them fails, Err returns why, and the contexts that
+// Context made end.
 type Cluster struct {
 	Address      net.Addr
 	AwaitWorkers func(ctx context.Context, workers int) error // waits until that many workers are ready
@@ -89,7 +90,7 @@ func (c *Cluster) checkEnd(ctx context.Context, part string, err error) {
 		return
 	}
 	if err == nil {
-		err = errors.New("it ended before it was stopped")
+		err = errors.New("it ended unexpectedly")
 	}
 	c.fail(fmt.Errorf("%s failed: %w", part, err))
 }
@@ -159,7 +160,7 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 }
 
 // limitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
-// as the data. Large data are a few arrays, which cost little to collect.
+// as the data. Large data is a few arrays, which cost little to collect.
 func limitGarbage(dataBytes int64) {
 	const large, percent = 32 << 20, 20
 	if dataBytes >= large && os.Getenv("GOGC") == "" {

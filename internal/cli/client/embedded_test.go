@@ -19,7 +19,7 @@ func (silent) Uploading(int, uint64)           {}
 func (silent) Item(*cleavev1.WatchJobResponse) {}
 func (silent) Warn(string, ...any)             {}
 
-// An embedded run uses the data where they are, and answers as one whose data were sent does.
+// An embedded run uses the data where it is, and answers as one whose data was sent does.
 func TestEmbeddedRunsShareTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const n = 60
@@ -73,11 +73,11 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		shared := proto.CloneOf(spec)
 		got := labels(shared, c, data)
 		if c.embedded.sharedDataset(shared.GetDatasetId()) != data {
-			t.Errorf("%v: the data are not shared", data.Kind())
+			t.Errorf("%v: the data is not shared", data.Kind())
 		}
 		c.Close()
 		if after, err := dataset.Marshal(data); err != nil || !slices.Equal(before, after) {
-			t.Errorf("%v: the data were changed", data.Kind())
+			t.Errorf("%v: the data was changed", data.Kind())
 		}
 
 		if c, err = StartEmbedded(t.Context(), 2, io.Discard); err != nil {

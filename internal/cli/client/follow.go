@@ -15,7 +15,7 @@ import (
 // Watcher receives the progress of a job.
 type Watcher interface {
 	client.Watcher
-	// Uploading is called before data are uploaded.
+	// Uploading is called before data is uploaded.
 	Uploading(rows int, bytes uint64)
 }
 

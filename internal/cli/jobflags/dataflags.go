@@ -55,7 +55,7 @@ func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 	set.BoolVar(&f.namedVertices, "named-vertices", false, "vertices are identified by names even if these are numbers, such as numbers from 1 or with gaps")
 }
 
-// checkGraph refuses flags about vertices if the data are not a graph.
+// checkGraph refuses flags about vertices if the data is not a graph.
 func (f *DataFlags) checkGraph(source string) error {
 	for _, flag := range []string{"vertices", "vertex-list", "named-vertices"} {
 		if f.Given(flag) && source != "graph" {
@@ -308,10 +308,10 @@ func (f *tableFlags) recipeOptions() recipe.Options {
 		Keep: f.keep, Dates: f.dates.text == datesAsNumbers, KeepLastRow: f.keepLastRow}
 }
 
-// IsTable reports whether the data are a table.
+// IsTable reports whether the data is a table.
 func (f *DataFlags) IsTable() bool { return f.holds(format.InputTable) }
 
-// checkTable refuses flags about tables if the data are not one.
+// checkTable refuses flags about tables if the data is not one.
 func (f *DataFlags) checkTable(source string) error {
 	if err := f.inputFlags.check(source); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // plainFiles lists the flags that name input files and are not options of the catalog.
 var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on", "vertex-list"}
 
-// NamedFile is a file that a flag names.
+// NamedFile is an input file and the flag that names it. The path is as the user wrote it.
 type NamedFile struct{ Flag, Path string }
 
 // NamedFiles returns the input files that flags name. A folder stands for the files in it. Relative paths start from

@@ -140,7 +140,7 @@ func (j *Job) rememberInputs() {
 }
 
 // RemoteSpec returns the spec for a coordinator that makes points of the rows of a table, and the table. It returns nil if the
-// data are no table.
+// data is not a table.
 func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 	if j.Table == nil {
 		return nil, nil

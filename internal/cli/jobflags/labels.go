@@ -18,7 +18,8 @@ import (
 )
 
 // naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids of
-// the rows, any id is accepted, and every call returns new ids: a table is named by the naming that it was read with.
+// the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a table was read with to name
+// its points.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {
@@ -27,7 +28,7 @@ func (j *Job) naming() table.Naming {
 	return table.Naming{IDs: ids, Classes: &j.classes}
 }
 
-// IDs returns the ids of the rows of the data file, or nil if they go by their numbers.
+// IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
 func (j *Job) IDs() *table.IDs {
 	if j.Table == nil {
 		return nil

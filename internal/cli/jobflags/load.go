@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Loaded is a data set that was read from files.
+// Loaded is a data set that was read from files, without the rows that were dropped.
 type Loaded struct {
 	Data    dataset.Dataset // nil if no file was named
 	Header  []string        // the names of the columns; nil if they have none
@@ -30,7 +30,7 @@ type Loaded struct {
 type Rows struct {
 	Data    *table.Table // the table as it was read; nil for graphs and for tables that are streamed
 	Recipe  *recipe.Recipe
-	IDs     *table.IDs // the ids of all rows; nil if rows go by their numbers
+	IDs     *table.IDs // the ids of all rows; nil if rows are identified by number
 	Notices []string   // what to tell the user about how the file was read
 	Fitted  []string   // what to tell the user about how columns become features
 
@@ -40,7 +40,7 @@ type Rows struct {
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
-// Table returns the table as it was read, or nil if the data are no table.
+// Table returns the table as it was read, or nil if the data is not a table.
 func (l *Loaded) Table() *table.Table {
 	if l.Rows == nil {
 		return nil
@@ -48,7 +48,7 @@ func (l *Loaded) Table() *table.Table {
 	return l.Rows.Data
 }
 
-// IDs returns the ids of all rows of the table, or nil if rows go by their numbers.
+// IDs returns the ids of all rows of the table, or nil if rows are identified by number.
 func (l *Loaded) IDs() *table.IDs {
 	if l.Rows == nil {
 		return nil
@@ -301,7 +301,7 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 		return nil // the job's table had no header either
 	}
 	if len(t.Columns) != len(r.Features) {
-		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", len(t.Columns), len(r.Features))
+		return fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", len(t.Columns), len(r.Features))
 	}
 	for at := range t.Columns {
 		t.Columns[at].Name = r.Features[at].Column

@@ -53,7 +53,7 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
-// newTableFilter drops the rows of a table that a recipe turned into no point.
+// newTableFilter drops the rows of a table that did not become points.
 func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
 	var dropped []int32
 	for row, at := int32(0), 0; p.Kept != nil && int(row) < rows; row++ {

@@ -86,10 +86,10 @@ func (f *Flags) checkImport() error {
 		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other", f.files[at])
 	}
 	if at := slices.IndexFunc(needRows, f.Given); at >= 0 {
-		return shell.Usage("--%s needs all rows here, and workers read the objects that --data names; copy the objects to this machine", needRows[at])
+		return shell.Usage("--%s needs all rows on this machine, but workers read the objects that --data names; copy the objects here first", needRows[at])
 	}
 	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
-		return shell.Usage("--sample-constraints needs all rows here if rows are dropped or the truth is a file, and workers read the objects that --data names; copy the objects to this machine")
+		return shell.Usage("--sample-constraints needs all rows on this machine if rows are dropped or the truth is a file, but workers read the objects that --data names; copy the objects here first")
 	}
 	return nil
 }

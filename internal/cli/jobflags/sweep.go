@@ -41,7 +41,7 @@ func (f *severalFlag) Set(text string) error {
 		}
 		for _, value := range values {
 			if err := f.OptionFlag.Set(value); err != nil {
-				return fmt.Errorf("%q is wrong: %w", value, err)
+				return fmt.Errorf("%q is invalid: %w", value, err)
 			}
 			if f.last != "" {
 				return fmt.Errorf("write a range as FIRST..LAST")
@@ -80,7 +80,7 @@ func (f *severalFlag) expand(item string) ([]string, error) {
 	}
 }
 
-// Setting is an option of a job of a sweep.
+// Setting is the value of one option in one job of a sweep, as the user wrote it.
 type Setting struct{ Option, Value string }
 
 // Combination has the settings of one job of a sweep, one for each option that has several values.

@@ -129,7 +129,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 			return err
 		}
 		if points.N != rows {
-			return fault.Invalid("ROW_COUNT", "%s has %s, the data %d: both are about the same objects, row by row", f.path("source-data"), text.Plural(points.N, "row"), rows)
+			return fault.Invalid("ROW_COUNT", "%s has %s, but the data has %d; both must have the same objects in the same order", f.path("source-data"), text.Plural(points.N, "row"), rows)
 		}
 		o.Transfer = true
 		if beliefs, err = spectral.BeliefsFromPoints(points); err != nil {
@@ -205,9 +205,9 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
 	case j.Columns == 0: // only the coordinator knows their number
 	case points.D != j.Columns:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, the data %d", path, text.Plural(points.D, "column"), j.Columns)
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, but the data has %d; they must be the same", path, text.Plural(points.D, "column"), j.Columns)
 	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
-		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, those of the data %s; they must be the same in the same order",
+		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the data are %s; they must be the same in the same order",
 			path, FirstNames(header), FirstNames(j.Header))
 	}
 	return points.Values, nil

@@ -91,7 +91,7 @@ func (r *Report) drawMethods(w io.Writer, title string) error {
 	return picture.Bars(w, plot)
 }
 
-// byClassifier tells whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
+// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
 // model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
 func byClassifier(r *cleavev1.Result) bool {
 	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
@@ -101,7 +101,7 @@ func byClassifier(r *cleavev1.Result) bool {
 func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*clustering.Model, []string, error) {
 	k, of := int(head.GetK()), head.GetLandmarks()
 	if k < 1 || head.GetColumns() != head.GetK() || head.GetK() > of.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is no classifier of %s that was fitted to %s", filepath.Join(folder, ResultFile),
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a classifier of %s fitted to %s", filepath.Join(folder, ResultFile),
 			text.Plural(k, "group"), text.Plural(int(of.GetCount()), "row"))
 	}
 	landmarks, header, err := loadLandmarks(folder, of, k, names)
@@ -115,7 +115,8 @@ func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*c
 	return m, header, err
 }
 
-// groupIndicators are the scores that the rows of k groups should have: they add up to 0, and the own one is 1 more than the others.
+// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
+// the others.
 func groupIndicators(k int) []float64 {
 	scores := make([]float64, k*k)
 	for at := range scores {
@@ -126,8 +127,8 @@ func groupIndicators(k int) []float64 {
 	return scores
 }
 
-// byCluster is the projection of a classifier with its columns, which are groups, in the order of the clusters. The centroids of a
-// cluster tell its group.
+// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters. The group of a
+// cluster is the one in which its centroid scores highest.
 func byCluster(m *clustering.Model) []float64 {
 	group := make([]int, m.K)
 	for cluster := range group {
@@ -143,7 +144,7 @@ func byCluster(m *clustering.Model) []float64 {
 	return ordered
 }
 
-// columnMeans are the means of the columns in each cluster, in the coordinates of the data; nil where not all points are at hand.
+// columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all points are at hand.
 func (r *Report) columnMeans(s Scene) []float64 {
 	points, dense := s.Data.(*dataset.Points)
 	if !dense || s.Sample != nil || points.N != len(r.Labels) || points.D != r.Model.Columns() {

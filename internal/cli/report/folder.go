@@ -63,14 +63,14 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	var kept []int32
 	for row, label := range rows.Labels {
 		if label >= int32(result.GetK()) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: there is a label %d; %s says that there are %s", path, label, ResultFile, text.Plural(int(result.GetK()), "cluster"))
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: label %d is out of range; according to %s there are %s", path, label, ResultFile, text.Plural(int(result.GetK()), "cluster"))
 		}
 		if label >= 0 {
 			kept, o.Labels = append(kept, int32(row)), append(o.Labels, label)
 		}
 	}
 	if len(kept) != int(result.GetRows()) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are labels of %s; %s says that there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has labels for %s; according to %s there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
 	}
 	r := &Report{Outcome: o, Run: run, ids: rows.IDs, classes: rows.Classes}
 	if len(kept) < len(rows.Labels) {

@@ -54,7 +54,7 @@ type joiner struct {
 	w      io.Writer
 	format string
 	labels format.LabelRows
-	at     int // the next row
+	at     int // index of the next row
 
 	writer  format.TableWriter // nil before the first rows
 	waiting []*table.Table

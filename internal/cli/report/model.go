@@ -184,7 +184,7 @@ func loadUnits(path string, columns int, names []string) (*dataset.Units, error)
 		return nil, err
 	}
 	if points.N != 2 || points.D != columns {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no units of %s; there must be a row of centers and a row of scales", path,
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s cannot be the units of %s; there must be a row of centers and a row of scales", path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), text.Plural(columns, "column"))
 	}
 	units, err := dataset.NewUnits(points.Row(0), points.Row(1))
@@ -210,7 +210,7 @@ func loadMetric(path string, form cleavev1.Metric, columns int, names []string) 
 	case form == cleavev1.Metric_METRIC_FULL && points.N == columns && points.D == columns:
 		m, err = metric.NewFull(columns, points.Values)
 	default:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s are no %s metric of %s", path, text.Plural(points.N, "row"),
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s cannot be a %s metric of %s", path, text.Plural(points.N, "row"),
 			text.Plural(points.D, "column"), wire.EnumWord(form), text.Plural(columns, "column"))
 	}
 	if err != nil {

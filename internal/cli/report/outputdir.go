@@ -61,7 +61,7 @@ func openFolder(path string) (made bool, _ error) {
 		return false, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be used: %v", path, shell.WithoutPath(err))
 	}
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		return false, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be made: %v", path, shell.WithoutPath(err))
+		return false, fault.Invalid("BAD_OUTPUT", "%s: the folder cannot be created: %v", path, shell.WithoutPath(err))
 	}
 	return true, nil
 }

@@ -18,19 +18,19 @@ const PageFile = "report.html"
 
 // Scene has what pictures and the page show besides the outcome.
 type Scene struct {
-	Data        dataset.Dataset // nil if the data are not at hand; then the clusters are not drawn
+	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
 	Truth       *jobflags.Truth
 	Title       string
-	// Sample lists the points that Data and Table have a row for if the data are too large; nil means all. The other
+	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
 	// fields are about all points.
 	Sample []int32
 
 	// What only report.html shows.
 
 	Spec        *cleavev1.JobSpec // nil means the one of the origin, if there is one
-	Table       *table.Table      // the data file as it was given; nil if the data have columns of numbers, or none
+	Table       *table.Table      // the data file as it was given; nil if the data has columns of numbers, or none
 	LabelColumn string            // the column of the table with the known classes; "" for none
 }
 

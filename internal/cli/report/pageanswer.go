@@ -65,7 +65,7 @@ func (b *pageBuilder) sizeSentence() string {
 	return fmt.Sprintf("%s%s into %d clusters of %s and %s %s.", all, comma(how), len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
 }
 
-// comma sets off a verb that says more than "fall".
+// comma returns how with the separator before it: a comma and a space if how has a comma itself, else a space.
 func comma(how string) string {
 	if strings.Contains(how, ",") {
 		return ", " + how
@@ -79,7 +79,7 @@ func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
 	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
 }
 
-// separationWords follow the usual reading of silhouettes (Kaufman and Rousseeuw 1990).
+// separationWords describes a mean silhouette as is usual (Kaufman and Rousseeuw 1990).
 func separationWords(mean float64) string {
 	switch {
 	case mean > 0.7:

@@ -23,7 +23,7 @@ type column struct {
 // maxCategories is the largest number of distinct texts in a column that describes clusters.
 const maxCategories = 50
 
-// findColumns returns the columns of the table that the data come from, or else those of the points. It returns nil if the
+// findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil if the
 // points do not match the labels.
 func (b *pageBuilder) findColumns() []column {
 	if b.scene.Table != nil {

@@ -174,7 +174,7 @@ func evenly[T any](list []T, limit int) []T {
 	return chosen
 }
 
-// stopWords say why a run ended.
+// stopWords says why a run ended.
 func stopWords(reason cleavev1.StopReason) string {
 	switch reason {
 	case cleavev1.StopReason_STOP_REASON_CONVERGED:
@@ -182,13 +182,13 @@ func stopWords(reason cleavev1.StopReason) string {
 	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
 		return "the limit of iterations ended the run"
 	case cleavev1.StopReason_STOP_REASON_TOLERANCE:
-		return "it hardly improved any more"
+		return "it had almost stopped improving"
 	case cleavev1.StopReason_STOP_REASON_RISE:
 		return "a step would have made it worse"
 	case cleavev1.StopReason_STOP_REASON_CYCLE:
 		return "labels began to repeat"
 	case cleavev1.StopReason_STOP_REASON_CANCELLED:
-		return "the run was cancelled"
+		return "the run was canceled"
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
 		return "the time limit ended the run"
 	}

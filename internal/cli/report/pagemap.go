@@ -101,7 +101,7 @@ func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (
 	return chart, nil
 }
 
-// describeRow is what the map says about a row under the pointer.
+// describeRow returns the tooltip of a row in the map.
 func (b *pageBuilder) describeRow(i int) string {
 	says := fmt.Sprintf("%s, %s", b.inSentence(int32(i)), b.clusterWords(int(b.Labels[i])))
 	if b.scene.Truth != nil {
@@ -137,8 +137,8 @@ func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.
 	return t
 }
 
-// asCompared gives the points, and the centroids if they can be drawn among them, in the units that they were clustered
-// in, so that their principal components show what counted. One or two columns are drawn as they are.
+// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were clustered
+// in, so that their principal components show what mattered. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
 	if points.D <= 2 {

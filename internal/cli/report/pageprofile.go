@@ -201,7 +201,7 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 			difference := traits[cluster][found].Difference
 			cell := page.Text(shortDifference(difference)).Tinted(difference / fullDifference)
 			if category := traits[cluster][found].Category; category != "" {
-				cell.Text, cell.Name = page.Short(category, 20)+" "+cell.Text, true
+				cell.Text, cell.FromData = page.Short(category, 20)+" "+cell.Text, true
 			}
 			row = append(row, cell)
 		}
@@ -274,7 +274,7 @@ func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
 	}
 }
 
-// cells are what the columns say about a row.
+// cells returns the values of a point in the given columns, shortened to maxName.
 func (b *pageBuilder) cells(point int32, columns []int) (cells []page.Cell) {
 	for _, at := range columns {
 		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))

@@ -22,7 +22,7 @@ type space struct {
 	silhouettes []float64
 }
 
-// Limits of what is computed for a page; larger data are sampled.
+// Limits of what is computed for a page; larger data is sampled.
 const (
 	maxPlaceWork      = 2e8 // rows x clusters x columns
 	maxSilhouetteWork = 2e8 // rows x rows x columns
@@ -114,7 +114,7 @@ func (b *pageBuilder) underKernel(points *dataset.Points) (*space, error) {
 	return s, nil
 }
 
-// inUnits gives points as the run compared them: in its units, with its metric, as directions.
+// inUnits converts points to what the run compared: in its units, with its metric, or as directions.
 func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
 	scale := wire.ScaleOf(b.Result)
 	scaled, _, _, err := clustering.InUnits(points, scale)
@@ -150,7 +150,7 @@ func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, 
 	return points, words, nil
 }
 
-// weighted is a copy of points whose rows are changed.
+// weighted returns a copy of points after calling change with each of its rows.
 func weighted(points *dataset.Points, change func(row []float64)) *dataset.Points {
 	changed := &dataset.Points{N: points.N, D: points.D, Values: append([]float64(nil), points.Values...)}
 	for i := range changed.N {

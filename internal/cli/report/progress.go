@@ -27,7 +27,7 @@ type Progress struct {
 	w        io.Writer
 	width    int                           // of the terminal; 0 means plain lines
 	quiet    bool                          // warnings only
-	said     []string                      // the warnings so far
+	printed  []string                      // the warnings so far
 	Lists    bool                          // a summary will list the suspects, so notices about them are not written
 	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
 	all      bool                          // write a plain line for every iteration
@@ -58,13 +58,13 @@ func NewFullProgress(w io.Writer) *Progress {
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// Unsaid returns the notices of a result that have not been written yet. Notices about its table were written before the run.
-func (p *Progress) Unsaid(all []*cleavev1.Notice) []*cleavev1.Notice {
+// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were written before the run.
+func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
-	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.said, n.GetMessage()) })
+	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.printed, n.GetMessage()) })
 }
 
-// Uploading shows on a terminal that data are being sent to the coordinator.
+// Uploading shows on a terminal that data is being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
 	if p.width > 0 && !p.quiet {
 		p.draw(fmt.Sprintf("load  sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes)))
@@ -87,9 +87,9 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		if p.Localize != nil {
 			message = p.Localize(notice)
 		}
-		if !slices.Contains(p.said, message) { // each restart may find it
+		if !slices.Contains(p.printed, message) { // each restart may find it
 			p.Warn("warning: %s", message)
-			p.said = append(p.said, message)
+			p.printed = append(p.printed, message)
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {

@@ -43,20 +43,20 @@ const (
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
-// Report is the outcome of a job with what it takes to write it.
+// Report is the outcome of a job and what is needed to write it: which rows it is about, and the names of rows and clusters.
 type Report struct {
 	*client.Outcome
 	Run    *cleavev1.RunRecord // what result.json has besides the result
 	filter *jobflags.RowFilter // nil if all rows of the data file were clustered
 
-	ids      []string // of all rows of the data file; nil if rows are known by their numbers
+	ids      []string // of all rows of the data file; nil if rows are identified by number
 	classes  []string // of the clusters, "" for none; nil if none has a class
 	fileRows []int32  // of a sample of rows, their places in the data file; nil if this is about all rows
 
 	classesFor func(labels []int32) []string // returns the classes of the clusters of other labels; nil if none has a class
 }
 
-// Filter tells which rows of the data file were clustered; nil means all.
+// Filter returns which rows of the data file were clustered; nil means all.
 func (r *Report) Filter() *jobflags.RowFilter { return r.filter }
 
 // SetRows sets which rows of the data file were clustered, nil for all, and the ids of all of them.
@@ -155,7 +155,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 		add(methodsFile, func(w io.Writer) error { return r.drawMethods(w, s.Title) })
 	}
 	if r.Result.GetKSelection() != nil {
-		add(kFile, func(w io.Writer) error { return r.drawHowMany(w, s.Title) })
+		add(kFile, func(w io.Writer) error { return r.drawKSelection(w, s.Title) })
 	}
 	b, clusters, err := r.layOut(s)
 	switch {

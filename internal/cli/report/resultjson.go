@@ -33,7 +33,7 @@ func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error
 	return PrintJSON(w, json.RawMessage(joined))
 }
 
-// WithZeros is the JSON of a message in which fields that are zero or empty have their place.
+// WithZeros returns the JSON of a message, including fields that are zero or empty.
 func WithZeros(message proto.Message) (json.RawMessage, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(message)
 }
@@ -55,10 +55,10 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 	return result, run, nil
 }
 
-// renamedFields are fields of result.json that earlier versions called otherwise.
+// renamedFields maps the names that earlier versions used in result.json to the current ones.
 var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method", "use": "constraintUse"}
 
-// modernize renames the fields and values in a result.json of an earlier version. It returns what is no JSON as it is.
+// modernize renames the fields and values in a result.json of an earlier version. It returns anything that is not JSON unchanged.
 func modernize(text []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

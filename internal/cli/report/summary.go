@@ -31,7 +31,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), text.Bytes(p.GetTileBytes()), p.GetComputedTiles())
 	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetCoordinatorBytes() > 0 {
-		line("coordinator", "%s for %s, beside the data", text.Bytes(p.GetCoordinatorBytes()), strings.Join(coordinatorHolds(j, p), " and "))
+		line("coordinator", "%s for %s, besides the data", text.Bytes(p.GetCoordinatorBytes()), strings.Join(coordinatorHolds(j, p), " and "))
 	}
 	if p.GetSnapshotBytes() > 0 {
 		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(p.GetSnapshotBytes()))
@@ -58,7 +58,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 
 // printCoordinatorPlan describes a job that runs without workers.
 func printCoordinatorPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
-	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, beside the data\ntime         about %s\nwhy          %s\n",
+	_, err := fmt.Fprintf(w, "graph        %d vertices\ncoordinator  %s, besides the data\ntime         about %s\nwhy          %s\n",
 		j.Rows, text.Bytes(p.GetCoordinatorBytes()), text.Roughly(p.GetPredictedTime().AsDuration().Seconds()), p.GetExplanation())
 	return err
 }
@@ -89,7 +89,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(lines)
 	if h := result.GetKSelection(); h != nil {
-		if err := summarizeHowMany(w, h); err != nil {
+		if err := summarizeKSelection(w, h); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ type SweepRow struct {
 	Error         string // why the job failed
 }
 
-// SetResult sets what a result and its evaluation, which may be nil, tell about the job.
+// SetResult fills in the state, the counts and the scores of a job from its result and its evaluation, which may be nil.
 func (r *SweepRow) SetResult(result *cleavev1.Result, evaluation *cleavev1.Evaluation) {
 	r.State, r.ObjectiveName, r.Objective = ShortName(result.GetState()), result.GetObjectiveName(), new(result.GetObjective())
 	r.Iterations, r.K = result.GetIterations(), result.GetK()
@@ -97,7 +97,7 @@ func (s *Sweep) Failed() (failed int) {
 	return failed
 }
 
-// sweepRowJSON is a row of results.json.
+// sweepRowJSON is a SweepRow in results.json. Its names are an interface to users: add fields, but do not rename any.
 type sweepRowJSON struct {
 	Options       map[string]string `json:"options"`
 	State         string            `json:"state,omitempty"`
@@ -241,7 +241,7 @@ func mean(values []float64) (average, deviation float64) {
 	return average, deviation
 }
 
-// sweepColumn is a number that each job may have.
+// sweepColumn describes a column of the printed table. of returns nil for jobs without a value.
 type sweepColumn struct {
 	name, format string
 	of           func(*SweepRow) *float64

@@ -59,7 +59,7 @@ func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error 
 		}
 		flag := flags[name]
 		if flag == nil {
-			return Usage("the environment variable %s is not a flag; %s", name, didYouMean(name, flags))
+			return Usage("the environment variable %s does not name a flag; %s", name, didYouMean(name, flags))
 		}
 		if value == "" || flag.Changed { // an empty variable counts as unset
 			continue
@@ -79,7 +79,7 @@ func fromFile(set *pflag.FlagSet, path string) error {
 	}
 	values, err := parseConfig(content)
 	if err != nil {
-		return Usage("the configuration %s cannot be understood: %v", path, err)
+		return Usage("the configuration %s cannot be parsed: %v", path, err)
 	}
 	flags := flagsBy(set, func(flag string) string { return flag })
 	delete(flags, configFlag)
@@ -120,7 +120,7 @@ func flagsBy(set *pflag.FlagSet, name func(flag string) string) map[string]*pfla
 	return flags
 }
 
-// setting is the value of a key in the configuration file.
+// setting is the value of a key in the configuration file: a list, or a single item.
 type setting struct {
 	items []string
 	list  bool
@@ -139,12 +139,12 @@ func parseConfig(content []byte) (map[string]setting, error) {
 	}
 	top := document.Content[0]
 	if top.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d has no key", top.Line)
+		return nil, fmt.Errorf("line %d is not of the form KEY: VALUE", top.Line)
 	}
 	for at := 0; at < len(top.Content); at += 2 {
 		key, node := top.Content[at], top.Content[at+1]
 		if _, twice := values[key.Value]; twice {
-			return nil, fmt.Errorf("line %d has %q for the second time", key.Line, key.Value)
+			return nil, fmt.Errorf("line %d repeats the key %q", key.Line, key.Value)
 		}
 		value := setting{list: node.Kind == yaml.SequenceNode}
 		items := node.Content
@@ -153,7 +153,7 @@ func parseConfig(content []byte) (map[string]setting, error) {
 		}
 		for _, item := range items {
 			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-				return nil, fmt.Errorf("line %d: %s has no value for a flag; use text, a number, true, false or a list of them", item.Line, key.Value)
+				return nil, fmt.Errorf("line %d: the value of %s cannot be used for a flag; use text, a number, true, false or a list of them", item.Line, key.Value)
 			}
 			value.items = append(value.items, item.Value)
 		}

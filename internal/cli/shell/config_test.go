@@ -84,18 +84,18 @@ func TestWrongSettings(t *testing.T) {
 		file    string
 		want    string
 	}{
-		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS is not a flag; did you mean CLEAVE_PROG_THREADS?"},
+		{"unknown variable", []string{"CLEAVE_PROG_TREADS=1"}, "", "prog: the environment variable CLEAVE_PROG_TREADS does not name a flag; did you mean CLEAVE_PROG_THREADS?"},
 		{"bad variable", []string{"CLEAVE_PROG_SIZE=lots"}, "", `prog: CLEAVE_PROG_SIZE is "lots"; "lots" is not a size in bytes`},
 		{"unknown key", nil, "wait_time: 3s", `has the key "wait_time", which is not a flag; did you mean wait-time?`},
 		{"a file that names a file", nil, "config: other.yaml", `has the key "config", which is not a flag`},
 		{"bad value", nil, "threads: many", `config.yaml: threads is "many"`},
-		{"a key twice", nil, "name: a\nname: b", `line 2 has "name" for the second time`},
+		{"a key twice", nil, "name: a\nname: b", `line 2 repeats the key "name"`},
 		{"a list for one value", nil, "name: [a, b]", "name is a list; give one value"},
-		{"a list of lists", nil, "roots: [[a, b]]", "line 1: roots has no value for a flag"},
-		{"nested", nil, "name: {first: a}", "name has no value for a flag"},
-		{"no value", nil, "name:", "name has no value for a flag"},
-		{"no keys", nil, "- a\n- b", "cannot be understood: "},
-		{"no YAML", nil, "a: b: c", "cannot be understood: "},
+		{"a list of lists", nil, "roots: [[a, b]]", "line 1: the value of roots cannot be used for a flag"},
+		{"nested", nil, "name: {first: a}", "the value of name cannot be used for a flag"},
+		{"no value", nil, "name:", "the value of name cannot be used for a flag"},
+		{"no keys", nil, "- a\n- b", "cannot be parsed: "},
+		{"no YAML", nil, "a: b: c", "cannot be parsed: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, says := configured(t, nil, c.environ, c.file); !strings.Contains(says, c.want) {

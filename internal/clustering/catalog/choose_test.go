@@ -48,7 +48,7 @@ func TestChooseAlgorithm(t *testing.T) {
 	}
 }
 
-// What is chosen passes the check, unless something is missing or the data do not suit.
+// What is chosen passes the check, unless something is missing or the data does not suit.
 func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 	for _, a := range Algorithms {
 		for _, option := range a.Options {

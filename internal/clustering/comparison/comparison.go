@@ -77,7 +77,7 @@ func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, 
 		return nil, err
 	}
 	return &clustering.Notice{Code: "DEFAULT_IS_BETTER", Message: fmt.Sprintf(
-		"of %d held-out pairs the default has %d right, %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart): do not name an algorithm or options that only it has",
+		"of %d held-out pairs, the default got %d right and %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart); leave out the algorithm and the options that only it has",
 		len(other), count(other), c.spec.Algorithm.Name(), count(named), c.supervision.Agreement(other), c.supervision.Agreement(named), c.supervision.Advantage(other, named))}, nil
 }
 

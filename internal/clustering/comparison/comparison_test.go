@@ -65,7 +65,7 @@ func TestTheDefaultIsBetter(t *testing.T) {
 	} {
 		spec := job(t, truth, 2, 60, a)
 		got := said(t, data, spec, 1)
-		if !strings.HasPrefix(got, "DEFAULT_IS_BETTER: of 60 held-out pairs the default has 60 right, "+a.Name()+" ") {
+		if !strings.HasPrefix(got, "DEFAULT_IS_BETTER: of 60 held-out pairs, the default got 60 right and "+a.Name()+" ") {
 			t.Errorf("%s: %q", a.Name(), got)
 		}
 		if again := said(t, data, spec, 3); again != got {

@@ -28,7 +28,7 @@ type Known struct {
 	Trust  []float64 // the certainty of each group, above 0 and at most 1
 }
 
-// Rule is a kernel and a penalty.
+// Rule is a kernel and a penalty, with the error by which rules are compared.
 type Rule struct {
 	Function   kernel.Function // Polynomial of degree 1, which is linear with an intercept, Gaussian, or Laplacian
 	Rho, Gamma float64         // the width of the kernel, or the factor of inner products

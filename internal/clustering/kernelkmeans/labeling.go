@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// labeling is a partition of the points with its exact sums.
+// labeling is a partition of the points with its exact sums by cluster, in integers, so that their order of addition does not matter.
 type labeling struct {
 	labels      []int32
 	counts      []int32

@@ -28,7 +28,7 @@ type Prediction struct {
 func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh dataset.Dataset) (*Prediction, error) {
 	if kind := trained.Kind(); kind != dataset.KindPoints && kind != dataset.KindSparsePoints || p.Objective != ObjectiveKernelKmeans {
 		return nil, fault.New(fault.FailedPrecondition, "CANNOT_PREDICT",
-			"only kernel-kmeans on points can assign new points: a graph, a kernel matrix or a cut knows nothing of points that it has not seen")
+			"only kernel-kmeans on points can assign new points; a graph, a kernel matrix or a cut says nothing about points outside it")
 	}
 	all, err := p.stacked(trained, fresh)
 	if err != nil {
@@ -52,7 +52,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 // number of columns; missing columns are 0.
 func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error) {
 	if before.Kind() != after.Kind() {
-		return nil, fault.Invalid("OTHER_DATA", "the job was made of %s; the new data set is %s", described(before), described(after))
+		return nil, fault.Invalid("OTHER_DATA", "the job clustered %s, but the new data set is %s; predict needs the same kind of data", described(before), described(after))
 	}
 	if old, isSparse := before.(*dataset.SparsePoints); isSparse {
 		fresh := after.(*dataset.SparsePoints)
@@ -64,7 +64,7 @@ func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error
 	}
 	old, fresh := before.(*dataset.Points), after.(*dataset.Points)
 	if fresh.D != old.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", fresh.D, old.D)
+		return nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", fresh.D, old.D)
 	}
 	all, err := dataset.NewPoints(old.N+fresh.N, old.D, slices.Concat(old.Values, fresh.Values))
 	if err != nil {

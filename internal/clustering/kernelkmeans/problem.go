@@ -112,7 +112,7 @@ func (p *Problem) prepareWeights() error {
 	for i, a := range p.options.Weights {
 		p.weights[i] = math.Ldexp(math.RoundToEven(math.Ldexp(a, -int(p.weightGrid))), int(p.weightGrid))
 		if p.weights[i] == 0 {
-			return fault.Invalid("BAD_WEIGHT", "point %d has weight %g, too small beside the sum of all weights %g", i, a, total)
+			return fault.Invalid("BAD_WEIGHT", "point %d has weight %g, too small compared with the sum of all weights, %g", i, a, total)
 		}
 	}
 	return nil

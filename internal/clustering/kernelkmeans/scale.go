@@ -72,7 +72,7 @@ func (p *Problem) ToUnit(v float64) float64 { return math.Ldexp(v, p.unit) }
 // FromUnit converts a value in the unit of the matrix, such as a sum of its entries, to that of the graph.
 func (p *Problem) FromUnit(v float64) float64 { return math.Ldexp(v, -p.unit) }
 
-// EdgeWeight is the entry of the matrix for an edge of this weight.
+// EdgeWeight returns the entry of the matrix for an edge of this weight.
 func (p *Problem) EdgeWeight(w float64) float64 { return p.Matrix.Grid.Round(p.ToUnit(w)) }
 
 // inUnit converts the weights of constraints to the unit of the matrix.

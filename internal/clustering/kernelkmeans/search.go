@@ -49,8 +49,8 @@ func (p *Problem) Candidates() int {
 	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
 }
 
-// patience is the number of steps without a better labeling after which local search continues from the best one.
-const patience = 10
+// stepsWithoutGain is the number of steps without a better labeling after which local search continues from the best one.
+const stepsWithoutGain = 10
 
 // Step runs one iteration: a step of all points until these end, then local search.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
@@ -63,7 +63,7 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	}
 	if report.Stop != 0 {
 		m.ended, report.Stop = report.Stop, 0
-	} else if m.best != nil && m.iteration-m.bestAt >= patience {
+	} else if m.best != nil && m.iteration-m.bestAt >= stepsWithoutGain {
 		m.ended = clustering.StopConverged
 	}
 	return report, nil

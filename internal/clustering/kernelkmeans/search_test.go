@@ -242,11 +242,11 @@ func TestLocalSearchDoesNotWaitForACycle(t *testing.T) {
 		spec := clustering.Spec{K: 12, MaxIterations: 1000, Start: clustering.StartRandom, Seed: seed, Algorithm: o}
 		waits = max(waits, longest(solve(t, graph, spec).History))
 		o.LocalSearch = 20
-		if got := longest(solve(t, graph, spec).History); got > patience {
+		if got := longest(solve(t, graph, spec).History); got > stepsWithoutGain {
 			t.Errorf("seed %d: %d iterations found nothing better", seed, got)
 		}
 	}
-	if waits <= patience {
+	if waits <= stepsWithoutGain {
 		t.Errorf("at most %d steps find nothing better: the cases are too easy", waits)
 	}
 }

@@ -111,7 +111,7 @@ func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	}
 	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
 		s.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
-			"%s on %d points have the default weight n/(k m) = %.4g each, heavy beside the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
+			"%s on %d points have the default weight n/(k m) = %.4g each, heavy compared with the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
 			text.Plural(count, "constraint"), s.p.n, weight, typical, typical))
 	}
 }
@@ -144,7 +144,7 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 func (s *Setup) warnCoarseGrid(o clustering.Observer, typical float64) {
 	if spacing := s.p.Matrix.Grid.Spacing(); typical > 0 && spacing > 0x1p-24*typical {
 		s.Warn(o, "COARSE_GRID", fmt.Sprintf(
-			"entries are rounded to multiples of %g, coarse beside the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
+			"entries are rounded to multiples of %g, coarse compared with the median diagonal entry %g: a few rows or constraint weights outweigh the rest", spacing, typical))
 	}
 }
 

@@ -121,7 +121,7 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// farthestFirst is Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first, then
+// farthestFirst implements Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first, then
 // always the one farthest from all chosen ones by the total distance
 //
 //	sum over p in candidate, q chosen of a_p a_q d(p,q)

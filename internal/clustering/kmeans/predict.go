@@ -36,7 +36,7 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 		return nil, err
 	}
 	if spec.Columns != m.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", spec.Columns, m.D)
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", spec.Columns, m.D)
 	}
 	source, err := vector.NewSource(spec, data)
 	if err != nil {
@@ -101,7 +101,7 @@ func pointsFor(m *clustering.Model, data dataset.Dataset) (*dataset.Points, erro
 		return nil, fault.Invalid("OTHER_DATA", "the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
 	}
 	if points.D != m.Columns() {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, m.Columns())
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.Columns())
 	}
 	return points, nil
 }

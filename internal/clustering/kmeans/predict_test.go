@@ -177,7 +177,7 @@ func TestPredictionTakesTheLowestOfTies(t *testing.T) {
 func TestPredictionRefuses(t *testing.T) {
 	m := &clustering.Model{Distortion: metric.Cosine, K: 1, D: 2, Centroids: []float64{1, 0}, Metric: metric.NewIdentity(2)}
 	_, err := Predict(t.Context(), m, line(t, 1, 2), 1)
-	clusteringtest.WantFault(t, err, "SIZE_MISMATCH", "1 columns", "points of 2")
+	clusteringtest.WantFault(t, err, "SIZE_MISMATCH", "1 columns", "points with 2")
 	zero, err := dataset.NewPoints(2, 2, []float64{1, 1, 0, 0})
 	if err != nil {
 		t.Fatal(err)

@@ -57,10 +57,10 @@ func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later
 			"the job clustered a %v, which has no coordinates to compare new points by; cluster old and new points together", trained.Kind())
 	}
 	if fresh.Kind() != trained.Kind() {
-		return nil, nil, fault.Invalid("OTHER_DATA", "the job was made of %v; the new data is of the kind %v", trained.Kind(), fresh.Kind())
+		return nil, nil, fault.Invalid("OTHER_DATA", "the job clustered %v, but the new data is of the kind %v; predict needs the same kind", trained.Kind(), fresh.Kind())
 	}
 	if before, after := columnsOf(trained), columnsOf(fresh); before != after {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns; the job was made of points of %d", after, before)
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "the new points have %d columns, but the job clustered points with %d", after, before)
 	}
 	trained, units, _, err := clustering.InUnits(trained, scale)
 	if err != nil {

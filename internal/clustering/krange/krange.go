@@ -25,13 +25,13 @@ type Solver interface {
 	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
 }
 
-// Job is a data set and what is asked of it.
+// Job is a data set and the spec to cluster it by.
 type Job struct {
 	Data dataset.Dataset
 	Spec clustering.Spec
 }
 
-// run is the state of a running range.
+// run is the state of Run.
 type run struct {
 	data    dataset.Dataset
 	spec    clustering.Spec

@@ -33,7 +33,7 @@ const (
 	partRestarts = 4
 )
 
-// part is a part of the data.
+// part is a sample of the data: some rows of points, or all vertices of a graph with some of its edges.
 type part struct {
 	data dataset.Dataset
 	rows []int32 // ascending; nil means all

@@ -115,5 +115,5 @@ func (p *Problem) notices(spec clustering.Spec) []clustering.Notice {
 		return nil
 	}
 	return []clustering.Notice{{Code: "FEW_POINTS", Message: fmt.Sprintf(
-		"%d landmarks were asked for and there are %d points: all of them are landmarks", asked, p.landmarks.N)}}
+		"%d landmarks were requested, but there are only %d points; every point is a landmark", asked, p.landmarks.N)}}
 }

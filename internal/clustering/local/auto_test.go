@@ -210,7 +210,7 @@ func TestAutoTwoClustersFollowCannotLinks(t *testing.T) {
 	}
 }
 
-// As many constraints as there are pairs leave no doubt, whatever the data are like.
+// As many constraints as there are pairs leave no doubt, whatever the data is like.
 func TestAutoWithAllPairs(t *testing.T) {
 	for _, k := range []int{2, 4} {
 		rng := clusteringtest.NewRand(uint64(k))

@@ -7,7 +7,7 @@
 // to every cluster, and a cluster of few rows has about that covariance. Nothing but the start depends on the units of
 // columns.
 //
-// A column of few values has no density, and a cluster with only one of them would have an infinite one. Such columns are
+// A column of few distinct values has no density: in a cluster with only one value it would be infinite. Such columns are
 // independent of others and have their overall variance in every cluster.
 //
 // Rows of a must-link component belong to the same cluster: their densities multiply (Shental, Bar-Hillel, Hertz and
@@ -44,7 +44,7 @@ const (
 // Problem describes what is fitted.
 type Problem struct {
 	Points *dataset.Points
-	// Few tells which columns have few values.
+	// Few reports for each column whether it has only a few distinct values.
 	Few []bool
 	K   int
 	// Labels are those of the start, 0 to K-1. No cluster may be empty.
@@ -55,7 +55,7 @@ type Problem struct {
 	Threads     int
 }
 
-// Found is the result of a fit.
+// Found is the mixture that a fit found, and how well it describes the data.
 type Found struct {
 	Labels  []int32
 	Mixture *Mixture
@@ -67,7 +67,7 @@ type Found struct {
 	Evidence float64
 }
 
-// fit is the state of a running fit.
+// fit is the state of a running fit. Rows that must-links connect are one component, with one vector of probabilities.
 type fit struct {
 	*Problem
 	mixture   *Mixture

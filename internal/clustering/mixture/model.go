@@ -165,7 +165,7 @@ type Scores struct {
 // not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
 func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []int32, threads int) (*Scores, error) {
 	if points.D != m.d {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns; the model was made of points of %d", points.D, m.d)
+		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.d)
 	}
 	n, k := points.N, len(m.shares)
 	s := &Scores{Labels: labels, Own: make([]float64, n), Next: make([]float64, n), Posterior: make([]float64, n)}

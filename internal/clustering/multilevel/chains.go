@@ -11,7 +11,7 @@ const (
 	briefWork = 1 << 18
 )
 
-// chains is a local search. From every vertex at the border of its cluster it follows a chain of single moves, each the
+// chains performs a local search. From every vertex at the border of its cluster it follows a chain of single moves, each the
 // best one among the neighbors of vertices that moved before. A chain may lower the value temporarily and is kept up to
 // its best point.
 func (r *refiner) chains(ctx context.Context, l *labeling) error {
@@ -32,7 +32,7 @@ func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	return nil
 }
 
-// chain is the state of one chain of moves.
+// chain is the state of one chain of moves. It changes the labeling in place, and undoes the moves after the best point.
 type chain struct {
 	*labeling
 	links   *links
@@ -65,7 +65,7 @@ type link struct {
 // bit returns the bit of a cluster. With more than 64 clusters, several share a bit.
 func bit(cluster int32) uint64 { return 1 << (uint(cluster) % 64) }
 
-// done is a move that was made.
+// done is a move that was made, with the cluster that the vertex left, to undo it.
 type done struct{ v, from int32 }
 
 // from runs the chain that begins at a vertex and reports whether it raised the value.

@@ -39,7 +39,7 @@ func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 	return l
 }
 
-// value is Q minus the penalties or, with a balance b,
+// value returns Q minus the penalties or, with a balance b,
 //
 //	sum_c M_cc/s_c (1 - b/s_c) - penalties.
 //

@@ -63,7 +63,7 @@ type Step struct {
 // They do not depend on the number of threads. Progress and result are part of the context's snapshot; if the result
 // comes from there, rng is not used.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
-	m := &memory{piece: snapshot.Open(ctx, "cut"), tell: o.Level}
+	m := &memory{piece: snapshot.Open(ctx, "cut"), report: o.Level}
 	if found := m.result(g.Rows(), o.K); found != nil {
 		return *found, nil
 	}
@@ -75,11 +75,11 @@ func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, e
 		r.chainWork, descents = briefWork, 1
 	}
 	for descent := range descents {
-		told := m
+		progress := m
 		if descent > 0 {
-			told = &memory{} // only the first descent is reported
+			progress = &memory{} // only the first descent is reported
 		}
-		found, trace, err := r.descend(ctx, g, o, rng, told, descents == 1)
+		found, trace, err := r.descend(ctx, g, o, rng, progress, descents == 1)
 		if err != nil {
 			return Found{}, err
 		}

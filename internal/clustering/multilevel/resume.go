@@ -6,30 +6,30 @@ import "github.com/cleave-project/cleave/internal/snapshot"
 // large graph, the labels of the last refined level. Coarsening is repeated after a resume, because its graphs would
 // take far more room than labels.
 type memory struct {
-	piece *snapshot.Piece
-	tell  func(Level)
-	told  []Level
+	piece    *snapshot.Piece
+	report   func(Level)
+	reported []Level
 }
 
 // restored holds the labels of a level, the steps up to it, and the levels that were reported.
 type restored struct {
-	level  int
-	labels []int32
-	steps  []Step
-	told   []Level
+	level    int
+	labels   []int32
+	steps    []Step
+	reported []Level
 }
 
 // level reports a level.
 func (m *memory) level(l Level) {
-	m.told = append(m.told, l)
-	if m.tell != nil {
-		m.tell(l)
+	m.reported = append(m.reported, l)
+	if m.report != nil {
+		m.report(l)
 	}
 }
 
 func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Step) {
-	w.Int(len(m.told))
-	for _, l := range m.told {
+	w.Int(len(m.reported))
+	for _, l := range m.reported {
 		w.Int(l.Level)
 		w.Int(l.Levels)
 		w.Int(l.Vertices)
@@ -50,7 +50,7 @@ func read(r *snapshot.Reader, k int) *restored {
 	}
 	s := &restored{}
 	for range r.Count(3) {
-		s.told = append(s.told, Level{r.Int(), r.Int(), r.Int()})
+		s.reported = append(s.reported, Level{r.Int(), r.Int(), r.Int()})
 	}
 	s.level, s.labels = r.Int(), r.Int32s()
 	for _, c := range s.labels {
@@ -86,7 +86,7 @@ func (m *memory) state(levels []*Graph, k int) *restored {
 }
 
 func (m *memory) tellAgain(s *restored) {
-	for _, l := range s.told {
+	for _, l := range s.reported {
 		m.level(l)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// Problem is what Choose chooses from.
+// Problem is the input of Choose: the eigenvectors to choose from, and the pairs to choose by.
 type Problem struct {
 	K          int
 	Vectors    [][]float64 // eigenvectors of Lbar with the smallest eigenvalues; the first is D^1/2 1 / |D^1/2 1|
@@ -36,7 +36,6 @@ type Answer struct {
 	Embedding  *clustering.Embedding // nil for a rule of the paper
 }
 
-// chooser is the state of Choose.
 type chooser struct {
 	*Problem
 	*basis

@@ -184,7 +184,7 @@ func products(i, j, x [][]float64) []float64 {
 	return products
 }
 
-// spread is the adjoint of products: the sum of value (g_i g_j' + g_j g_i') / 2.
+// spread applies the adjoint of products: it returns the sum of value (g_i g_j' + g_j g_i') / 2.
 func spread(i, j [][]float64, values []float64) [][]float64 {
 	scaled := make([][]float64, len(j))
 	for a, column := range j {

@@ -76,8 +76,8 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		}
 	}
 	if len(answer.Candidates) == 1 {
-		m.setup.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or must-links alone, cannot tell how constraints should enter: "+
-			"the eigenvectors are those without constraints, and points only pay for those that their labels violate")
+		m.setup.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or only must-links, cannot show how constraints should be used: "+
+			"the eigenvectors ignore them, and labels that violate them are only penalized")
 	}
 	report, width := result.Eigen, answer.Chosen.Width
 	if width > 0 {

@@ -64,7 +64,7 @@ func (m *method) handleComponents(ctx context.Context) error {
 	m.leaveOut()
 	if _, count := m.components(); count > 1 {
 		m.setup.Warn(m.o, "DISCONNECTED_GRAPH", fmt.Sprintf(
-			"the graph has %d connected components; cuts between them cost nothing, so that they decide the answer; components: join connects them by weak edges", count))
+			"the graph has %d connected components; cuts between them cost nothing and so determine the answer; set components to join to connect them by weak edges", count))
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (m *method) leaveOut() {
 		}
 		if vertices > 0 {
 			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
-				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; components: keep lets them take part",
+				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; set components to keep to include them",
 				text.Plural(len(small), "piece"), vertices, map[bool]string{true: "is", false: "are"}[len(small) == 1], m.spec.K))
 		}
 	}

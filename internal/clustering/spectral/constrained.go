@@ -28,7 +28,7 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 	return products, nil
 }
 
-// constrained is constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
+// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
 // to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
@@ -56,7 +56,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if len(cuts.Values) < k-1 {
 		remedy := "give a smaller beta"
 		if _, count := m.components(); count > 1 {
-			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; components: join connects them", count)
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; set components to join to connect them", count)
 		}
 		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
 			len(cuts.Values), k-1, k, beta, remedy)
@@ -243,11 +243,11 @@ func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, 
 		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
 		switch {
 		case !(limit > 0):
-			usable = fmt.Sprintf("no beta above 0 does: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
+			usable = fmt.Sprintf("no beta above 0 is feasible: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
 		case beta < total && limit > total: // the whole graph, which is not a cut, is one of the feasible vectors
 			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
 		}
-		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, and %d clusters need %d; %s",
+		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s",
 			beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit)).OnField(field)
 		return 0, 0, f
 	}

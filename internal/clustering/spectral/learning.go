@@ -9,7 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// learning is spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, and set
+// learning performs spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, and set
 // to 1 on must-links and to 0 on cannot-links. The result is clustered by the k leading eigenvectors of
 //
 //	N = (A + d_max I - D) / d_max
@@ -44,7 +44,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 	return m.clusterLargest(ctx, result, m.kept.Restrict(learned{m, corrections, degrees, largest, dMax}))
 }
 
-// learned is N.
+// learned is the matrix N of learning, as an operator.
 type learned struct {
 	*method
 	corrections   *symmetric

@@ -16,8 +16,8 @@ type Shared struct {
 	found []sharedPairs
 }
 
-// mostShared is the number of eigenproblems that are kept: that of all constraints, and those of three folds.
-const mostShared = 4
+// maxShared is the number of eigenproblems that are kept: that of all constraints, and those of three folds.
+const maxShared = 4
 
 type sharedPairs struct {
 	of    eigenproblem
@@ -67,7 +67,7 @@ func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func
 		if err != nil {
 			return found, err
 		}
-		if len(s.found) == mostShared {
+		if len(s.found) == maxShared {
 			s.found = s.found[1:]
 		}
 		at, s.found = len(s.found), append(s.found, sharedPairs{of, found})

@@ -205,7 +205,7 @@ func TestDisconnectedGraph(t *testing.T) {
 		}
 		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy}})
 		if !join { // nothing but the cut between them is feasible
-			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "components: join connects them")
+			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "set components to join to connect them")
 			continue
 		}
 		if err != nil || len(result.Warnings) != 1 || result.Warnings[0].Code != "COMPONENTS_JOINED" {

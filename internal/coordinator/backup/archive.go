@@ -45,7 +45,7 @@ const (
 	blockBytes = 512
 )
 
-// Damaged is the reason of the fault that a file is no intact backup.
+// Damaged is the reason of errors about a file that is not an intact backup.
 const Damaged = "BACKUP_DAMAGED"
 
 // Head describes a backup.
@@ -199,7 +199,7 @@ func (v visitor) each(e store.Entry) error {
 	return v.entry(e)
 }
 
-// reader remembers the error of what it reads from, as opposed to errors of those who use what was read.
+// reader records the error of the file that it reads, to distinguish it from errors of the visitor.
 type reader struct {
 	from io.Reader
 	err  error
@@ -240,7 +240,7 @@ func checkSums(r io.Reader, want hash.Hash, files int) error {
 	return nil
 }
 
-// isSparse reports whether a file has holes: it would claim more bytes than there are.
+// isSparse reports whether a file has holes, so that its size exceeds the bytes that are there.
 func isSparse(header *tar.Header) bool {
 	for key := range header.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse") {
@@ -251,7 +251,7 @@ func isSparse(header *tar.Header) bool {
 }
 
 func damaged(format string, args ...any) error {
-	return fault.New(fault.DataLoss, Damaged, "this is no intact backup: "+format, args...)
+	return fault.New(fault.DataLoss, Damaged, "this is not an intact backup: "+format, args...)
 }
 
 func unreadable(err error) error {

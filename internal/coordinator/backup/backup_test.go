@@ -205,7 +205,7 @@ func TestDamagedBackupsAreRefused(t *testing.T) {
 		t.Helper()
 		to := newStores(t)
 		err := restore(t, content, to)
-		if !fault.Is(err, Damaged) || !strings.HasPrefix(err.Error(), "this is no intact backup: ") {
+		if !fault.Is(err, Damaged) || !strings.HasPrefix(err.Error(), "this is not an intact backup: ") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if left := to.content(t); len(left) > 0 {

@@ -18,7 +18,7 @@ type Target struct {
 	Commit func(store.Txn) error
 }
 
-// restoring is the value of records.CreatedKey until everything is restored, so that no coordinator takes a part for the whole.
+// restoring is the value of records.CreatedKey until everything is restored, so that no coordinator uses a partial restore.
 const restoring = "restoring"
 
 const (
@@ -40,7 +40,7 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 		return head, err
 	}
 	if free, known := to.Blobs.Free(); known && free < head.Bytes+room {
-		return head, fault.New(fault.ResourceExhausted, store.DiskFull, "the backup takes %s, and %s are free", text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
+		return head, fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free; free some space, or restore to another disk", text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
 	}
 	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err != nil {
 		return head, err
@@ -74,7 +74,7 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	return head, to.Commit(store.Txn{Put: []store.Entry{created}})
 }
 
-// readFile is read of a file.
+// readFile calls read for the file at a path.
 func readFile(path string, visit visitor) (Head, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func readFile(path string, visit visitor) (Head, error) {
 	return read(file, visit)
 }
 
-// checkEmpty refuses stores that have something: a restore adds to nothing and replaces nothing.
+// checkEmpty fails unless both stores are empty, because a restore neither merges nor replaces anything.
 func (t Target) checkEmpty(ctx context.Context) error {
 	if err := Unfinished(ctx, t.State); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (t Target) checkEmpty(ctx context.Context) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fault.New(fault.FailedPrecondition, "STATE_NOT_EMPTY", "the state store has entries already, such as %q, and a backup is restored into an empty one; "+
+		return fault.New(fault.FailedPrecondition, "STATE_NOT_EMPTY", "the state store already has entries, such as %q, but a backup can only be restored into an empty one; "+
 			"leave out --restore if it was restored before, or give another --data-dir or --store", entries[0].Key)
 	}
 	blobs, err := t.Blobs.List(ctx, "")
@@ -102,7 +102,7 @@ func (t Target) checkEmpty(ctx context.Context) error {
 		return err
 	}
 	if len(blobs) > 0 {
-		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY", "the blob store has %s already, such as %s, and a backup is restored into an empty one; give another --data-dir or --blobs",
+		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY", "the blob store already has %s, such as %s, but a backup can only be restored into an empty one; give another --data-dir or --blobs",
 			text.Plural(len(blobs), "blob"), blobs[0])
 	}
 	return nil

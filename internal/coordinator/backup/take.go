@@ -31,7 +31,7 @@ type Source struct {
 type Backup struct {
 	source Source
 	head   Head
-	state  *os.File // entries, in an unlinked file: the state is too large for memory, and must be read at once
+	state  *os.File // entries, in an unlinked file: all must be of one revision, and they may not fit into memory
 	size   int64    // of the state
 	blobs  []member
 }
@@ -118,8 +118,8 @@ func (k keySet) add(key string) {
 	}
 }
 
-// choose finds the blobs that belong to the state. Of an unfinished job, these are its spec and its snapshots; of a finished one, all
-// but the snapshots. The others were written after the state was read, or are about to be deleted.
+// choose finds the blobs that belong to the state: of an unfinished job its spec and its snapshots, of a finished one everything
+// except snapshots. The others were written after the state was read, or are about to be deleted.
 func (b *Backup) choose(ctx context.Context, keys keySet) error {
 	names, err := b.source.Blobs.List(ctx, "")
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *Backup) choose(ctx context.Context, keys keySet) error {
 	for _, id := range slices.Sorted(maps.Keys(snapshots)) {
 		slices.SortFunc(snapshots[id], records.CompareSnapshots)
 		for number, blob := range snapshots[id] {
-			// Terms may begin anew in the store that the backup is restored to; snapshots of term 0 are older than all of that.
+			// The store that the backup is restored to may count terms from the start, so use term 0, which precedes all of them.
 			if err := b.include(ctx, blob, records.SnapshotBlob(id, 0, number)); err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func (b *Backup) include(ctx context.Context, blob, name string) error {
 	return err
 }
 
-// Bytes returns how long the backup will be.
+// Bytes returns an upper bound of the size of the backup.
 func (b *Backup) Bytes() int64 {
 	padded := func(bytes int64) int64 { return (bytes + blockBytes - 1) / blockBytes * blockBytes }
 	const nameBytes = 200 // more than a name and its checksum take

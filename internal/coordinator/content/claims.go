@@ -41,7 +41,8 @@ func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 	return nil
 }
 
-// viewFor returns a record as a caller sees it, or nil if they do not. An admin without a claim sees the first one.
+// viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees the first
+// claim.
 func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
 	claims := claimsOf(record)
 	claim := claimOf(record, caller.Name)
@@ -64,8 +65,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 // lock waits until no other record is being changed.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
-	case s.changing <- struct{}{}:
-		return func() { <-s.changing }, nil
+	case s.recordLock <- struct{}{}:
+		return func() { <-s.recordLock }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -89,7 +90,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		}
 	}
 	mine := record.GetClaims()[0]
-	if claimOf(existing, mine.GetOwner()) != nil { // of an upload at the same time
+	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
 		return existing, nil
 	}
 	existing.Claims = append(claimsOf(existing), mine)
@@ -101,7 +102,7 @@ func sameSources(a, b *statev1.Claim) bool {
 	return slices.EqualFunc(a.GetSources(), b.GetSources(), func(a, b *cleavev1.SourceObject) bool { return proto.Equal(a, b) })
 }
 
-// setSources replaces the objects that an owner has a value from.
+// setSources replaces the list of objects that an owner imported a value from.
 func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {

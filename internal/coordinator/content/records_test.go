@@ -64,7 +64,7 @@ func (s *Datasets) addPoint(t *testing.T, value float64) string {
 func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	id := s.addPoint(t, 1)
-	s.changing <- struct{}{} // as if the store did not answer the call before
+	s.recordLock <- struct{}{} // as if the store did not answer the call before
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	always := func(*statev1.ContentRecord) bool { return true }
@@ -86,7 +86,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	if names, err := s.Blobs.List(t.Context(), ""); err != nil || len(names) != 1 {
 		t.Errorf("the blobs are %v, %v", names, err)
 	}
-	<-s.changing
+	<-s.recordLock
 	if err := s.Delete(t.Context(), id); err != nil {
 		t.Error(err)
 	}

@@ -1,5 +1,5 @@
 // Package content stores what clients upload: data sets and tables. A value is identified by the hash of its bytes and
-// stored once, however many owners upload it. Package content also limits the uploads that are under way.
+// stored once, however many owners upload it. Package content also limits the uploads in progress.
 package content
 
 import (
@@ -31,17 +31,17 @@ type Store[V any] struct {
 	kind[V]
 	Config
 
-	// loading is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and memory for
+	// decodeLock is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and memory for
 	// decoding is needed once.
-	loading chan struct{}
-	// changing is a semaphore, held while a record is changed. It is not a mutex because the store may take long to answer.
-	changing chan struct{}
-	mu       sync.Mutex
-	touched  map[string]time.Time // when values were used since the start
-	used     int64                // bytes in the cache
-	recent   *list.List           // of *decoded[V], the most recently used first
-	byID     map[string]*list.Element
-	shared   map[string]V // values that a client in the same process keeps in memory
+	decodeLock chan struct{}
+	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to answer.
+	recordLock chan struct{}
+	mu         sync.Mutex
+	touched    map[string]time.Time // when values were used since the start
+	used       int64                // bytes in the cache
+	recent     *list.List           // of *decoded[V], the most recently used first
+	byID       map[string]*list.Element
+	shared     map[string]V // values that a client in the same process keeps in memory
 }
 
 // kind describes one kind of values.
@@ -79,7 +79,7 @@ type Config struct {
 	DeleteBlob func(name string) error
 }
 
-// decoded is a value in the cache.
+// decoded is a value in the cache, and the bytes that it counts for.
 type decoded[V any] struct {
 	id    string
 	value V
@@ -89,7 +89,7 @@ type decoded[V any] struct {
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
 		kind: k, Config: cfg, touched: map[string]time.Time{},
-		loading: make(chan struct{}, 1), changing: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
+		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		}
 		return viewFor(existing, caller), err
 	}
-	// Also when another owner has the same: how long an upload takes must not tell of it.
+	// Store the blob even if another owner has the same value, so that the time of an upload does not reveal that.
 	blob := records.NewBlob(s.key(id))
 	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
 		return nil, err
@@ -223,8 +223,8 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 		return value, nil
 	}
 	select {
-	case s.loading <- struct{}{}:
-		defer func() { <-s.loading }()
+	case s.decodeLock <- struct{}{}:
+		defer func() { <-s.decodeLock }()
 	case <-ctx.Done():
 		return value, ctx.Err()
 	}
@@ -237,7 +237,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	}
 	defer r.Close()
 	value, err = s.decode(r, record)
-	// To the end, where the hash of all is checked: bytes that are not what the id names explain why they cannot be decoded.
+	// Read to the end, where the hash is checked: if the bytes are not those of the id, that is why decoding failed.
 	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
 		return value, readErr
 	}
@@ -322,7 +322,7 @@ func (s *Store[V]) Drop(id string) {
 }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
-// inUse and those with damaged records. keep returns how long an unused value is kept, zero for ever, and why it is
+// inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and why it is
 // deleted after that.
 func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {

@@ -35,7 +35,7 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 // One owner has only so many uploads under way, and keeps nobody else from theirs.
 func TestUploadsOfOneOwner(t *testing.T) {
 	u := NewUploads(UploadLimits{Bytes: 1 << 30, MessageBytes: 1 << 20, Stall: time.Minute})
-	u.most = 2
+	u.maxPerOwner = 2
 	as := func(name string) context.Context {
 		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
 	}
@@ -54,8 +54,8 @@ func TestUploadsOfOneOwner(t *testing.T) {
 	for _, one := range all {
 		one.End()
 	}
-	if again, err := u.Begin(as("ann")); err != nil || len(u.underWay) != 1 {
-		t.Errorf("after they ended: %v, %v", err, u.underWay)
+	if again, err := u.Begin(as("ann")); err != nil || len(u.inProgress) != 1 {
+		t.Errorf("after they ended: %v, %v", err, u.inProgress)
 	} else {
 		again.End()
 	}

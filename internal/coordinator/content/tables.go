@@ -37,8 +37,8 @@ func NewTables(cfg Config) Tables {
 	})}
 }
 
-// AddFrom is Add for a table that was imported from objects, which it notes. They replace those that the caller imported the
-// same table from before.
+// AddFrom is Add for a table that was imported from objects. It records the objects, replacing those from which the caller
+// imported the same table before.
 func (s Tables) AddFrom(ctx context.Context, name string, t *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
 	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, t)
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Uploads limits the memory that uploads under way hold, so that clients that send slowly or not at all cannot exhaust it.
+// Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
-	limit int64         // of the memory of all uploads that are under way
+	limit int64         // of the memory of all uploads in progress
 	stall time.Duration // how long one may be silent
 	rates *uploadRates
 
-	// most is how many one owner may have under way: a part takes memory while it comes, before it can be counted.
-	most int
+	// maxPerOwner limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
+	maxPerOwner int
 
-	mu       sync.Mutex
-	used     int64
-	underWay map[string]int          // by owner
-	kept     map[keptKey]*KeptUpload // uploads that broke off
-	keeps    int                     // how many were kept since the start
+	mu         sync.Mutex
+	used       int64
+	inProgress map[string]int          // by owner
+	kept       map[keptKey]*KeptUpload // uploads that broke off
+	keeps      int                     // how many were kept since the start
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -37,8 +37,8 @@ type keptKey struct{ owner, id string }
 // KeptUpload is what has arrived of an upload that broke off.
 type KeptUpload struct {
 	Header proto.Message
-	Value  any    // what takes the parts
-	Parts  uint32 // that have arrived, without the header
+	Value  any    // receives the parts
+	Parts  uint32 // parts that have arrived, not counting the header
 
 	number int // in the order in which uploads broke off
 	held   int64
@@ -51,13 +51,13 @@ const keepUploads = 10 * time.Minute
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
 
-// fewestUploads may be under way in any case.
-const fewestUploads = 16
+// minUploads is the number of concurrent uploads that an owner may always have.
+const minUploads = 16
 
 // heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
 const heldPerByte = 2
 
-// Upload is one upload that is under way.
+// Upload is an upload in progress. It holds memory of Uploads until it ends.
 type Upload struct {
 	all       *Uploads
 	owner     string
@@ -66,7 +66,7 @@ type Upload struct {
 	endPacing func()
 }
 
-// UploadLimits limits the uploads that are under way.
+// UploadLimits limits the uploads in progress.
 type UploadLimits struct {
 	Bytes        int64         // of memory, for all of them
 	MessageBytes int           // the largest part of one
@@ -79,20 +79,20 @@ type UploadLimits struct {
 func NewUploads(l UploadLimits) *Uploads {
 	return &Uploads{
 		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l),
-		most: max(fewestUploads, int(l.Bytes/int64(l.MessageBytes))), underWay: map[string]int{}, kept: map[keptKey]*KeptUpload{},
+		maxPerOwner: max(minUploads, int(l.Bytes/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*KeptUpload{},
 	}
 }
 
-// Begin begins an upload of the caller. It fails if the caller has too many under way. The caller calls End.
+// Begin begins an upload of the caller. It fails if the caller has too many in progress. The caller calls End.
 func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	owner := identity.FromContext(ctx).Name
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.underWay[owner] >= u.most {
+	if u.inProgress[owner] >= u.maxPerOwner {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"%d uploads of yours are under way, which is as many as this coordinator has memory for; try again when some have ended", u.most).RetryIn(RetryUpload)
+			"you have %d uploads in progress, the most that this coordinator has memory for; try again when some have ended", u.maxPerOwner).RetryIn(RetryUpload)
 	}
-	u.underWay[owner]++
+	u.inProgress[owner]++
 	pace, end := u.rates.begin(ctx)
 	return &Upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
 }
@@ -107,7 +107,7 @@ func (u *Upload) Hold(bytes int64) error {
 	}
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"the uploads under way hold %s of the %s that this coordinator has for them; try again when some have ended",
+			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
 			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(RetryUpload)
 	}
 	u.held += bytes
@@ -122,8 +122,8 @@ func (u *Upload) End() {
 	defer u.all.mu.Unlock()
 	u.all.used -= u.held
 	u.held = 0
-	if u.all.underWay[u.owner]--; u.all.underWay[u.owner] == 0 {
-		delete(u.all.underWay, u.owner)
+	if u.all.inProgress[u.owner]--; u.all.inProgress[u.owner] == 0 {
+		delete(u.all.inProgress, u.owner)
 	}
 }
 
@@ -244,7 +244,7 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 			}
 		case <-silence.C:
 			return fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED",
-				"the upload sent nothing for %v and is given up; send it again, or with an upload id the rest of it", u.all.stall)
+				"the upload was aborted because it sent nothing for %v; send it again, or resume it if it has an upload_id", u.all.stall)
 		}
 	}
 }
@@ -262,10 +262,10 @@ type uploadRates struct {
 	perOwner int64         // 0: no limit
 
 	mu     sync.Mutex
-	owners map[string]*ownerRate // those with uploads under way
+	owners map[string]*ownerRate // those with uploads in progress
 }
 
-// ownerRate is the rate of one owner's uploads.
+// ownerRate limits the rate of one owner's uploads. It is dropped when the last of them ends.
 type ownerRate struct {
 	limiter *rate.Limiter
 	uploads int
@@ -284,7 +284,7 @@ func newRate(bytesPerSecond int64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(bytesPerSecond))
 }
 
-// begin returns a function that waits until so many bytes may come, and one that ends the upload.
+// begin returns a function that waits until the given number of bytes may arrive, and one that ends the upload.
 func (r *uploadRates) begin(ctx context.Context) (pace func(bytes int) error, end func()) {
 	limiters, end := []*rate.Limiter{r.all}, func() {}
 	if r.perOwner > 0 {
@@ -318,7 +318,7 @@ func (r *uploadRates) leave(name string) {
 	}
 }
 
-// waitFor waits until a limiter allows so many bytes, which may be more than its burst.
+// waitFor waits until a limiter allows the given number of bytes, which may exceed its burst.
 func waitFor(ctx context.Context, l *rate.Limiter, bytes int) error {
 	for l != nil && bytes > 0 {
 		portion := min(bytes, l.Burst())

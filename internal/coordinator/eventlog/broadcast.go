@@ -10,7 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Stream is a stream of a client that watches a job.
+// Stream sends the events of a job to a client that watches it.
 type Stream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
 // Encoded is a message that was encoded once for all streams that send it.

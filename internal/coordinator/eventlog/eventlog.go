@@ -58,7 +58,7 @@ type Log struct {
 	stored batches // owned by FlushLoop; after that ends, by the goroutine that ends the job
 }
 
-// batches are the stored batches of events of a job.
+// batches describes the stored batches of events of a job. Only the last one may grow.
 type batches struct {
 	keys []string          // of all batches
 	last []*cleavev1.Event // the events of the last batch
@@ -112,7 +112,7 @@ func (l *Log) Append(e *cleavev1.Event) error {
 	defer l.mu.Unlock()
 	if len(l.toRepeat) > 0 {
 		e.Sequence = l.toRepeat[0].GetSequence()
-		if proto.Equal(e, l.toRepeat[0]) || l.doubt == "" && differsInWords(e, l.toRepeat[0]) {
+		if proto.Equal(e, l.toRepeat[0]) || l.doubt == "" && differsOnlyInText(e, l.toRepeat[0]) {
 			l.toRepeat = l.toRepeat[1:]
 			return nil
 		}
@@ -125,9 +125,9 @@ func (l *Log) Append(e *cleavev1.Event) error {
 	return nil
 }
 
-// differsInWords reports whether events are the same but for what people read. The earlier attempt may have been run by
-// another version of this software, which says it otherwise.
-func differsInWords(e, earlier *cleavev1.Event) bool {
+// differsOnlyInText reports whether two events differ only in human-readable text. Another version of this software, with
+// other messages, may have run the earlier attempt.
+func differsOnlyInText(e, earlier *cleavev1.Event) bool {
 	a, b := proto.CloneOf(e), proto.CloneOf(earlier)
 	for _, event := range []*cleavev1.Event{a, b} {
 		switch what := event.GetWhat().(type) {
@@ -212,7 +212,7 @@ func (l *Log) Flush() error {
 	}
 }
 
-// flushable is how many of the events are committed in one transaction.
+// flushable returns how many of the events fit into one transaction, at least one.
 func flushable(events []*cleavev1.Event) int {
 	bytes := 0
 	for at, e := range events {

@@ -44,14 +44,14 @@ const (
 	HandshakeTimeout = 20 * time.Second
 )
 
-// enter identifies the caller and then takes a place for the call, before any of its messages are read. The order matters:
-// gRPC does not end the context of a call that is refused here, so an unknown caller would keep its place.
+// enter identifies the caller and then takes a slot for the call, before any of its messages are read. The order matters:
+// gRPC does not end the context of a call that is refused here, so an unknown caller would keep its slot.
 func (g *Gate) enter(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
 	if g.callers != nil {
-		ctx, err = g.letIn(ctx, call)
+		ctx, err = g.authorize(ctx, call)
 	}
 	if err == nil {
-		ctx, err = g.takePlace(ctx, call)
+		ctx, err = g.takeSlot(ctx, call)
 	}
 	if err != nil { // no interceptor sees it
 		g.cfg.Observe.Refused(knownMethod(call.FullMethodName), status.Code(err))
@@ -69,8 +69,8 @@ func knownMethod(method string) string {
 	return method
 }
 
-// letIn identifies the caller and checks that its role allows the method. It only needs the header of the call.
-func (g *Gate) letIn(ctx context.Context, call *tap.Info) (context.Context, error) {
+// authorize identifies the caller and checks that its role allows the method. It only needs the header of the call.
+func (g *Gate) authorize(ctx context.Context, call *tap.Info) (context.Context, error) {
 	rule, exists := methods[call.FullMethodName]
 	if exists && rule.needs == anyone {
 		return identity.NewContext(ctx, identity.Caller{}), nil
@@ -85,7 +85,7 @@ func (g *Gate) letIn(ctx context.Context, call *tap.Info) (context.Context, erro
 	case !exists:
 		err = status.Errorf(codes.Unimplemented, "this coordinator has no method %.200s; it may be of an older version", call.FullMethodName)
 	case !caller.Role.May(rule.needs):
-		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, and this needs the role %v", caller.Name, caller.Role, rule.needs).
+		err = fault.New(fault.PermissionDenied, "ROLE_MISSING", "%s has the role %v, but this call needs the role %v", caller.Name, caller.Role, rule.needs).
 			With("role", caller.Role.String()).With("needed", rule.needs.String())
 	}
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// AuditUnary is an interceptor that records calls in the audit log.
+// AuditUnary is an interceptor that records calls in the audit log. It rejects a call that changes something if the log cannot be
+// written.
 func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if g.audit == nil || methods[info.FullMethod].audit == silent {
 		return handler(ctx, request)
@@ -63,7 +64,7 @@ func (g *Gate) auditBegin(ctx context.Context, method string, ids *auditedIDs) e
 	if err := g.audit.Write(line); err != nil {
 		g.cfg.Logger.Error("a call is refused, because the audit log cannot be written", "method", method, "error", err)
 		return wire.Status(fault.New(fault.Unavailable, "AUDIT_LOG_FAILED",
-			"the audit log of the coordinator cannot be written, and without it nothing is changed; tell whoever runs the coordinator, and try again"))
+			"the coordinator cannot write its audit log, so it rejects calls that change something; ask its operator to fix that, and try again"))
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package gate decides which calls a coordinator takes: who may call (access.go), how many calls are in work at once and
-// how clients share them (doorway.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
+// Package gate decides which calls a coordinator takes: who may call (access.go), how many calls run at once and
+// how clients share them (limiter.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
 // connections that are flooded with frames (frames.go), and writes the audit log (audit.go).
 package gate
 
@@ -32,7 +32,7 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Limits bounds the calls and streams that are in work at once. Calls of workers and health checks are not counted.
+// Limits limits concurrent calls and streams. Calls of workers and health checks are not counted.
 type Limits struct {
 	Calls   int // calls that read data or solve something; more wait for their turn
 	Reads   int // calls that only look something up
@@ -46,15 +46,15 @@ type Gate struct {
 	tls     func() *tls.Config // nil if connections are not encrypted
 	audit   *audit.Log         // nil if there is none
 
-	calls, reads, streams, probes doorway
-	doors                         map[string]*doorway // by method; methods of workers have none
-	turns                         turnstile           // for calls
+	calls, reads, streams, probes limiter
+	limiters                      map[string]*limiter // by method; methods of workers have none
+	turns                         fairQueue           // for calls
 }
 
 // Open opens the audit log and reads the certificates.
 func Open(cfg Config) (*Gate, error) {
 	g := &Gate{cfg: cfg}
-	g.addDoors()
+	g.addLimiters()
 	s := cfg.Security
 	var err error
 	if g.tls, err = s.Serve.TLS(cfg.Logger); err != nil {
@@ -97,17 +97,17 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 	}
 }
 
-// InWork returns how many calls are in work or waiting for their turn, and how many streams are open.
+// InWork returns how many calls are running or waiting for their turn, and how many streams are open.
 func (g *Gate) InWork() (calls, streams int) {
-	return g.calls.inside() + g.reads.inside(), g.streams.inside()
+	return g.calls.inUse() + g.reads.inUse(), g.streams.inUse()
 }
 
-// HoldUnary is the outermost interceptor of calls. It keeps the place of a call until its handler returns, and makes calls
+// HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls
 // that read data or solve something wait for their turn.
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
-	defer hold(ctx)()
-	if g.doors[info.FullMethod] == &g.calls {
+	defer keepSlot(ctx)()
+	if g.limiters[info.FullMethod] == &g.calls {
 		leave, err := g.turns.enter(ctx, clientOf(ctx))
 		if err != nil {
 			return nil, err
@@ -117,26 +117,26 @@ func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServe
 	return handler(ctx, request)
 }
 
-// HoldStream is the outermost interceptor of streams. It keeps the place of a stream until its handler returns.
+// HoldStream is the outermost interceptor of streams. It keeps the slot of a stream until its handler returns.
 func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	defer hold(stream.Context())()
+	defer keepSlot(stream.Context())()
 	return handler(server, awaitFirst(stream, info))
 }
 
-func (g *Gate) addDoors() {
+func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
 	g.turns.free = l.Calls
-	g.calls.init(max(l.Calls, minCallPlaces), "TOO_MANY_CALLS", "%d calls are in work or wait for their turn, which is the limit of this coordinator for one client or for all; try again")
-	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d calls that look something up are in work, which is the limit of this coordinator for one client or for all; try again")
+	g.calls.init(max(l.Calls, minCallSlots), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again")
+	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again")
 	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended")
-	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are in work, which is the limit of this coordinator; try again")
-	g.doors = map[string]*doorway{}
+	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again")
+	g.limiters = map[string]*limiter{}
 	for name, rule := range methods {
 		switch {
 		case rule.needs == anyone:
-			g.doors[name] = &g.probes
+			g.limiters[name] = &g.probes
 		case !hasServicePrefix(name): // health and reflection
-			g.doors[name] = &g.streams
+			g.limiters[name] = &g.streams
 		}
 	}
 	for _, service := range []grpc.ServiceDesc{
@@ -144,12 +144,12 @@ func (g *Gate) addDoors() {
 	} {
 		for _, method := range service.Methods {
 			name := "/" + service.ServiceName + "/" + method.MethodName
-			if g.doors[name] = &g.reads; heavy[name] {
-				g.doors[name] = &g.calls
+			if g.limiters[name] = &g.reads; heavy[name] {
+				g.limiters[name] = &g.calls
 			}
 		}
 		for _, stream := range service.Streams {
-			g.doors["/"+service.ServiceName+"/"+stream.StreamName] = &g.streams
+			g.limiters["/"+service.ServiceName+"/"+stream.StreamName] = &g.streams
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 	s.settle(t, 0)
 }
 
-// A call that sends its header alone loses its place when another needs it.
+// A call that sends its header alone loses its slot when another needs it.
 func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
 	s.reads.waiting.evictAfter = time.Hour
@@ -212,10 +212,10 @@ func TestProbesAreBounded(t *testing.T) {
 	}
 }
 
-// One client alone may take all places; when half are taken, nobody gets more than an equal share.
+// One client alone may take all slots; when half are taken, nobody gets more than an equal share.
 func TestClientsShareADoorway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var d doorway
+		var d limiter
 		d.init(rapid.IntRange(1, 40).Draw(t, "limit"), "R", "%d")
 		held := map[string]int{}
 		total := 0
@@ -242,8 +242,8 @@ func TestClientsShareADoorway(t *testing.T) {
 				total++
 			}
 		}
-		if d.inside() != total {
-			t.Fatalf("%d places are taken, want %d", d.inside(), total)
+		if d.inUse() != total {
+			t.Fatalf("%d places are taken, want %d", d.inUse(), total)
 		}
 	})
 }
@@ -251,7 +251,7 @@ func TestClientsShareADoorway(t *testing.T) {
 // Clients take turns, however many calls one of them has waiting, and a call that gives up leaves no gap.
 func TestClientsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := turnstile{free: 1}
+		turns := fairQueue{free: 1}
 		first, err := turns.enter(t.Context(), "greedy")
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// anyone is the role of methods that need no caller: whether the coordinator works is not a secret.
+// anyone is the role of methods that need no credentials, such as health checks.
 const anyone identity.Role = 0
 
 // methodRule says who may call a method and what the audit log records of it. Which jobs and data a caller may see is

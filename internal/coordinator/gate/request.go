@@ -14,16 +14,16 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// A call takes its place when its header arrives. Its request usually follows at once. A client that sent only headers would
-// hold places and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
-// place.
+// A call takes its slot when its header arrives. Its request usually follows at once. A client that sent only headers would
+// hold slots and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
+// slot.
 
 // anonymousTimeout is how long a call that needs no credentials may wait for its request.
 const anonymousTimeout = 5 * time.Second
 
-var errNoRequest = errors.New("the request of the call did not come")
+var errNoRequest = errors.New("the request of the call did not arrive")
 
-// awaiting is a call whose request has not arrived yet.
+// awaiting is the context of a call whose request has not arrived yet.
 type awaiting struct {
 	context.Context
 	since   time.Time
@@ -41,10 +41,10 @@ func (a *awaiting) Err() error {
 	return a.Context.Err()
 }
 
-// evictAfter is how long a call must have waited for its request before it loses its place to another call.
+// evictAfter is how long a call must have waited for its request before it loses its slot to another call.
 const evictAfter = time.Second
 
-// waiting lists the calls of a doorway whose requests have not arrived, the oldest first.
+// waiting lists the calls of a limiter whose requests have not arrived, the oldest first.
 type waiting struct {
 	evictAfter time.Duration
 
@@ -63,7 +63,7 @@ func (w *waiting) add(a *awaiting) (remove func()) {
 	}
 }
 
-// evict ends the oldest call and reports whether that freed a place.
+// evict ends the oldest call and reports whether that freed a slot.
 func (w *waiting) evict() bool {
 	w.mu.Lock()
 	oldest := w.calls.Front()
@@ -74,7 +74,7 @@ func (w *waiting) evict() bool {
 	a := w.calls.Remove(oldest).(*awaiting)
 	w.mu.Unlock()
 	a.giveUp()
-	hold(a)()
+	keepSlot(a)()
 	return true
 }
 
@@ -88,15 +88,15 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 	a := &awaiting{Context: ctx, since: time.Now()}
 	a.giveUp = func() {
 		cancel(errNoRequest)
-		if caller.Name != "" { // else anyone could fill the log
+		if caller.Name != "" { // otherwise anyone could fill the log
 			p, _ := peer.FromContext(ctx)
-			g.cfg.Logger.Warn("a call is given up: its request did not come", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+			g.cfg.Logger.Warn("a call is given up: its request did not arrive", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
 				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
 	}
 	leave := func() {}
-	if door := g.doors[call.FullMethodName]; door != nil {
-		leave = door.waiting.add(a)
+	if l := g.limiters[call.FullMethodName]; l != nil {
+		leave = l.waiting.add(a)
 	}
 	timer := time.AfterFunc(wait, a.giveUp)
 	ended := context.AfterFunc(ctx, func() {

@@ -22,7 +22,7 @@ type timedStream struct {
 
 // TimeReaders is an interceptor that ends streams whose clients do not read.
 func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if g.doors[info.FullMethod] == nil || !info.IsServerStream {
+	if g.limiters[info.FullMethod] == nil || !info.IsServerStream {
 		return handler(server, stream)
 	}
 	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, sent: make(chan error, 1)})
@@ -42,6 +42,6 @@ func (s *timedStream) SendMsg(message any) error {
 		return err
 	case <-s.timer.C:
 		return fault.New(fault.Unavailable, SlowReader,
-			"the reader of this stream took nothing for %v, so that it is ended; read faster, and go on from the last message", s.limit).RetryIn(RetryCall)
+			"the stream was ended because its reader accepted nothing for %v; read faster, and resume after the last message", s.limit).RetryIn(RetryCall)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// caller is the connection of an HTTP client. It makes the calls of that client.
+// caller is the connection of an HTTP client, and makes gRPC calls on behalf of that client.
 type caller struct {
 	net.Conn
 	client Conn
@@ -83,7 +83,7 @@ const (
 	windowBytes      = 1 << 20
 )
 
-// forwarded are the headers of a request that its call carries too.
+// forwarded lists the headers of an HTTP request that its gRPC call carries too.
 var forwarded = []string{"Authorization", "X-Request-Id", "Traceparent", "Tracestate"}
 
 // withHeaders returns a context for calls that carry the headers of a request.
@@ -97,7 +97,7 @@ func withHeaders(ctx context.Context, header http.Header) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// returned are the headers that the response of a call may have.
+// returned lists the headers of a gRPC response that the HTTP response carries too.
 var returned = []string{"x-request-id"}
 
 // copyHeaders copies the headers of a call's response.

@@ -50,7 +50,7 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	out := &labelWriter{w: w, kind: kind}
 	for m := range receive(ctx, route.Method, in) {
 		if m.err != nil && out.begun {
-			panic(http.ErrAbortHandler) // the client must not take what it has for all
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
 		}
 		if m.err != nil {
 			return m.err

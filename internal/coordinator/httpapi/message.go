@@ -39,9 +39,9 @@ func (m *message) set(p proto.Message) (err error) {
 	return err
 }
 
-// rest writes the JSON of REST. Fields have their value even if it is the default, so that programs can use a list that is
+// restJSON writes the JSON of REST. Fields have their value even if it is the default, so that programs can use a list that is
 // empty.
-var rest = protojson.MarshalOptions{EmitDefaultValues: true}
+var restJSON = protojson.MarshalOptions{EmitDefaultValues: true}
 
 // json returns the message in JSON.
 func (m *message) json(options protojson.MarshalOptions) ([]byte, error) {

@@ -20,7 +20,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Services are the services that can be called over HTTP.
+// Services returns the services that can be called over HTTP.
 func Services() []protoreflect.ServiceDescriptor {
 	var all []protoreflect.ServiceDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
@@ -136,7 +136,7 @@ func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) erro
 	if err != nil {
 		return err
 	}
-	body, err := out.json(rest)
+	body, err := out.json(restJSON)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (t *timed) Read(p []byte) (int, error) {
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
 	if err != nil {
 		if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
-			err = status.Errorf(codes.DeadlineExceeded, "the body of the request sent nothing for %v", t.read)
+			err = status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read)
 		}
 	}
 	return n, err

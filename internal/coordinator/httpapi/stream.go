@@ -100,7 +100,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 		defer ticker.Stop()
 		alive = ticker.C
 	}
-	begin := time.After(patience)
+	begin := time.After(firstMessageWait)
 	for {
 		select {
 		case <-begin: // nothing to send yet, but the client should know that it is connected
@@ -129,8 +129,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 }
 
 const (
-	keepAlive = 15 * time.Second // between comments, so that proxies keep the connection
-	patience  = time.Second      // until a response begins that has nothing to say
+	keepAlive        = 15 * time.Second // between comments, so that proxies keep the connection
+	firstMessageWait = time.Second      // how long to wait for the first message before the headers are sent
 )
 
 // resumeAfter sets the last event that a client has seen.
@@ -201,7 +201,7 @@ func (l *lineWriter) begin() {
 
 func (l *lineWriter) write(m *message) error {
 	l.begin()
-	text, err := m.json(rest)
+	text, err := m.json(restJSON)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func sequenceOf(m *message) uint32 {
 	return p.GetEvent().GetSequence()
 }
 
-// comment sends something that means nothing.
+// comment sends an SSE comment, which clients ignore, so that proxies keep the connection open.
 func (l *lineWriter) comment() {
 	l.begin()
 	_, _ = io.WriteString(l.w, ": still here\n\n")

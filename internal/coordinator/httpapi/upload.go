@@ -52,7 +52,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	var err error
 	switch {
 	case name == "" && kind != typeJSON && kind != typeLines:
-		return badRequest("format", "the URL does not say what the body is; add ?format=csv, or send JSON as %s", typeLines)
+		return badRequest("format", "the format of the body is unknown; add ?format=csv to the URL, or send JSON as %s", typeLines)
 	case name == "":
 		return s.uploadMessages(w, r, route)
 	case route.Method.Name() == "CreateTable":
@@ -63,7 +63,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	if err != nil {
 		return err
 	}
-	body, err := marshal(rest, response)
+	body, err := marshal(restJSON, response)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	return nil
 }
 
-// known returns an error if a query has other parameters than those of uploads.
-func known(query url.Values, names ...string) error {
+// checkParameters returns an error if a query has a parameter that uploads do not have.
+func checkParameters(query url.Values, names ...string) error {
 	for name := range query {
 		if !slices.Contains(append(names, "format", "display_name", "header", "delimiter", "decimals"), name) {
 			return badRequest(name, "the URL has a parameter %.80q, which uploads do not have", name)
@@ -102,7 +102,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	if err != nil {
 		return err
 	}
-	body := &bounded{from: r.Body, limit: s.cfg.MaxMessageBytes}
+	body := &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes}
 	decoder := json.NewDecoder(body)
 	for err == nil {
 		body.read = 0
@@ -127,7 +127,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	if err := stream.RecvMsg(out); err != nil {
 		return err
 	}
-	text, err := out.json(rest)
+	text, err := out.json(restJSON)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	return nil
 }
 
-// readError keeps the errors of reading a body, and explains the others.
+// readError returns read errors of a body unchanged, and turns parse errors into bad requests.
 func readError(err error, what string) error {
 	_, isStatus := status.FromError(err)
 	_, isLarge := errors.AsType[*http.MaxBytesError](err)
@@ -147,13 +147,13 @@ func readError(err error, what string) error {
 	return badRequest("", "%s: %v", what, err)
 }
 
-// bounded limits how much is read for one message.
-type bounded struct {
+// messageLimiter limits how much is read for one message.
+type messageLimiter struct {
 	from        io.Reader
 	read, limit int
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *messageLimiter) Read(p []byte) (int, error) {
 	if b.read > b.limit {
 		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", b.limit)
 	}
@@ -203,7 +203,7 @@ func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.
 
 // uploadTable stores a table, a batch of rows at a time.
 func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (proto.Message, error) {
-	if err := known(query); err != nil {
+	if err := checkParameters(query); err != nil {
 		return nil, err
 	}
 	o, err := options(name, query)
@@ -227,7 +227,7 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 
 // uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
 func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string, query url.Values) (proto.Message, error) {
-	if err := known(query, "kind"); err != nil {
+	if err := checkParameters(query, "kind"); err != nil {
 		return nil, err
 	}
 	if err := authorize(r); err != nil {
@@ -358,11 +358,11 @@ func valuesOf(t *table.Table, first int) ([]float64, error) {
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		if c.Type == table.Text {
-			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds words, and points hold numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
+			return nil, fault.Invalid("BAD_COLUMNS", "column %.60q holds text, but points have numbers only; upload the file as a table: POST /v1/tables?format=...", c.Name)
 		}
 		for row := range t.Rows() {
 			if c.IsEmpty(row) {
-				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, and points have no gaps; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
+				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, but points cannot have missing values; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
 			}
 			value := float64(0)
 			if c.Type == table.Integer {

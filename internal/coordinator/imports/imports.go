@@ -36,7 +36,7 @@ import (
 type Config struct {
 	// Allow are rules of the form ROLE=s3://BUCKET/PREFIX/, see objects.ParseRule.
 	Allow []string
-	// Rules are more rules.
+	// Rules apply in addition to Allow, for embedders.
 	Rules []objects.Rule
 }
 
@@ -45,7 +45,7 @@ func (c *Config) AddFlags(set *pflag.FlagSet) {
 	set.StringSliceVar(&c.Allow, "import-allow", nil, "objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
 }
 
-// Check rejects rules that cannot be understood.
+// Check rejects rules that cannot be parsed.
 func (c Config) Check() error {
 	_, err := c.rules()
 	return err
@@ -68,8 +68,8 @@ type Fleet interface {
 	ReadObjects(ctx context.Context, units []*fleet.ObjectUnit, report func(workers int)) error
 }
 
-// Parts are what an Importer uses of a coordinator.
-type Parts struct {
+// Dependencies are the parts of a coordinator that an Importer needs.
+type Dependencies struct {
 	Fleet     Fleet
 	Tables    content.Tables
 	Uploads   *content.Uploads
@@ -83,15 +83,15 @@ type Parts struct {
 
 // Importer imports tables. It is safe for concurrent use.
 type Importer struct {
-	Parts
+	Dependencies
 	rules   []objects.Rule
 	buckets *buckets.Set
 }
 
 // New returns an importer. The configuration must have passed Check.
-func New(cfg Config, parts Parts) *Importer {
+func New(cfg Config, d Dependencies) *Importer {
 	rules, _ := cfg.rules()
-	return &Importer{Parts: parts, rules: rules, buckets: buckets.NewSet()}
+	return &Importer{Dependencies: d, rules: rules, buckets: buckets.NewSet()}
 }
 
 // Close closes the connections to object stores.
@@ -228,7 +228,7 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 			return nil, buckets.TooMany()
 		}
 	}
-	if most := mostText * i.MaxBytes; total > most {
+	if most := maxTextRatio * i.MaxBytes; total > most {
 		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
 	}
 	record.Objects = protosOf(sources)
@@ -245,9 +245,9 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 // maxRecord is the largest size of what is stored about the objects of an import, in bytes: etcd takes 1.5 MiB at once.
 const maxRecord = 1 << 20
 
-// mostText is how many times larger objects may be than the table that they become. Numbers as text are about three times as
+// maxTextRatio limits the size of all objects relative to the largest allowed table. Numbers as text are about three times as
 // large as in a table.
-const mostText = 8
+const maxTextRatio = 8
 
 // pinned returns the sources of a record. The rules may have changed since.
 func (i *Importer) pinned(ctx context.Context, pinned []*cleavev1.SourceObject) ([]source, error) {

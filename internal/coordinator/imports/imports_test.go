@@ -60,7 +60,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	errAway := errors.New("the store does not answer")
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
-		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Parts{
+		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
 			Fleet: workers, Tables: content.NewTables(content.Config{State: brokenState{state, answer}}), State: state,
 			Uploads:   content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,

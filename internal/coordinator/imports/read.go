@@ -21,14 +21,14 @@ import (
 	"github.com/cleave-project/cleave/internal/wire/reading"
 )
 
-// unitBytes is the compressed size of row groups from which a worker reads them alone.
+// unitBytes limits the compressed size of the row groups that a worker reads as one unit. A larger row group is a unit by itself.
 const unitBytes = 32 << 20
 
 // heldPerByte is the memory that a byte of rows takes while a table is made of them.
 const heldPerByte = 2
 
-// reader reads the objects of one import. Package format joins them as it joins local files, so that the table is the same;
-// only that each of its parts is read by workers, and that they read ahead.
+// reader reads the objects of one import. Package format joins them as it joins local files, so that the table is the same. The
+// difference is that workers read the parts, and read ahead.
 type reader struct {
 	*Importer
 	ctx       context.Context
@@ -131,14 +131,14 @@ func (r *reader) open(at int, o format.TableOptions) (format.Part, error) {
 	return &part{reader: r, at: at, options: o, last: r.described[at]}, nil
 }
 
-// part is an object that is read as a part of the table.
+// part is the format.Part of one object. Its rows come from workers.
 type part struct {
 	*reader
 	at      int
 	options format.TableOptions
 	unit    int                  // the unit of the object that is read
-	rows    int                  // that were returned
-	last    *workerv1.ObjectRows // what was last said about the object
+	rows    int                  // number of rows returned so far
+	last    *workerv1.ObjectRows // the latest description of the object
 }
 
 // Columns implements format.Part.
@@ -194,23 +194,23 @@ func (p *part) Next() (*table.Table, error) {
 	return nil, io.EOF
 }
 
-// pass is one pass of workers over all objects.
+// pass is one pass of workers over all objects. There is another one if later rows show that the first ones were misread.
 type pass struct {
 	units  [][]*unit // of each object
 	held   *content.Upload
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when no worker reads any more
+	ended  chan struct{} // closed when no worker is reading anymore
 	limit  int64
 
 	mu      sync.Mutex
-	bytes   int64         // that have arrived
+	bytes   int64         // bytes that have arrived
 	changed chan struct{} // closed and replaced when rows arrive
 	err     error         // why reading failed; set before ended is closed
 }
 
-// unit is what has arrived of an object or of some of its row groups.
+// unit holds the rows that have arrived of an object, or of some of its row groups.
 type unit struct {
-	rows []*cleavev1.TableRows // that were not returned yet
+	rows []*cleavev1.TableRows // rows that were not returned yet
 	done bool
 	last *workerv1.ObjectRows
 }
@@ -296,7 +296,7 @@ func (p *pass) notify() {
 	p.changed = make(chan struct{})
 }
 
-// fail notes how reading ended.
+// fail records why reading ended.
 func (p *pass) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

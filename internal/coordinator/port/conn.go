@@ -45,7 +45,7 @@ func (c *Conn) Dial(context.Context) (net.Conn, error) {
 	return client, nil
 }
 
-// pipe is the server's end of a connection within the process.
+// pipe is the server's end of a connection within the process. It has the remote address of the connection that it stands for.
 type pipe struct {
 	net.Conn
 	remote net.Addr
@@ -61,7 +61,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.replayed.Read(p)
 }
 
-// replayed is a connection that begins with bytes that have been read already.
+// replayed is a connection that first returns bytes that were already read from it.
 type replayed struct {
 	net.Conn
 	start []byte

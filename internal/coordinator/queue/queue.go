@@ -45,7 +45,7 @@ type Queue[K comparable] struct {
 	clock uint64
 }
 
-// place is the place of a job in the queue.
+// place is the place of a job, waiting or running, in the queue.
 type place[K comparable] struct {
 	Job
 	key     K
@@ -163,13 +163,13 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 	case q.running == 0:
 		return ""
 	case p.Alone:
-		return "the coordinator ended while it ran, so that it runs alone"
+		return "it must run alone, because the coordinator crashed while it ran before"
 	case q.alone:
-		return "a job runs alone, because the coordinator ended while it ran before"
+		return "another job must run alone, because the coordinator crashed while it ran before"
 	case q.limits.Running > 0 && q.running >= q.limits.Running:
 		return fmt.Sprintf("the limit is %s at a time", text.Plural(q.limits.Running, "job"))
 	case q.limits.Memory > 0 && q.memory+p.Memory > q.limits.Memory:
-		return fmt.Sprintf("it takes %s of the coordinator's memory, and jobs that run leave %s of %s",
+		return fmt.Sprintf("it needs %s of the coordinator's memory, but running jobs leave only %s of %s",
 			text.Bytes(p.Memory), text.Bytes(max(0, q.limits.Memory-q.memory)), text.Bytes(q.limits.Memory))
 	}
 	return ""

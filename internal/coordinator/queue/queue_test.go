@@ -99,7 +99,7 @@ func TestWhy(t *testing.T) {
 	for key, want := range map[string]string{
 		"a0": "",
 		"a1": "the limit is 1 job of one owner at a time",
-		"b0": "it takes 60 B of the coordinator's memory, and jobs that run leave 40 B of 100 B",
+		"b0": "it needs 60 B of the coordinator's memory, but running jobs leave only 40 B of 100 B",
 		"b1": "1 job ahead of it",
 		"c0": "a job of another owner is ahead of it",
 	} {

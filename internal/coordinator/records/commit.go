@@ -22,7 +22,7 @@ const MaxTxnDeletes = 100
 // Writer makes transactions durable. Only the leader has one.
 type Writer struct {
 	State   store.State
-	Context context.Context // ends when nothing is written any more
+	Context context.Context // ends when writing must stop
 	Logger  hclog.Logger
 }
 

@@ -71,7 +71,7 @@ func CheckLayout(created []byte) error {
 	case "", Layout:
 		return nil
 	}
-	return fault.New(fault.FailedPrecondition, "NEWER_STATE", "the state was written by a newer version of Cleave: its layout is %.20q, and this version knows layouts up to %s; "+
+	return fault.New(fault.FailedPrecondition, "NEWER_STATE", "the state was written by a newer version of Cleave: its layout is %.20q, but this version knows layouts up to %s; "+
 		"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
 }
 

@@ -20,9 +20,9 @@ type PageRequest interface {
 	GetPageToken() string
 }
 
-// Page collects the page of a list that a request asks for, and the token of the next page, "" when it is the
-// last. visit calls add with the items after a key, in the order of their keys, until add returns false. portion is
-// how many items a page needs, and one more to know whether there is another page.
+// Page returns the requested page of a list and the token of the next page, "" if this is the last one. visit calls
+// add with the items after a key, in the order of their keys, until add returns false. portion is the number of items
+// of a page plus one, which shows whether there is another page.
 func Page[T any](request PageRequest, prefix string, visit func(after string, portion int, add func(key string, item T) bool) error) (items []T, next string, err error) {
 	size, err := pageSize(request.GetPageSize())
 	if err != nil {
@@ -43,7 +43,7 @@ func Page[T any](request PageRequest, prefix string, visit func(after string, po
 	return items, next, err
 }
 
-// Order is the order of a list by keys.
+// Order is the direction in which a list visits keys.
 type Order bool
 
 // The orders of lists.
@@ -96,14 +96,14 @@ func pageSize(requested int32) (int, error) {
 // PageToken makes a token of the last key that a page has covered.
 func PageToken(lastKey string) string { return base64.RawURLEncoding.EncodeToString([]byte(lastKey)) }
 
-// pageStart is the key after which the page of a token starts.
+// pageStart returns the key after which the page of a token starts, or "" for the first page.
 func pageStart(token, prefix string) (after string, err error) {
 	if token == "" {
 		return "", nil
 	}
 	key, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || !strings.HasPrefix(string(key), prefix) {
-		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token is not one that this list gave; start again without one").
+		return "", fault.Invalid("INVALID_PAGE_TOKEN", "page_token was not returned by this list; start again without one").
 			OnField("page_token")
 	}
 	return string(key), nil

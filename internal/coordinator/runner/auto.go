@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// autoRunner runs a job that tries several ways. The workers hold rows in both units, find neighbors, and multiply a
+// autoRunner runs a job of auto, which tries several methods. The workers hold rows in both units, find neighbors, and multiply a
 // given matrix with the vectors of eigensolvers, which run in the coordinator.
 type autoRunner struct {
 	problem  *auto.Problem
@@ -37,7 +37,7 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 	levels := problem.Levels()
 	for _, space := range problem.Spaces() {
 		if space == clustering.SpaceLevels {
-			continue // which takes nothing of workers
+			continue // needs no workers
 		}
 		part, err := r.partOf(space)
 		if err != nil {
@@ -60,7 +60,7 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 	return r, nil
 }
 
-// partOf is what a space needs.
+// partOf returns what a space needs.
 func (r *autoRunner) partOf(space clustering.Space) (planning.Workload, error) {
 	_, given := r.data.(*dataset.Kernel)
 	switch {
@@ -111,7 +111,7 @@ func (r *autoRunner) rowsNeed(p *kmeans.Problem) planning.Workload {
 	}
 }
 
-// scoresNeed is what the scores of all rows by a classifier need that is fitted to so many of them.
+// scoresNeed returns what scoring all rows by a classifier needs, given the number of rows that it is fitted to.
 func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 	points := r.data.(*dataset.Points)
 	return planning.Workload{
@@ -140,11 +140,11 @@ type autoExecutors struct {
 	*autoRunner
 	fleet *fleet.Fleet
 	task  fleet.Task
-	// What is used by the first executor, the largest, and by the last search for neighbors.
+	// Usage of the first executor, which is the largest, and of the last search for neighbors.
 	used, searched *fleet.Usage
 }
 
-// release is called once an executor is not needed any more.
+// release releases an executor and records the usage of the first one.
 func (x *autoExecutors) release(e interface {
 	Usage() fleet.Usage
 	Release()

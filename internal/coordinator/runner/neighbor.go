@@ -22,7 +22,7 @@ type neighborRunner struct {
 	data     dataset.Dataset
 	bytes    int64
 	graphs   Graphs
-	outline  Runner // of the same job on a graph of the same rows: what can be said before there is a graph
+	outline  Runner // of the same job on a path graph of the rows, for plans and checks before the real graph exists
 	maxLanes int
 }
 

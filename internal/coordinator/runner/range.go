@@ -25,8 +25,7 @@ type rangeRunner struct {
 	maxLanes int
 }
 
-// newRangeRunner checks the job for the first and the last k: what is impossible for one between them is so for one of
-// these.
+// newRangeRunner checks the job for the first and the last k only: a k in between is valid if both of these are.
 func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*rangeRunner, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*r
 	return &rangeRunner{data: data, spec: spec, bytes: bytes, origin: krange.Job{Data: data, Spec: spec}, largest: largest}, nil
 }
 
-// withK is a spec for one k.
+// withK returns the spec for one k.
 func withK(spec clustering.Spec, k int) clustering.Spec {
 	spec.K, spec.MaxK = k, 0
 	return spec
@@ -50,7 +49,7 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 func (r *rangeRunner) Objective() string { return r.largest.Objective() }
 
 func (r *rangeRunner) Need() planning.Workload {
-	need := r.times(r.largest.Need())
+	need := r.forAllK(r.largest.Need())
 	kept := &planning.Range{Numbers: r.spec.MaxK - r.spec.K + 1, Labelings: need.Restarts}
 	for _, part := range append(r.largest.Beside(), need) {
 		kept.Labelings = max(kept.Labelings, part.Restarts)
@@ -66,13 +65,13 @@ func (r *rangeRunner) Need() planning.Workload {
 func (r *rangeRunner) Beside() []planning.Workload {
 	others := r.largest.Beside()
 	for at, need := range others {
-		others[at] = r.times(need)
+		others[at] = r.forAllK(need)
 	}
 	return others
 }
 
-// times is what all k need together. Neighbors are found once.
-func (r *rangeRunner) times(need planning.Workload) planning.Workload {
+// forAllK returns what all k need together. Neighbors are searched for only once.
+func (r *rangeRunner) forAllK(need planning.Workload) planning.Workload {
 	if need.Neighbors == nil {
 		need.Times = r.spec.MaxK - r.spec.K + 1
 	}
@@ -99,11 +98,11 @@ type rangeSolver struct {
 	shared *inprocess.Shared
 	*inprocess.Parts
 	used   *fleet.Usage    // of the matrix, or of the first k
-	matrix *fleet.Executor // nil: there is none yet
+	matrix *fleet.Executor // nil if there is none yet
 	built  fleet.Task      // what it was built for
 }
 
-// matrixRunner runs a job on an executor that others of the same matrix can use before and after it.
+// matrixRunner runs a job on an executor that jobs with the same matrix share.
 type matrixRunner interface {
 	Runner
 	units() *dataset.Units
@@ -140,7 +139,7 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 	return result, err
 }
 
-// open makes an executor of a matrix, unless there is one that does.
+// open makes s.matrix an executor for the task. It keeps the current one if that suffices.
 func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 	had, need := s.built.Need, task.Need
 	if s.matrix != nil && reflect.DeepEqual(had.Matrix, need.Matrix) && reflect.DeepEqual(s.built.Units, task.Units) &&
@@ -157,7 +156,7 @@ func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 	return err
 }
 
-// release gives up the matrix.
+// release releases the matrix and records its usage.
 func (s *rangeSolver) release() {
 	if s.matrix != nil {
 		used := s.matrix.Usage()

@@ -83,7 +83,7 @@ func (c Config) secrets() (keys [][]byte, err error) {
 	const smallest = 24
 	text, err := os.ReadFile(c.SecretFile)
 	if err != nil {
-		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "the key of webhooks cannot be read: %v", err)
+		return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "--webhook-secret-file cannot be read: %v", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimPrefix(strings.TrimSpace(line), "whsec_"); line == "" {
@@ -113,7 +113,7 @@ func (c Config) Check() error {
 	case len(c.Allow) > 0 && c.SecretFile == "":
 		return fault.Invalid("BAD_CONFIG", "--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
 	case len(c.Allow) == 0 && c.SecretFile != "":
-		return fault.Invalid("BAD_CONFIG", "--webhook-secret-file signs notifications, and no --webhook-allow says who may get some")
+		return fault.Invalid("BAD_CONFIG", "--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
 	case len(c.Allow) == 0:
 		return nil
 	}
@@ -131,7 +131,7 @@ func Entry(notify string, job *cleavev1.Job) (store.Entry, error) {
 	return store.Entry{Key: records.WebhookKey(job.GetJobId()), Value: value}, err
 }
 
-// id is that of the only notification about a job.
+// id returns the id of the notification about a job. There is only one.
 func id(job string) string { return job + ".ended" }
 
 // event returns the CloudEvent about a job that has ended.

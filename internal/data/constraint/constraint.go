@@ -84,7 +84,7 @@ func KulisWeight(n, k int) func(distinct int) float64 {
 	return func(distinct int) float64 { return float64(n) / (float64(k) * float64(distinct)) }
 }
 
-// UnitWeight is the default weight of the k-means and spectral families.
+// UnitWeight returns 1, the default weight of the k-means and spectral families, for NewSet.
 func UnitWeight(int) float64 { return 1 }
 
 // NewSet validates and merges the constraints of n points. Constraints of the same kind between the same

@@ -261,7 +261,7 @@ func rowParts(header part, starts []int64, columns []int32, values []float64) []
 	return []part{header, arrayOf(starts, 8, putLongs), arrayOf(columns, 4, putInts), arrayOf(values, 8, putFloats)}
 }
 
-// part is a header or an array of numbers.
+// part is a header or an array of numbers that is encoded in pieces, so that a large array needs no second copy.
 type part struct {
 	count int                             // number of values
 	size  int                             // bytes per value

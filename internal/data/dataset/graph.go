@@ -149,7 +149,7 @@ func checkEdges(n int, lists []Edges) (int, error) {
 	most := slices.Max(largest)
 	if int(most) >= MaxInferredVertices(count) {
 		return 0, fault.Invalid("TOO_MANY_VERTICES",
-			"an edge names vertex %d, but the graph has only %d edges; if the number is right, give the number of vertices", most, count)
+			"an edge names vertex %d, but the graph has only %d edges; if this is intended, set the number of vertices", most, count)
 	}
 	return int(most) + 1, nil
 }

@@ -106,7 +106,7 @@ func TestFaultsOfEdges(t *testing.T) {
 		{0, []Edges{good, list(Edge{0, 1, 1}, Edge{2, 1, math.NaN()}), list(Edge{-1, 0, 1})}, "edge 3 (2-1) has weight NaN; weights must be finite numbers"},
 		{2, []Edges{good}, "edge 1 (1-2) names a vertex outside 0..1"},
 		{5, []Edges{good, list(Edge{3, -2, 1})}, "edge 2 (-2-3) names a vertex outside 0..4"},
-		{0, []Edges{good, list(Edge{1 << 22, 3, 1})}, "an edge names vertex 4194304, but the graph has only 3 edges; if the number is right, give the number of vertices"},
+		{0, []Edges{good, list(Edge{1 << 22, 3, 1})}, "an edge names vertex 4194304, but the graph has only 3 edges; if this is intended, set the number of vertices"},
 		{0, []Edges{list(Edge{4, 3, 1e308}, Edge{1, 0, 1e308}), list(Edge{0, 1, 1e308}, Edge{3, 4, 1e308})}, "the weights of edge 0-1 add up to +Inf"},
 		{0, []Edges{{}}, "the graph has no edges and no vertices"},
 	} {

@@ -64,7 +64,7 @@ func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Poi
 	return p, nil
 }
 
-// identity is the ID that MakePoints computed.
+// identity is the ID that MakePoints computed, valid only for the values that first points to.
 type identity struct {
 	id    string
 	first *float64 // the first of the values it belongs to

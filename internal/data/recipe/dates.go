@@ -46,7 +46,7 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return unlike, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+		return singular, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }

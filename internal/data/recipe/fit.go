@@ -92,7 +92,7 @@ func (f *fitting) findID() {
 		f.roles[at] = unused
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
-			f.notice(unlike, "column %q is the row id: its values are all different", c.Name)
+			f.notice(singular, "column %q is the row id: its values are all different", c.Name)
 		} else {
 			k, why := whyNoFeature(c)
 			f.leaveOut(k, c, "%s", why)
@@ -123,14 +123,14 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(unlike, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(singular, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(unlike, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(singular, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(unlike, c, "it is named like an id, but %q is the row id", f.recipe.ID)
+		f.leaveOut(singular, c, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
-		f.notice(unlike, "column %q is the row id, not a feature", c.Name)
+		f.notice(singular, "column %q is the row id, not a feature", c.Name)
 	}
 }
 
@@ -145,9 +145,9 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(unlike, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice(singular, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
 			} else {
-				f.notice(unlike, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+				f.notice(singular, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (f *fitting) findFeatures() error {
 		case isConstant(g.column):
 			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice(unlike, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			f.notice(singular, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
 			candidates = append(candidates, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
 			counting = append(counting, g)
@@ -202,10 +202,10 @@ func (f *fitting) findFeatures() error {
 	case len(counting) > 0:
 		f.noticeConstant(constants)
 		candidates = counting
-		f.notice(unlike, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
+		f.notice(singular, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
 	case len(constants) > 0:
 		candidates = constants
-		f.notice(unlike, "all rows are equal: every column that is left is constant")
+		f.notice(singular, "all rows are equal: every column that is left is constant")
 	default:
 		return f.noFeatures()
 	}
@@ -260,18 +260,18 @@ func quoted(names []string) string {
 	return text.First(shown, 6)
 }
 
-// notice is a notice with what it is about.
+// notice is a message to the user and its kind.
 type notice struct {
 	kind kind
 	text string
 }
 
-// kind says what a notice is about. Notices are listed in the order of their kinds.
+// kind is the subject of a notice. Notices are listed in the order of their kinds.
 type kind uint8
 
 // The kinds of notices.
 const (
-	unlike kind = iota // ids, classes and other unique cases, of which all are listed
+	singular kind = iota // ids, classes and other unique cases, of which all are listed
 	emptyColumn
 	mostlyEmpty
 	hardlyRepeats
@@ -312,9 +312,9 @@ func arranged(notices []notice) []string {
 	for _, n := range notices {
 		list[n.kind] = append(list[n.kind], n.text)
 	}
-	all := list[unlike]
-	for k, texts := range list[unlike+1:] {
-		rule := alike[int(unlike)+1+k]
+	all := list[singular]
+	for k, texts := range list[singular+1:] {
+		rule := alike[int(singular)+1+k]
 		if more := len(texts) - rule.most; more > 1 {
 			texts = append(texts[:rule.most], fmt.Sprintf(rule.more, more))
 		}
@@ -354,7 +354,7 @@ func (f *fitting) findAdded() {
 			}
 		}
 		if len(left) > 0 {
-			f.notice(unlike, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
+			f.notice(singular, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
 		}
 	}
 }

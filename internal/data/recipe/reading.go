@@ -69,10 +69,10 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 		switch {
 		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
 			g.made.Dates = order
-			f.notice(unlike, "column %q holds dates, read as days since 1970", c.Name)
+			f.notice(singular, "column %q holds dates, read as days since 1970", c.Name)
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(unlike, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+			f.leaveOut(singular, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case g.asked:
 			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
@@ -194,7 +194,7 @@ func (f *fitting) noticeConstant(list []candidate) {
 	if len(list) > 1 {
 		format = "columns %s are left out: each is the same in all rows; --keep %s uses them"
 	}
-	f.notice(unlike, format, quoted(names), typedList(flags))
+	f.notice(singular, format, quoted(names), typedList(flags))
 }
 
 // noticeCategories reports what the values of a column become.
@@ -207,7 +207,7 @@ func (f *fitting) noticeCategories(g *candidate) {
 	case made.isSwitch():
 		f.notice(switches, "column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
 	case len(made.Categories) == 1: // the user named it, or no other column is left
-		f.notice(unlike, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
+		f.notice(singular, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		f.notice(categories, "column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
 	}

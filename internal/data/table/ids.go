@@ -114,7 +114,7 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 		}
 		number, known := ids.find(name)
 		if !known {
-			return t.Fault(c, row, "UNKNOWN_ID", "the data have no row with the id %.40q; did you mean %.40q?", name, nearestID(name, ids.list)).With("id", name)
+			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; did you mean %.40q?", name, nearestID(name, ids.list)).With("id", name)
 		}
 		numbers[row] = int64(number)
 	}
@@ -239,7 +239,7 @@ func (t *Table) parsePoints(c *Column) error {
 		}
 		var err error
 		if numbers[row], err = strconv.ParseInt(name, 10, 64); err != nil {
-			return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data have no id column: rows are numbered from 0", name).With("id", name)
+			return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data has no id column: rows are numbered from 0", name).With("id", name)
 		}
 	}
 	c.Type, c.Integers, c.Texts = Integer, numbers, nil

@@ -18,7 +18,7 @@ func TestNamesInTables(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Index != 2 || list[0].Label != 1 || list[1].Index != 0 || list[1].Label != 0 {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "bop"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `row 0, column "j": the data have no row with the id "bop"; did you mean "bob"?`) {
+	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "bop"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `row 0, column "j": the data has no row with the id "bop"; did you mean "bob"?`) {
 		t.Error(err)
 	}
 	// Labels that are integers are no names.

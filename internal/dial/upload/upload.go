@@ -16,7 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Target is a coordinator that data are sent to.
+// Target is a coordinator that data is sent to.
 type Target struct {
 	Datasets cleavev1.DatasetServiceClient
 	Tables   cleavev1.TableServiceClient

@@ -8,7 +8,7 @@ package swarm
 
 import "slices"
 
-// Kind is a kind of source.
+// Kind says where a piece comes from.
 type Kind int
 
 // The kinds of sources.
@@ -76,7 +76,7 @@ type Swarm struct {
 	copies  []int           // by piece: how often the coordinator sent it
 }
 
-// member is a worker that fetches or serves pieces.
+// member is a worker that fetches pieces, or serves them, or both.
 type member struct {
 	name     string
 	keeps    bool             // can get pieces in any order
@@ -92,7 +92,7 @@ type member struct {
 	noStore  bool             // it cannot read the object store
 }
 
-// transfer is a piece under way.
+// transfer is a piece that a member is fetching.
 type transfer struct {
 	from Source
 	peer *member // for Peer
@@ -106,7 +106,7 @@ func New(pieces int, limits Limits) *Swarm {
 	}
 }
 
-// SetKnown says that the first pieces may be assigned.
+// SetKnown sets how many of the first pieces may be assigned, because their hashes are known.
 func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 
 // SetStore says whether members can read the object store.
@@ -135,7 +135,7 @@ func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
 	}
 }
 
-// Leave removes a member. Transfers from it that are under way end with Arrived or Failed, like all others.
+// Leave removes a member. Transfers from it that are in progress end with Arrived or Failed, like all others.
 func (s *Swarm) Leave(name string) {
 	m := s.byName[name]
 	if m == nil {
@@ -186,7 +186,7 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	return from, true
 }
 
-// Bar makes a member, present or future, no source of anything.
+// Bar excludes a member, present or future, as a source of pieces.
 func (s *Swarm) Bar(name string) {
 	s.barred[name] = true
 	if m := s.byName[name]; m != nil {
@@ -209,7 +209,7 @@ func (s *Swarm) Lost(name string, piece int, needed bool) {
 	}
 }
 
-// assigned returns the source of a transfer that is under way.
+// assigned returns the source of a transfer that is in progress.
 func (s *Swarm) assigned(name string, piece int) (*member, Source, bool) {
 	m := s.byName[name]
 	if m == nil {

@@ -24,7 +24,7 @@ type Arrow struct {
 	free    int64 // how many more cells the file may have that take no bytes
 }
 
-// field is a column of the schema.
+// field is a column of the schema, and the dictionary that its cells refer to.
 type field struct {
 	name     string
 	to       table.Type // 0 if the column is not read

@@ -30,7 +30,7 @@ func mustCodec(of compress.Compression) compress.Codec {
 	return codec
 }
 
-// bounded is a codec of the library with another decoder.
+// bounded is a codec of the library with a decoder that fails unless a block fills its destination exactly.
 type bounded struct {
 	compress.Codec
 	unpack func(into, block []byte) error

@@ -33,7 +33,7 @@ const (
 	mostRows   = 1 << 16
 )
 
-// Parquet is an open Parquet file.
+// Parquet reads the rows of a Parquet file in portions. It is not safe for concurrent use.
 type Parquet struct {
 	budget
 	r       io.ReaderAt
@@ -48,7 +48,7 @@ type Parquet struct {
 	whole   bool  // see Whole
 }
 
-// column is a column of the file.
+// column describes a column of the file and how its cells are converted.
 type column struct {
 	name     string
 	leaf     int // the position in the row groups; -1 if the column is not read and its cells are empty
@@ -105,12 +105,12 @@ func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) 
 	properties := parquet.NewReaderProperties(&f.budget)
 	properties.BufferedStreamEnabled = true
 	properties.MaxCompressedPageSize, properties.MaxUncompressedPageSize = size, maxBlock
-	f.reader, err = file.NewParquetReader(io.NewSectionReader(sound{r}, 0, size), file.WithMetadata(read), file.WithReadProps(properties))
+	f.reader, err = file.NewParquetReader(io.NewSectionReader(markedReader{r}, 0, size), file.WithMetadata(read), file.WithReadProps(properties))
 	f.end = read.NumRowGroups()
 	return f, err
 }
 
-// Group is the size of a row group.
+// Group is the number of rows of a row group, and their size.
 type Group struct {
 	Rows, Bytes int64 // compressed bytes
 }
@@ -139,10 +139,10 @@ func (f *Parquet) Restrict(from, to int) error {
 	return nil
 }
 
-// sound marks the errors of a reader, to tell them from errors of the library.
-type sound struct{ io.ReaderAt }
+// markedReader wraps a reader and marks its errors, to distinguish them from errors of the library.
+type markedReader struct{ io.ReaderAt }
 
-func (s sound) ReadAt(p []byte, at int64) (int, error) {
+func (s markedReader) ReadAt(p []byte, at int64) (int, error) {
 	n, err := s.ReaderAt.ReadAt(p, at)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		err = &readError{err}
@@ -152,7 +152,7 @@ func (s sound) ReadAt(p []byte, at int64) (int, error) {
 
 // readAt reads all of p.
 func (f *Parquet) readAt(p []byte, at int64) error {
-	n, err := sound{f.r}.ReadAt(p, at)
+	n, err := markedReader{f.r}.ReadAt(p, at)
 	var reading *readError
 	if n == len(p) || errors.As(err, &reading) {
 		return err

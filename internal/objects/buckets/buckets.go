@@ -44,7 +44,7 @@ const (
 	maxListed = 1_000_000
 	// askedAtOnce is how many objects are asked about at the same time.
 	askedAtOnce = 16
-	// expiry is how long a signed URL is valid. Each is used for some megabytes.
+	// expiry is how long a signed URL is valid. Reading a few megabytes takes far less.
 	expiry = time.Hour
 )
 

@@ -1,4 +1,4 @@
-// Package ranged reads an object over HTTP in ranges. It needs a URL and no credentials: URLs are signed by whoever has them.
+// Package ranged reads an object over HTTP in ranges. It needs no credentials: whoever has them signs the URLs.
 package ranged
 
 import (
@@ -46,8 +46,8 @@ const (
 
 var errSilent = fmt.Errorf("the store sent nothing for %v", answerTimeout)
 
-// NewClient returns a client for signed URLs. It follows no redirects, because they would lead to where whoever signed the
-// URL did not send us.
+// NewClient returns a client for signed URLs. It follows no redirects, because they could lead to a server that whoever signed
+// the URL did not intend.
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: connectTimeout}).DialContext

@@ -18,13 +18,13 @@ func (e *explainer) advice() (all []string) {
 		}
 	}
 	say(has(unfinished), "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
-	say(has(cycled), "Start more often, so that one start converges: --restarts 20.")
+	say(has(cycled), "Use more restarts, so that one of them converges: --restarts 20.")
 	say(has(cutShort), "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
-	say(has(eigenvectorsMissing), "Accept less accurate eigenvectors, as by --tolerance 1e-5, or join loose pieces of the graph: --components join.")
+	say(has(eigenvectorsMissing), "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
 	say(has(emptyClusters), "Ask for fewer clusters: --k %d.", nonEmpty(r.GetClusterSizes()))
 	if has(oneHuge) || has(singlePoints) {
-		say(true, "Outliers may decide: look at the points in the small clusters, and leave them out if they are errors.")
-		say(dense && r.Scale == nil, "Columns in units of their own may decide: --scale robust gives all the same spread, whatever a few extreme values are.")
+		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them out if they are errors.")
+		say(dense && r.Scale == nil, "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
 		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
 	}
 	say(has(pointsAtFault), "Check the points that are in several violated constraints, and their constraints.")

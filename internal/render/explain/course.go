@@ -75,7 +75,7 @@ func (e *explainer) stillMoving() string {
 	return fmt.Sprintf("; the last one still moved %s", text.Plural(int(history[len(history)-1].GetMoved()), "point"))
 }
 
-// objectives are the first and the last value of the objective.
+// objectives returns the first and the last value of the objective. several is false if there are fewer than two.
 func (e *explainer) objectives() (first, last float64, several bool) {
 	history := e.r.GetHistory()
 	if len(history) < 2 {

@@ -47,7 +47,7 @@ func Answer(f Facts) []Paragraph {
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
-		{"How the data were read", e.reading()},
+		{"How the data was read", e.reading()},
 		{"What to try", e.advice()},
 	} {
 		if len(p.Sentences) > 0 {
@@ -74,7 +74,7 @@ type explainer struct {
 	suspicions []suspicion
 }
 
-// suspicion is a property of an answer that may be wrong.
+// suspicion is a sign that an answer may be wrong. The paragraphs find suspicions, and the advice depends on them.
 type suspicion int
 
 const (
@@ -117,13 +117,13 @@ func (e *explainer) found() []string {
 	}
 	if scale := r.GetScale(); r.Scale != nil {
 		all = append(all, map[cleavev1.Scale]string{
-			cleavev1.Scale_SCALE_ZSCORE: "Columns were compared with mean 0 and variance 1, whatever they are measured in.",
-			cleavev1.Scale_SCALE_MINMAX: "Columns were compared from 0 to 1, whatever they are measured in.",
-			cleavev1.Scale_SCALE_ROBUST: "Columns were compared with median 0 and quartiles 1 apart, whatever they are measured in.",
+			cleavev1.Scale_SCALE_ZSCORE: "Columns were scaled to mean 0 and variance 1, whatever their units.",
+			cleavev1.Scale_SCALE_MINMAX: "Columns were scaled to the range from 0 to 1, whatever their units.",
+			cleavev1.Scale_SCALE_ROBUST: "Columns were scaled to median 0 and quartiles 1 apart, whatever their units.",
 		}[scale])
 	}
 	if g := r.GetNeighborGraph(); g != nil {
-		all = append(all, fmt.Sprintf("What was clustered is the graph of the %d nearest neighbors of every point, with %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
+		all = append(all, fmt.Sprintf("The run clustered the graph of the %d nearest neighbors of every point, which has %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
 	}
 	return all
 }
@@ -169,7 +169,7 @@ func (e *explainer) method() (all []string) {
 		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodName(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
-		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data say little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
+		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
 		e.suspect(lowAccuracy)
 	}
 	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {
@@ -217,15 +217,15 @@ func Sentences(notices []*cleavev1.Notice) (all []string) {
 }
 
 // Sentence adds a capital letter and a full stop to a message. An empty one stays empty.
-func Sentence(says string) string {
-	if says == "" {
+func Sentence(message string) string {
+	if message == "" {
 		return ""
 	}
-	if first := says[0]; first >= 'a' && first <= 'z' {
-		says = strings.ToUpper(says[:1]) + says[1:]
+	if first := message[0]; first >= 'a' && first <= 'z' {
+		message = strings.ToUpper(message[:1]) + message[1:]
 	}
-	if !strings.HasSuffix(says, ".") {
-		says += "."
+	if !strings.HasSuffix(message, ".") {
+		message += "."
 	}
-	return says
+	return message
 }

@@ -104,14 +104,14 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"without any point: 0 (good)."}, nil},
 		{"the table", func(f *Facts) {
 			f.Result.Warnings = []*cleavev1.Notice{{Reason: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
-		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data were read\nColumn"}, nil},
+		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data was read\nColumn"}, nil},
 		{"limit", func(f *Facts) {
 			f.Result.StopReason = cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS
 			f.Result.Iterations, f.Result.History[1].Moved = 500, 4
 		}, []string{"did not converge: it was stopped after 500 iterations, the limit; the last one still moved 4 points.", "--max-iterations 1000"}, nil},
 		{"cycle", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_CYCLE }, []string{"the labels began to repeat", "--restarts 20"}, nil},
 		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"reached its time limit after 7 iterations", "--timeout"}, nil},
-		{"cancelled early", func(f *Facts) {
+		{"canceled early", func(f *Facts) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
 		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },

@@ -50,7 +50,7 @@ type Chart struct {
 	Table      *Table
 }
 
-// Fact is a name and its value.
+// Fact is a line of a list of facts. The value may come from the data, in any script.
 type Fact struct{ Name, Value string }
 
 // Section has some sentences, facts and a table.
@@ -94,7 +94,7 @@ type Repeat struct {
 //go:embed page.html page.css page.js
 var files embed.FS
 
-// document is what the template sees.
+// document is the data of the template. The hashes allow the inline style and script in the content security policy.
 type document struct {
 	*Page
 	Style                 template.CSS

@@ -17,25 +17,25 @@ type Column struct {
 	Name    string
 	Numbers bool   // aligned to the right
 	Mark    *int   // the cluster that it is about
-	Class   string // and the class of that, "": it has none
+	Class   string // the class of that cluster; "" if it has none
 }
 
-// Cell is a cell of a table.
+// Cell is a cell of a table. If Missing is set, it shows that there is no value, and nothing else.
 type Cell struct {
 	Text  string
 	Below string   // in small letters
 	Mark  *int     // the cluster that it names, shown by its marker
-	Class string   // of that cluster; "": it has none
+	Class string   // the class of that cluster; "" if it has none
 	Heat  string   // class of its background
 	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
 	// Whole bars begin at the left.
-	Whole   bool
-	Strong  bool
-	Name    bool // given by strangers: an id, a category; in whatever script
-	Missing bool
+	Whole    bool
+	Strong   bool
+	FromData bool // text from the data, such as an id or a category, possibly in another script
+	Missing  bool
 }
 
-// Text returns a cell with a text of ours.
+// Text returns a cell with text that Cleave wrote, as opposed to text from the data.
 func Text(text string) Cell { return Cell{Text: text} }
 
 // Named returns a cell with a text from the data, such as an id.
@@ -43,7 +43,7 @@ func Named(text string) Cell {
 	if text == "" {
 		return Cell{Missing: true}
 	}
-	return Cell{Text: text, Name: true}
+	return Cell{Text: text, FromData: true}
 }
 
 // OfCluster returns a cell with the number of a cluster, and its class if it has one.
@@ -81,7 +81,7 @@ func (c Cell) Tinted(difference float64) Cell {
 // The bar of a cell is drawn in a box of this width.
 const barWidth = 100
 
-// BarX is where the bar begins.
+// BarX returns where the bar begins.
 func (c Cell) BarX() string {
 	if c.Whole {
 		return "0"
@@ -89,10 +89,10 @@ func (c Cell) BarX() string {
 	return Fixed(barWidth/2+min(0, c.length()), 1)
 }
 
-// BarWidth is how long it is.
+// BarWidth returns the length of the bar.
 func (c Cell) BarWidth() string { return Fixed(math.Abs(c.length()), 1) }
 
-// BarClass tells the two sides apart.
+// BarClass returns the CSS class of the bar, by its side.
 func (c Cell) BarClass() string {
 	switch {
 	case c.Whole:

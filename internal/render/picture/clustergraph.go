@@ -165,7 +165,7 @@ func (b clusterLinks) between(clusters []int) []clusterLink {
 	return links
 }
 
-// disc is where a cluster is drawn.
+// disc is where a cluster is drawn, and how large.
 type disc struct {
 	center point
 	radius float64

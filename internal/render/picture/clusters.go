@@ -131,7 +131,7 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 	return g, nil
 }
 
-// drawn is how many of all things are drawn.
+// drawn is how many of all things of a kind are drawn. noun is their plural.
 type drawn struct {
 	shown, all int
 	noun       string
@@ -261,7 +261,8 @@ func (c ClustersPlot) choose(pairs []constraint.Pair) []int32 {
 	return chosen
 }
 
-// shuffleKey is the finalizer of splitmix64, which is a bijection: no two points have the same key.
+// shuffleKey returns the key by which points are put into a random-looking order. It is the finalizer of splitmix64, a bijection, so
+// no two points have the same key.
 func shuffleKey(i int32) uint64 {
 	z := uint64(i) + 0x9E3779B97F4A7C15
 	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
@@ -269,7 +270,7 @@ func shuffleKey(i int32) uint64 {
 	return z ^ (z >> 31)
 }
 
-// crowding is the class of a figure with many points, whose markers are smaller.
+// crowding returns the CSS class of a figure by its number of points. The more there are, the smaller are their markers.
 func crowding(points int) string {
 	switch {
 	case points > 1500:
@@ -435,7 +436,7 @@ func countKinds(pairs []constraint.Pair) (must, cannot int) {
 	return must, len(pairs) - must
 }
 
-// pairClass is the CSS class of a constraint.
+// pairClass returns the CSS class of a constraint.
 func pairClass(p constraint.Pair, violated bool) string {
 	class := "cannot"
 	if p.Kind == constraint.MustLink {

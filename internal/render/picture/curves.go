@@ -90,7 +90,7 @@ func (c CurvesPlot) check() error {
 	return nil
 }
 
-// names are the distinct names of the curves, in the order of their first appearance.
+// names returns the distinct names of the curves, in the order of their first appearance.
 func (c CurvesPlot) names() []string {
 	var names []string
 	for _, panel := range c.Panels {

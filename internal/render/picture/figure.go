@@ -154,7 +154,7 @@ func fileStyle() string {
 	return rules
 }
 
-// point is a place in a figure; y grows downward.
+// point is a position in a figure, in units of its view box; y grows downward.
 type point struct{ x, y float64 }
 
 // number is a coordinate, written with one decimal.

@@ -66,7 +66,7 @@ func (o ObjectivePlot) Figure() (*Figure, error) {
 	return g, nil
 }
 
-// summary is the line below the title.
+// summary returns the line below the title: the last and the first value, and the shifts.
 func (o ObjectivePlot) summary() string {
 	last := len(o.Values) - 1
 	if last < 0 {
@@ -86,7 +86,7 @@ func (o ObjectivePlot) summary() string {
 	return line
 }
 
-// step is what iterations are called.
+// step returns the word for an iteration.
 func (o ObjectivePlot) step() string { return cmp.Or(o.Step, "iteration") }
 
 const movedHeight = 72

@@ -68,7 +68,7 @@ func (e entries) without(part entries) entries {
 	return entries{e.present - part.present, e.sum - part.sum, e.squares - part.squares}
 }
 
-// moments are those of so many rows, most of which may be 0.
+// moments returns the sums over the given number of rows; those without an entry count as 0.
 func (e entries) moments(rows int) moments { return moments{rows, e.sum, e.squares} }
 
 func (e entries) summary(rows int) Summary {

@@ -30,11 +30,11 @@ type Trait struct {
 // Summary describes the present values of some rows.
 type Summary struct {
 	Count        int
-	Mean, Median float64 // of a category: its share, and nothing
+	Mean, Median float64 // for a category, Mean is its share and Median is unused
 	Present      float64 // of a sparse column, instead of a median: the share of rows that have a value
 }
 
-// MaxDifference stands for the difference of columns that do not vary within the cluster nor outside.
+// MaxDifference is the difference of columns that vary neither within the cluster nor outside it.
 const MaxDifference = 100
 
 // Traits returns the traits of each cluster, one for each column where both sides have values, the largest difference first;
@@ -97,7 +97,7 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 	return traits
 }
 
-// outsideRank is the place of the row that has a rank among those whose places are not in taken, which ascend.
+// outsideRank returns the place of the row of the given rank among those whose places are not in taken, which must ascend.
 func outsideRank(taken []int, rank int) int {
 	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank }) // before taken[j] are taken[j] - j others
 }
@@ -113,7 +113,7 @@ func median(count int, value func(rank int) float64) float64 {
 	return low + (high-low)/2
 }
 
-// moments are sums of values and their squares.
+// moments holds sums of values and of their squares, so that those of a part can be subtracted from those of the whole.
 type moments struct {
 	count        int
 	sum, squares float64
@@ -136,7 +136,7 @@ func (m moments) mean() float64 {
 	return m.sum / float64(m.count)
 }
 
-// scatter is the sum of squared differences from the mean.
+// scatter returns the sum of squared differences from the mean.
 func (m moments) scatter() float64 {
 	if m.count == 0 {
 		return 0

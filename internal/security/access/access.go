@@ -86,7 +86,7 @@ func (c *Callers) byToken(authorization string) (caller identity.Caller, err err
 	token = strings.TrimSpace(token)
 	switch {
 	case !strings.EqualFold(scheme, "bearer") || token == "":
-		return caller, unauthenticated("BAD_AUTHORIZATION", "the authorization of the call is no bearer token")
+		return caller, unauthenticated("BAD_AUTHORIZATION", "the authorization header of the call is not a bearer token; send 'authorization: Bearer TOKEN'")
 	case strings.HasPrefix(token, tokenPrefix):
 		if len(c.own) > 0 {
 			if caller, err = c.own.find(token, c.now()); err == nil || c.tokens == nil {

@@ -91,7 +91,7 @@ func (k *keySet) close() {
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
-		return nil, errors.New("it is no signed web token")
+		return nil, errors.New("it is not a signed web token")
 	}
 	keys, pending := k.current(signed.Signatures[0].Header.KeyID)
 	for _, key := range keys {
@@ -175,7 +175,7 @@ func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 			JWKS   string `json:"jwks_uri"`
 		}
 		if err := json.Unmarshal(content, &discovered); err != nil || discovered.Issuer != k.cfg.Issuer {
-			return nil, fmt.Errorf("the configuration of %s is of another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
+			return nil, fmt.Errorf("the OpenID configuration at %s names another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
 		}
 		if err := checkURL(discovered.JWKS); err != nil {
 			return nil, err
@@ -226,11 +226,11 @@ func checkURL(address string) error {
 func parseKeys(content []byte) (*jose.JSONWebKeySet, error) {
 	keys := &jose.JSONWebKeySet{}
 	if err := json.Unmarshal(content, keys); err != nil {
-		return nil, fault.Invalid("BAD_KEY_SET", "it is no set of web keys (JWKS): %v", err)
+		return nil, fault.Invalid("BAD_KEY_SET", "it is not a JSON Web Key Set (JWKS): %v", err)
 	}
 	for _, key := range keys.Keys {
 		if !key.IsPublic() {
-			return nil, fault.Invalid("BAD_KEY_SET", "the key %.60q is not a public one; only those belong here", key.KeyID)
+			return nil, fault.Invalid("BAD_KEY_SET", "the key %.60q is not a public key; remove it, because only public keys belong here", key.KeyID)
 		}
 	}
 	return keys, nil

@@ -87,7 +87,7 @@ func parseTokens(content []byte) (tokens, error) {
 // mistook it for the hash.
 func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, err error) {
 	if len(fields) != 3 && len(fields) != 4 {
-		return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "a line is NAME ROLE %sHASH and maybe when it expires; this one has %d parts", hashPrefix, len(fields))
+		return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "a line has the form NAME ROLE %sHASH [EXPIRY]; this one has %d parts", hashPrefix, len(fields))
 	}
 	owner.Name = fields[0]
 	if owner.Role, err = identity.ParseRole(fields[1]); err != nil {
@@ -102,7 +102,7 @@ func parseTokenLine(fields []string) (hash [sha256.Size]byte, owner tokenOwner, 
 	}
 	if len(fields) == 4 {
 		if owner.expires, err = time.Parse(time.RFC3339, fields[3]); err != nil {
-			return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "%.40q is no time like 2027-01-31T00:00:00Z", fields[3])
+			return hash, owner, fault.Invalid("BAD_TOKEN_FILE", "%.40q is not a time such as 2027-01-31T00:00:00Z", fields[3])
 		}
 	}
 	return [sha256.Size]byte(decoded), owner, nil

@@ -58,7 +58,7 @@ func TestBadTokenFiles(t *testing.T) {
 	token := NewToken()
 	good := line(t, token, alice, time.Time{})
 	for text, says := range map[string]string{
-		"alice submitter":                               "line 1: a line is NAME ROLE",
+		"alice submitter":                               "line 1: a line has the form NAME ROLE",
 		good + "\n" + good:                              "line 2 has the hash of an earlier line",
 		"alice submitter " + token:                      "line 1: the third part must be sha256:",
 		"alice submitter sha256:1234":                   "line 1: the third part must be sha256:",

@@ -42,7 +42,7 @@ type webTokens struct {
 
 func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens, error) {
 	if cfg.Audience == "" {
-		return nil, fault.Invalid("BAD_OIDC", "whom are the tokens of %s for? Give --oidc-audience, or tokens for other services would be taken", cfg.Issuer)
+		return nil, fault.Invalid("BAD_OIDC", "--oidc-audience is missing; without it, tokens that %s issued for other services would be accepted", cfg.Issuer)
 	}
 	if cfg.NameClaim == "" || cfg.RoleClaim == "" {
 		return nil, fault.Invalid("BAD_OIDC", "the claims with the name and the role of a caller must have names")
@@ -77,7 +77,7 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	var expired *oidc.TokenExpiredError
 	switch {
 	case pending:
-		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s are not here yet; try again", w.cfg.Issuer)
+		return caller, fault.New(fault.Unavailable, "KEYS_MISSING", "the keys of %s have not been fetched yet; try again", w.cfg.Issuer)
 	case errors.As(err, &expired) && expired.Expiry.IsZero():
 		return caller, unauthenticated("BAD_TOKEN", "the token has no expiry, the claim exp, which is required; get one that expires from %s", w.cfg.Issuer)
 	case errors.As(err, &expired):

@@ -145,7 +145,7 @@ func (f Folder) Party(folder string) (p Party, ok bool, err error) {
 	}
 	block, _ := pem.Decode(content)
 	if block == nil {
-		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s is no certificate in PEM", path)
+		return p, false, fault.Invalid("BAD_CERTIFICATES", "%s is not a certificate in PEM", path)
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -176,7 +176,7 @@ func (f Folder) authority() (*tls.Certificate, error) {
 
 func (f Folder) template(name string, life time.Duration) (*x509.Certificate, error) {
 	if life <= 0 {
-		return nil, fault.Invalid("BAD_LIFE", "a certificate must be good for some time; give --days")
+		return nil, fault.Invalid("BAD_LIFE", "a certificate must be valid for at least a day; set --days to 1 or more")
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
@@ -194,7 +194,7 @@ func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P25
 func absent(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			return fault.Invalid("WOULD_OVERWRITE", "%s is there already and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
+			return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsag
 func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
-		return nil, badFiles("the certificate and its key do not fit: %v", err)
+		return nil, badFiles("the certificate and its key do not match: %v", err)
 	}
 	if err := checkTime(pair.Leaf, now); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func owner(c *x509.Certificate) string {
 func parsePool(contents [][]byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(contents[0]) {
-		return nil, badFiles("there is no certificate in it; it must have some in PEM")
+		return nil, badFiles("it contains no certificate; it must have at least one, in PEM")
 	}
 	return pool, nil
 }

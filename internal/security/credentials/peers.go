@@ -110,7 +110,7 @@ func (p *Peers) VerifyAt(now time.Time, leaf *x509.Certificate, between ...*x509
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errors.New("the other worker's certificate has expired or is not valid yet; make a new one with cleave certs, and look at both clocks")
+		return errors.New("the other worker's certificate has expired or is not valid yet; make a new one with cleave certs, and check both clocks")
 	case errors.As(err, &authority):
 		return errors.New("the other worker's certificate is not signed by an authority that we trust; is it of another cluster?")
 	case err != nil:

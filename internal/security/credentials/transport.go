@@ -56,7 +56,7 @@ func explainHandshake(err error) error {
 		return fmt.Errorf("the coordinator's certificate is for %s and not for %s; call it by a name of its certificate, or give --tls-server-name",
 			strings.Join(names(name.Certificate), ", "), name.Host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errors.New("the coordinator's certificate has expired or is not valid yet; make a new one, and look at both clocks")
+		return errors.New("the coordinator's certificate has expired or is not valid yet; make a new one, and check both clocks")
 	case errors.As(err, &record):
 		return errors.New("the coordinator does not speak TLS; it was started without certificates")
 	}
@@ -76,7 +76,7 @@ var refusals = [][2]string{
 	{"tls: expired certificate", "the coordinator refuses our certificate, which has expired; make a new one with cleave certs"},
 	{"tls: unknown certificate authority", "the coordinator refuses our certificate: it is not signed by an authority that the coordinator trusts"},
 	{"tls: certificate required", "the coordinator asks for a certificate; give --tls-cert and --tls-key"},
-	{"tls: bad certificate", "the coordinator refuses our certificate: it has expired, is no certificate of a client, or is not signed by an authority that the coordinator trusts"},
+	{"tls: bad certificate", "the coordinator refuses our certificate: it has expired, is not a client certificate, or is not signed by an authority that the coordinator trusts"},
 	{"error reading server preface: EOF", "the coordinator closed the connection at once; it probably wants TLS: give --tls DIR, or --tls-ca FILE"},
 	{"first record does not look like a TLS handshake", "the coordinator does not speak TLS; it was started without certificates"},
 }

@@ -250,7 +250,7 @@ class Attempts:
     """Decides whether and when a call is repeated.
 
     Every method of the API may be repeated after UNAVAILABLE: jobs have a request id, data sets and tables are identified by
-    their content, and canceling or deleting twice is no error.
+    their content, and canceling or deleting twice is not an error.
     """
 
     def __init__(self, route: Route, clock: Callable[[], float] = time.monotonic) -> None:
@@ -335,7 +335,7 @@ def diagnose(failure: Failure, address: str, credentials: Credentials, services:
         )
     if failure.reason:
         return UnavailableError(
-            f"the server at {address} cannot do it now: {failure.message}", reason=failure.reason, metadata=failure.metadata, code=failure.code
+            f"the server at {address} cannot handle the call now: {failure.message}", reason=failure.reason, metadata=failure.metadata, code=failure.code
         )
     if listening:
         expected = "with TLS" if credentials.encrypted else "without TLS"

@@ -269,7 +269,7 @@ class Client:
             yield item
 
     async def delete_dataset(self, dataset_id: str) -> None:
-        """Deletes a data set. Deleting one that does not exist is no error."""
+        """Deletes a data set. Deleting one that does not exist is not an error."""
         await self._call(api.DELETE_DATASET, v1.DeleteDatasetRequest(dataset_id=dataset_id))
 
     async def get_table(self, table_id: str) -> v1.Table:
@@ -294,7 +294,7 @@ class Client:
             yield item
 
     async def delete_table(self, table_id: str) -> None:
-        """Deletes a table. Deleting one that does not exist is no error."""
+        """Deletes a table. Deleting one that does not exist is not an error."""
         await self._call(api.DELETE_TABLE, v1.DeleteTableRequest(table_id=table_id))
 
     # Jobs.
@@ -333,7 +333,7 @@ class Client:
         return (await self._call(api.CANCEL_JOB, v1.CancelJobRequest(job_id=job_id))).job
 
     async def delete_job(self, job_id: str) -> None:
-        """Deletes a job that has ended, with its results. Deleting one that does not exist is no error."""
+        """Deletes a job that has ended, with its results. Deleting one that does not exist is not an error."""
         await self._call(api.DELETE_JOB, v1.DeleteJobRequest(job_id=job_id))
 
     async def watch(self, job_id: str, after: int = 0) -> AsyncIterator[v1.WatchJobResponse]:

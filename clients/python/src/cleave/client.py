@@ -290,7 +290,7 @@ class Client:
         return self._pages(api.LIST_DATASETS, v1.ListDatasetsRequest(), "datasets", limit)
 
     def delete_dataset(self, dataset_id: str) -> None:
-        """Deletes a data set. Deleting one that does not exist is no error."""
+        """Deletes a data set. Deleting one that does not exist is not an error."""
         self._call(api.DELETE_DATASET, v1.DeleteDatasetRequest(dataset_id=dataset_id))
 
     def get_table(self, table_id: str) -> v1.Table:
@@ -314,7 +314,7 @@ class Client:
         return self._pages(api.LIST_TABLES, v1.ListTablesRequest(), "tables", limit)
 
     def delete_table(self, table_id: str) -> None:
-        """Deletes a table. Deleting one that does not exist is no error."""
+        """Deletes a table. Deleting one that does not exist is not an error."""
         self._call(api.DELETE_TABLE, v1.DeleteTableRequest(table_id=table_id))
 
     # Jobs.
@@ -352,7 +352,7 @@ class Client:
         return self._call(api.CANCEL_JOB, v1.CancelJobRequest(job_id=job_id)).job
 
     def delete_job(self, job_id: str) -> None:
-        """Deletes a job that has ended, with its results. Deleting one that does not exist is no error."""
+        """Deletes a job that has ended, with its results. Deleting one that does not exist is not an error."""
         self._call(api.DELETE_JOB, v1.DeleteJobRequest(job_id=job_id))
 
     def watch(self, job_id: str, after: int = 0) -> Iterator[v1.WatchJobResponse]:

@@ -100,7 +100,7 @@ class TimeLimitError(CleaveError, TimeoutError):
 
 
 class UnavailableError(CleaveError):
-    """The server does not answer, or cannot do it now."""
+    """The server does not answer, or cannot handle the call now."""
 
 
 class VersionError(CleaveError):

@@ -398,7 +398,7 @@ export type Supervision = Message<"cleave.v1.Supervision"> & {
   seeds?: TableInput | undefined;
 
   /**
-   * Whether to add every pair implied by the closure of the constraints as a constraint. If unset, the vector and the
+   * Whether to add every pair implied by the closure of the constraints as a constraint. If unset, the k-means and the
    * kernel family add them if there are fewer than 200,000; with paper_settings no algorithm does.
    *
    * @generated from field: optional bool entail = 3;

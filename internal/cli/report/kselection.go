@@ -26,7 +26,7 @@ func ClustersText(spec *cleavev1.JobSpec) string {
 	return fmt.Sprint(spec.GetK())
 }
 
-// kColumn is a score of the numbers of clusters.
+// kColumn is a kind of score. of returns nil for a number of clusters that does not have it.
 type kColumn struct {
 	name string
 	of   func(*cleavev1.KScore) *float64
@@ -65,8 +65,8 @@ func confidenceOfK(h *cleavev1.KSelection) string {
 	return confidence + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
 }
 
-// summarizeHowMany writes the scores of every k, in 60 columns, and what is proposed.
-func summarizeHowMany(w io.Writer, h *cleavev1.KSelection) error {
+// summarizeKSelection writes the scores of every k, in 60 columns, and what is proposed.
+func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
 	columns := kColumns(h)
 	var text strings.Builder
 	line := func(mark, k string, cell func(c kColumn) string, space string) {
@@ -98,8 +98,8 @@ func summarizeHowMany(w io.Writer, h *cleavev1.KSelection) error {
 	return err
 }
 
-// drawHowMany draws the scores over the numbers of clusters.
-func (r *Report) drawHowMany(w io.Writer, title string) error {
+// drawKSelection draws the scores over the numbers of clusters.
+func (r *Report) drawKSelection(w io.Writer, title string) error {
 	h := r.Result.GetKSelection()
 	plot := picture.CurvesPlot{
 		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), confidenceOfK(h)),

@@ -16,35 +16,35 @@ import (
 )
 
 const (
-	// maxProbes bounds the health checks in work. They need no credentials, and no more than a moment each.
+	// maxProbes limits concurrent health checks, which need no credentials and take only a moment.
 	maxProbes = 1000
-	// minCallPlaces is how many calls may be in work or wait for their turn in any case: a burst from one client waits
+	// minCallSlots is how many calls may always run or wait for their turn: a burst from one client waits
 	// instead of being refused.
-	minCallPlaces = 128
+	minCallSlots = 128
 	// RetryCall is the number of seconds after which a refused client may try again.
 	RetryCall = 0.5
 )
 
-// doorway has a limited number of places. When more than half of them are taken, no client may have more than an equal
+// limiter has a limited number of slots. When more than half of them are taken, no client may have more than an equal
 // share, so that one client cannot keep all others out. A call is refused when its header has arrived, before anything
 // else of it is read, so that an overloaded coordinator spends nothing on what it refuses.
-type doorway struct {
+type limiter struct {
 	limit   int
-	refusal error // made once: refusals come in bursts, when there is no time to make them
+	refusal error // created once, because refusals come in bursts when the coordinator is overloaded
 	waiting waiting
 
 	mu       sync.Mutex
 	taken    int
-	byClient map[string]int // clients that have places
+	byClient map[string]int // clients that have slots
 }
 
-func (d *doorway) init(limit int, reason, message string) {
+func (d *limiter) init(limit int, reason, message string) {
 	d.limit, d.waiting.evictAfter, d.byClient = limit, evictAfter, map[string]int{}
 	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(RetryCall))
 }
 
-// take takes a place for a client and reports whether there was one.
-func (d *doorway) take(client string) bool {
+// take takes a slot for a client and reports whether there was one.
+func (d *limiter) take(client string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	own := d.byClient[client]
@@ -60,8 +60,8 @@ func (d *doorway) take(client string) bool {
 	return true
 }
 
-// giveBack frees a place of a client.
-func (d *doorway) giveBack(client string) {
+// giveBack frees a slot of a client.
+func (d *limiter) giveBack(client string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken--
@@ -70,8 +70,8 @@ func (d *doorway) giveBack(client string) {
 	}
 }
 
-// inside returns how many places are taken.
-func (d *doorway) inside() int {
+// inUse returns how many slots are taken.
+func (d *limiter) inUse() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.taken
@@ -90,33 +90,33 @@ func clientOf(ctx context.Context) string {
 
 func hasServicePrefix(method string) bool { return strings.HasPrefix(method, "/cleave.") }
 
-// place is what a call has taken. Until its handler begins, the place is given back when the call ends. After that it is
+// slot is the slot of a call. Until its handler begins, the slot is given back when the call ends. After that it is
 // given back when the handler returns, because the handler may still work for a client that has gone.
-type place struct {
+type slot struct {
 	giveBack func()
 	handOver func() bool
 }
 
-type placeKey struct{}
+type slotKey struct{}
 
-// takePlace takes a place at the doorway of a method.
-func (g *Gate) takePlace(ctx context.Context, info *tap.Info) (context.Context, error) {
-	door := g.doors[info.FullMethodName]
-	if door == nil {
+// takeSlot takes a slot of the limiter of the method. It fails if there is none.
+func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
+	l := g.limiters[info.FullMethodName]
+	if l == nil {
 		return ctx, nil
 	}
 	client := clientOf(ctx)
-	if !door.take(client) && !(door.waiting.evict() && door.take(client)) {
-		return nil, door.refusal
+	if !l.take(client) && !(l.waiting.evict() && l.take(client)) {
+		return nil, l.refusal
 	}
-	p := &place{giveBack: sync.OnceFunc(func() { door.giveBack(client) })}
+	p := &slot{giveBack: sync.OnceFunc(func() { l.giveBack(client) })}
 	p.handOver = context.AfterFunc(ctx, p.giveBack)
-	return context.WithValue(ctx, placeKey{}, p), nil
+	return context.WithValue(ctx, slotKey{}, p), nil
 }
 
-// hold keeps the place of a call until the returned function is called.
-func hold(ctx context.Context) (release func()) {
-	p, counted := ctx.Value(placeKey{}).(*place)
+// keepSlot keeps the slot of a call until the returned function is called.
+func keepSlot(ctx context.Context) (release func()) {
+	p, counted := ctx.Value(slotKey{}).(*slot)
 	if !counted {
 		return func() {}
 	}
@@ -124,17 +124,17 @@ func hold(ctx context.Context) (release func()) {
 	return p.giveBack
 }
 
-// turnstile lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of the
+// fairQueue lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of the
 // client that has waited longest since its last turn.
-type turnstile struct {
+type fairQueue struct {
 	mu      sync.Mutex
 	free    int
 	queues  map[string][]chan struct{} // waiting calls by client; a channel is closed when it is the call's turn
-	clients []string                   // that have waiting calls, the next one first
+	clients []string                   // clients with waiting calls, the next one first
 }
 
 // enter waits for the turn of a call. The caller calls leave when its work is done.
-func (t *turnstile) enter(ctx context.Context, client string) (leave func(), err error) {
+func (t *fairQueue) enter(ctx context.Context, client string) (leave func(), err error) {
 	t.mu.Lock()
 	if t.free > 0 {
 		t.free--
@@ -160,7 +160,7 @@ func (t *turnstile) enter(ctx context.Context, client string) (leave func(), err
 }
 
 // leave gives the turn of a call that is done to the next one.
-func (t *turnstile) leave() {
+func (t *fairQueue) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.clients) == 0 {
@@ -179,7 +179,7 @@ func (t *turnstile) leave() {
 }
 
 // giveUp removes a call that waits no longer. If its turn came at the same moment, the next call gets it.
-func (t *turnstile) giveUp(client string, turn chan struct{}) {
+func (t *fairQueue) giveUp(client string, turn chan struct{}) {
 	t.mu.Lock()
 	for at, waiting := range t.queues[client] {
 		if waiting != turn {

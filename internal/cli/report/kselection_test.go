@@ -25,7 +25,7 @@ func exampleHowMany() *cleavev1.KSelection {
 // The table of a range of k fits 60 columns.
 func TestSummaryOfARange(t *testing.T) {
 	var got bytes.Buffer
-	if err := summarizeHowMany(&got, exampleHowMany()); err != nil {
+	if err := summarizeKSelection(&got, exampleHowMany()); err != nil {
 		t.Fatal(err)
 	}
 	const want = `    k   stability  silhouette  space
