@@ -1,5 +1,7 @@
 package clustering
 
+import "github.com/cleave-project/cleave/internal/text"
+
 // Space is a representation of the data that points are clustered in.
 type Space uint8
 
@@ -87,7 +89,7 @@ type Choice struct {
 	// Tried holds the methods that were compared, summed over the folds. It is empty if there were too few constraints.
 	Tried []MethodScore
 	// Reason explains the choice to the user.
-	Reason string
+	Reason text.Message
 }
 
 // MethodScore is a method with its score.

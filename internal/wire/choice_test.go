@@ -7,6 +7,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Every space and every use has its value in the API, which has no others.
@@ -36,10 +37,14 @@ func TestMethodTriedProto(t *testing.T) {
 	if got := MethodTriedProto(trial); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	choice := &clustering.Choice{Chosen: trial.Method, Reason: "so", Tried: []clustering.MethodScore{{Trial: trial, Advantage: -1.5}}}
+	choice := &clustering.Choice{Chosen: trial.Method, Reason: text.Message{text.Plain("so")}, Tried: []clustering.MethodScore{{Trial: trial, Advantage: -1.5}}}
 	tried := &cleavev1.MethodScore{Method: way, MustLinks: 4, MustLinksRight: 3, CannotLinks: 10, CannotLinksRight: 5, Agreement: 5.0 / 26, Advantage: -1.5}
 	if got, want := choiceProto(choice), (&cleavev1.Choice{Chosen: way, Reason: "so", Tried: []*cleavev1.MethodScore{tried}}); !proto.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	choice.Reason = append(choice.Reason, text.Column(3))
+	if got := choiceProto(choice); got.GetReason() != "so3" || len(got.GetReasonParts()) != 2 || got.GetReasonParts()[1].GetColumn() != 3 {
+		t.Errorf("a reason that refers to a column is %v", got)
 	}
 	if choiceProto(nil) != nil {
 		t.Error("there is a choice without one")

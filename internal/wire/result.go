@@ -149,11 +149,14 @@ func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 
 // NoticeProto converts a notice.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
-	p := &cleavev1.Notice{Reason: n.Code, Message: n.Message}
-	for _, part := range n.Parts {
-		p.Parts = append(p.Parts, partProto(part))
+	return &cleavev1.Notice{Reason: n.Code, Message: n.Message, Parts: partsProto(n.Parts)}
+}
+
+func partsProto(m text.Message) (parts []*cleavev1.MessagePart) {
+	for _, part := range m {
+		parts = append(parts, partProto(part))
 	}
-	return p
+	return parts
 }
 
 func partProto(p text.Part) *cleavev1.MessagePart {
@@ -237,7 +240,10 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	if c == nil {
 		return nil
 	}
-	p := &cleavev1.Choice{Chosen: methodProto(c.Chosen), Reason: c.Reason}
+	p := &cleavev1.Choice{Chosen: methodProto(c.Chosen), Reason: c.Reason.String()}
+	if slices.ContainsFunc(c.Reason, func(part text.Part) bool { return part.Kind != text.PlainText }) {
+		p.ReasonParts = partsProto(c.Reason)
+	}
 	for _, t := range c.Tried {
 		p.Tried = append(p.Tried, &cleavev1.MethodScore{
 			Method: methodProto(t.Method), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),

@@ -1140,8 +1140,10 @@ type Choice struct {
 	Chosen *Method `protobuf:"bytes,1,opt,name=chosen,proto3" json:"chosen,omitempty"`
 	// The scores of all methods that were compared; empty if there were too few constraints to compare by.
 	Tried []*MethodScore `protobuf:"bytes,2,rep,name=tried,proto3" json:"tried,omitempty"`
-	// A human-readable reason.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// A human-readable reason. It refers to columns of the job by their numbers.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The same reason in parts, for readers who know columns by names; empty if it refers to none.
+	ReasonParts   []*MessagePart `protobuf:"bytes,4,rep,name=reason_parts,json=reasonParts,proto3" json:"reason_parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1195,6 +1197,13 @@ func (x *Choice) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *Choice) GetReasonParts() []*MessagePart {
+	if x != nil {
+		return x.ReasonParts
+	}
+	return nil
 }
 
 // MethodScore is how well a method satisfied constraints that it had not seen.
@@ -2502,11 +2511,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x0fexact_objective\x18\x05 \x01(\x01H\x01R\x0eexactObjective\x88\x01\x01B\f\n" +
 	"\n" +
 	"_exact_nmiB\x12\n" +
-	"\x10_exact_objective\"y\n" +
+	"\x10_exact_objective\"\xb4\x01\n" +
 	"\x06Choice\x12)\n" +
 	"\x06chosen\x18\x01 \x01(\v2\x11.cleave.v1.MethodR\x06chosen\x12,\n" +
 	"\x05tried\x18\x02 \x03(\v2\x16.cleave.v1.MethodScoreR\x05tried\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x8e\x02\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x129\n" +
+	"\freason_parts\x18\x04 \x03(\v2\x16.cleave.v1.MessagePartR\vreasonParts\"\x8e\x02\n" +
 	"\vMethodScore\x12)\n" +
 	"\x06method\x18\x01 \x01(\v2\x11.cleave.v1.MethodR\x06method\x12\x1d\n" +
 	"\n" +
@@ -2691,12 +2701,13 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(Space)(0),                  // 35: cleave.v1.Space
 	(*JobSpec)(nil),             // 36: cleave.v1.JobSpec
 	(*Method)(nil),              // 37: cleave.v1.Method
-	(KernelFunction)(0),         // 38: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 39: cleave.v1.NeighborWeights
-	(Inference)(0),              // 40: cleave.v1.Inference
-	(Distortion)(0),             // 41: cleave.v1.Distortion
-	(Metric)(0),                 // 42: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 43: google.protobuf.Duration
+	(*MessagePart)(nil),         // 38: cleave.v1.MessagePart
+	(KernelFunction)(0),         // 39: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 40: cleave.v1.NeighborWeights
+	(Inference)(0),              // 41: cleave.v1.Inference
+	(Distortion)(0),             // 42: cleave.v1.Distortion
+	(Metric)(0),                 // 43: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 44: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
 	26, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
@@ -2731,28 +2742,29 @@ var file_cleave_v1_result_proto_depIdxs = []int32{
 	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
 	37, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
 	12, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
-	37, // 32: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
-	38, // 33: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	39, // 34: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	40, // 35: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
-	2,  // 36: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
-	19, // 37: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
-	2,  // 38: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	41, // 39: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	42, // 40: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
-	22, // 41: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
-	21, // 42: cleave.v1.ModelHead.mixture:type_name -> cleave.v1.MixtureHead
-	15, // 43: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	43, // 44: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	43, // 45: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	43, // 46: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	43, // 47: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	43, // 48: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	38, // 32: cleave.v1.Choice.reason_parts:type_name -> cleave.v1.MessagePart
+	37, // 33: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
+	39, // 34: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	40, // 35: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	41, // 36: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	2,  // 37: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
+	19, // 38: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
+	2,  // 39: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
+	42, // 40: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	43, // 41: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	22, // 42: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
+	21, // 43: cleave.v1.ModelHead.mixture:type_name -> cleave.v1.MixtureHead
+	15, // 44: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	44, // 45: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	44, // 46: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	44, // 47: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	44, // 48: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	44, // 49: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }

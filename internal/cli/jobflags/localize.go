@@ -10,12 +10,15 @@ import (
 
 // Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns by
 // their names. The service numbers the points of the job.
-func (j *Job) Localize(n *cleavev1.Notice) string {
-	if len(n.GetParts()) == 0 {
-		return n.GetMessage()
+func (j *Job) Localize(n *cleavev1.Notice) string { return j.localize(n.GetMessage(), n.GetParts()) }
+
+// localize joins the parts of a message, or returns the message if it has none, or some that this version does not know.
+func (j *Job) localize(message string, parts []*cleavev1.MessagePart) string {
+	if len(parts) == 0 {
+		return message
 	}
 	var b strings.Builder
-	for _, part := range n.GetParts() {
+	for _, part := range parts {
 		switch part := part.GetPart().(type) {
 		case *cleavev1.MessagePart_Text:
 			b.WriteString(part.Text)
@@ -37,7 +40,7 @@ func (j *Job) Localize(n *cleavev1.Notice) string {
 			}
 			fmt.Fprintf(&b, "%s%s%s (%s)", j.rowName(part.Link.GetRow()), between, j.rowName(part.Link.GetOther()), kind)
 		default: // of a later version
-			return n.GetMessage()
+			return message
 		}
 	}
 	return b.String()
@@ -55,8 +58,11 @@ func (j *Job) rowName(point uint32) string {
 	return j.IDs().Of(row)
 }
 
-// LocalizeResult localizes the notices of a result.
+// LocalizeResult localizes the notices of a result, and why its method was chosen.
 func (j *Job) LocalizeResult(r *cleavev1.Result) {
+	if c := r.GetChoice(); c != nil {
+		c.Reason, c.ReasonParts = j.localize(c.GetReason(), c.GetReasonParts()), nil
+	}
 	for _, n := range r.GetWarnings() {
 		n.Message, n.Parts = j.Localize(n), nil
 	}

@@ -38,11 +38,15 @@ func TestMessagesHaveNames(t *testing.T) {
 		if got := c.job.Localize(notice); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
-		result := &cleavev1.Result{Warnings: []*cleavev1.Notice{notice}}
+		choice := &cleavev1.Choice{Reason: notice.GetMessage(), ReasonParts: notice.GetParts()}
+		result := &cleavev1.Result{Warnings: []*cleavev1.Notice{notice}, Choice: choice}
 		c.job.LocalizeResult(result)
 		c.job.LocalizeResult(result)
 		if got := notice.GetMessage(); got != c.want || notice.GetParts() != nil {
 			t.Errorf("localized twice, the message is %q in the parts %v", got, notice.GetParts())
+		}
+		if got := choice.GetReason(); got != c.want || choice.GetReasonParts() != nil {
+			t.Errorf("localized twice, the reason is %q in the parts %v", got, choice.GetReasonParts())
 		}
 	}
 }

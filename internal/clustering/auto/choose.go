@@ -2,13 +2,13 @@ package auto
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -63,7 +63,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 		return nil, nil, err
 	}
 	if note := answers[0].note; note != "" {
-		choice.Reason += "; " + note
+		choice.Reason = append(choice.Reason, text.Plain("; %s", note))
 	}
 	return answers[0], choice, nil
 }
@@ -77,20 +77,20 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
 	switch first.name {
 	case clustering.SpaceLevels:
-		choice.Reason = "graphs are cut from coarse to fine"
+		choice.Reason = reason("graphs are cut from coarse to fine")
 		return first, choice, nil
 	case clustering.SpaceGraph:
 		if left := r.n - len(first.plain.kept); left > 0 {
 			r.noticeLeftOut(left)
 		}
-		choice.Reason = "edges with negative weights cannot be cut, so eigenvectors of the graph are used"
+		choice.Reason = reason("edges with negative weights cannot be cut, so eigenvectors of the graph are used")
 		return first, choice, nil
 	case clustering.SpaceNeighbors:
-		choice.Reason = "sparse rows are compared by their nearest neighbors"
+		choice.Reason = reason("sparse rows are compared by their nearest neighbors")
 		return first, choice, nil
 	}
 	if len(r.spaces) == 1 || !ofNeighbors(r.spaces[1]) {
-		choice.Reason = "finding nearest neighbors would take too long, so k-means is used"
+		choice.Reason = reason("finding nearest neighbors would take too long, so k-means is used")
 		return first, choice, nil
 	}
 	near, err := r.open(ctx, r.spaces[1])
@@ -101,17 +101,17 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	own, spectral := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
-		choice.Reason = fmt.Sprintf("clusters of %d points on average are too small for nearest neighbors to tell them apart, so k-means is used", r.n/r.spec.K)
+		choice.Reason = reason("clusters of %s on average are too small for nearest neighbors to tell them apart, so k-means is used", text.Count(r.n/r.spec.K, "point", "points"))
 	case own > float64(cutRatio*spectral):
 		if column := sharpColumn(near.graph, r.data); column >= 0 {
-			choice.Reason = fmt.Sprintf("nearest neighbors nearly always have the same value in column %d, which has few values, so k-means is used", column)
+			choice.Reason = text.Message{text.Plain("nearest neighbors nearly always have the same value in column "), text.Column(column), text.Plain(", which has few values, so k-means is used")}
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
-		choice.Reason = fmt.Sprintf("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
+		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
 		return near, choice, nil
 	default:
-		choice.Reason = fmt.Sprintf("k-means cuts the nearest-neighbor graph about as little as spectral clustering does: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
+		choice.Reason = reason("k-means cuts the nearest-neighbor graph about as little as spectral clustering does: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
 	}
 	return r.chooseMixture(ctx, first, choice)
 }
@@ -143,7 +143,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		r.o.Observe(clustering.MethodTried{Trial: tried.Trial})
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
-			choice.Reason = fmt.Sprintf("without being shown the constraints it agrees with them by %.2f, which is %.2g standard errors better than the usual choice", tried.Agreement(), tried.Advantage)
+			choice.Reason = reason("without being shown the constraints it agrees with them by %.2f, which is %.2g standard errors better than the usual choice", tried.Agreement(), tried.Advantage)
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
@@ -173,7 +173,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	choice.Chosen = tried.Method
 	if tried.Advantage < clearlyWorse {
 		choice.Chosen = clustering.Method{Space: base.name, ConstraintUse: clustering.UseNone}
-		choice.Reason += fmt.Sprintf("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement())
+		choice.Reason = append(choice.Reason, text.Plain("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement()))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	baseRight := r.right(base.unconstrained)
 	if len(r.supervision.Seeds) == 0 && !slices.Contains(baseRight, false) { // no method could agree better
 		choice.Tried = append(choice.Tried, r.tried(choice.Chosen, baseRight, baseRight))
-		choice.Reason = "without being shown the constraints it satisfies all of them; " + choice.Reason
+		choice.Reason = append(reason("without being shown the constraints it satisfies all of them; "), choice.Reason...)
 		return nil
 	}
 	tried, err := r.tryMethods(ctx, baseRight)
@@ -215,15 +215,15 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	switch {
 	case taken == nil && usual != nil && r.mayBeUsual(*usual):
 		choice.Chosen = usual.Method
-		choice.Reason = fmt.Sprintf("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); %s", usual.Agreement(), without, choice.Reason)
+		choice.Reason = append(reason("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); ", usual.Agreement(), without), choice.Reason...)
 	case taken == nil:
-		choice.Reason = fmt.Sprintf("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; %s", without, choice.Reason)
+		choice.Reason = append(reason("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; ", without), choice.Reason...)
 	case len(r.supervision.Seeds) > 0:
 		choice.Reason = r.seedReason(taken, choice.Tried, without)
 	case r.trusted():
-		choice.Reason = fmt.Sprintf("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
+		choice.Reason = reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
-		choice.Reason = fmt.Sprintf("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
+		choice.Reason = reason("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
 	}
 	if taken != nil {
 		choice.Chosen = taken.Method
@@ -232,17 +232,22 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	return nil
 }
 
+// reason returns a message that refers to no row or column.
+func reason(format string, args ...any) text.Message {
+	return text.Message{text.Plain(format, args...)}
+}
+
 // seedReason explains the choice of a method if there are seeds.
-func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.MethodScore, without float64) string {
+func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.MethodScore, without float64) text.Message {
 	best := taken.Agreement()
 	for _, other := range trials {
 		best = max(best, other.Agreement())
 	}
 	if best > taken.Agreement() {
-		return fmt.Sprintf("a classifier agrees with held-out labels by %.2f, the best other method by %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
+		return reason("a classifier agrees with held-out labels by %.2f, the best other method by %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
-	return fmt.Sprintf("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
+	return reason("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
 }
 
 // better reports whether a has more merit than b, which may be nil. Of equals, a method that uses constraints wins.

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -42,7 +43,7 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 	}
 	r.spaces = append(r.spaces, s.name)
 	choice.Chosen.Space = s.name
-	choice.Reason += "; a mixture of Gaussians continues from there, with a covariance for each cluster"
+	choice.Reason = append(choice.Reason, text.Plain("; a mixture of Gaussians continues from there, with a covariance for each cluster"))
 	return s, choice, nil
 }
 
