@@ -30,9 +30,9 @@ type runFlags struct {
 	json, quiet    bool
 	labelFlags
 
-	flags    *pflag.FlagSet
-	finished func(*report.Report)                        // called instead of the summary
-	unprinted   func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
+	flags     *pflag.FlagSet
+	finished  func(*report.Report)                        // called instead of the summary
+	unprinted func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
