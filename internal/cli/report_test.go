@@ -206,7 +206,7 @@ func TestReportRefusals(t *testing.T) {
 		}
 	}
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n")
-	if r := invoke(t, "report o"); r.code != 2 || !strings.Contains(r.stderr, "labels of 1 row") {
+	if r := invoke(t, "report o"); r.code != 2 || !strings.Contains(r.stderr, "labels for 1 row") {
 		t.Errorf("labels that are too few: %+v", r)
 	}
 }

@@ -30,9 +30,9 @@ type runFlags struct {
 	json, quiet    bool
 	labelFlags
 
-	flags    *pflag.FlagSet
-	finished func(*report.Report)                        // called instead of the summary
-	unsaid   func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
+	flags     *pflag.FlagSet
+	finished  func(*report.Report)                        // called instead of the summary
+	unprinted func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
@@ -130,7 +130,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.Lists, f.unsaid = j.Localize, f.summarizes(), p.UnprintedNotices
+	p.Localize, p.Lists, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -285,8 +285,8 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 		return nil
 	}
 	warnings := r.Result.GetWarnings()
-	if f.unsaid != nil {
-		warnings = f.unsaid(warnings)
+	if f.unprinted != nil {
+		warnings = f.unprinted(warnings)
 	}
 	return r.Summarize(a.summaryTo(f.out), warnings, written)
 }

@@ -36,7 +36,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs twice.csv", `twice.csv, line 3, column "j": the pair 1, 0 is listed a second time; the first is on line 2`},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs silent.csv", "silent.csv: the file has no beliefs"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --beliefs c.csv", "the columns are i,j,belief"},
-		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, the data 4"},
+		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-data few.csv", "few.csv has 2 rows, but the data has 4"},
 		{"run --data p.csv --k 2 --algorithm kmeans --seeds s.csv", "--seeds does not apply to kmeans"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --source-graph far.csv", "far.csv, line 3: vertex 9 is outside 0..3"},
 		{"run --graph e.csv --k 2 --algorithm constrained-spectral --constraints c.csv --beta much", `--beta is "much"; use a finite number, auto, paper or strict`},

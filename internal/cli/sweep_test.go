@@ -79,7 +79,7 @@ func TestSweepChecksFirst(t *testing.T) {
 		"--data p.csv --k 2 --seed 0..10000":                          "it has more than 10000 values",
 		"--data p.csv --k 2 --seed 0..999 --restarts 1..11":           "these options have more than 10000 combinations",
 		"--data p.csv --k 2-4":                                        "write a range as FIRST..LAST",
-		"--data p.csv --k 2 --algorithm kmeans,kmeens":                `"kmeens" is wrong: use auto, kernel-kmeans`,
+		"--data p.csv --k 2 --algorithm kmeans,kmeens":                `"kmeens" is invalid: use auto, kernel-kmeans`,
 		"--data - --k 2 --seed 0..1":                                  "standard input can be read only once; give a file",
 		"--data p.csv --k 2 --score-on x.csv":                         "--score-on goes with --truth only",
 		"--data p.csv --seed 0..1":                                    "the number of clusters is missing",

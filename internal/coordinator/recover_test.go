@@ -219,9 +219,9 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file }, "data directory"},
 		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
-		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "at once"},
+		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "running jobs"},
 		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
-		{"no time to come back", func(cfg *Config) { cfg.ReconnectWithin = 0 }, "come back"},
+		{"no time to come back", func(cfg *Config) { cfg.ReconnectWithin = 0 }, "reconnect"},
 		{"stalled at once", func(cfg *Config) { cfg.StalledAfter = cfg.HeartbeatInterval }, "heartbeat"},
 		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
 	} {

@@ -64,7 +64,7 @@ func TestBadTokenFiles(t *testing.T) {
 		"alice submitter sha256:1234":                   "line 1: the third part must be sha256:",
 		"alice king sha256:1234":                        `the role "king" is unknown`,
 		strings.Replace(good, "submitter", "worker", 1): "workers show certificates, not tokens",
-		good + " tomorrow":                              `"tomorrow" is no time like`,
+		good + " tomorrow":                              `"tomorrow" is not a time such as`,
 	} {
 		_, err := parseTokens([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), token) {
