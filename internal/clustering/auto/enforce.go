@@ -38,14 +38,10 @@ const (
 	minContradicted = 0.06
 	maxContradicted = 0.25
 	minViolated     = 0.05
-	// Constraints also seem wrong if the method that ignores them is chosen, although its answer contradicts
-	// minIgnored of them or more, and fewer than maxIgnoredChecks of them confirm others.
-	minIgnored       = 0.08
-	maxIgnoredChecks = 5
 )
 
 // enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
-func (r *run) enforce(chosen clustering.ConstraintUse, labels []int32, margins []float64, right []bool) []int32 {
+func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 	fixed := slices.Repeat([]int32{enforce.None}, r.n)
 	for _, seed := range r.supervision.Seeds {
 		if seed.Chance >= certainWeight {
@@ -53,7 +49,7 @@ func (r *run) enforce(chosen clustering.ConstraintUse, labels []int32, margins [
 		}
 	}
 	var certain []constraint.Constraint
-	if why := r.overruled(chosen, labels, right); why == "" {
+	if why := r.overruled(labels, right); why == "" {
 		for _, c := range r.supervision.Constraints {
 			if c.Weight >= certainWeight {
 				certain = append(certain, c)
@@ -83,7 +79,7 @@ func (r *run) enforce(chosen clustering.ConstraintUse, labels []int32, margins [
 }
 
 // overruled returns why the data may overrule constraints, or "" if constraints hold.
-func (r *run) overruled(chosen clustering.ConstraintUse, labels []int32, right []bool) string {
+func (r *run) overruled(labels []int32, right []bool) string {
 	if r.given.Len() == 0 || r.options.Enforce == EnforceAlways {
 		return ""
 	}
@@ -96,19 +92,7 @@ func (r *run) overruled(chosen clustering.ConstraintUse, labels []int32, right [
 	if wrong := r.wrongShare(labels, right); wrong > 0 {
 		return fmt.Sprintf("about %.0f %% of the constraints seem wrong", 100*wrong)
 	}
-	if chosen == clustering.UseNone && r.isIgnored(right) {
-		return "using constraints does not help to predict held-out ones"
-	}
 	return ""
-}
-
-// isIgnored reports whether an answer that ignores the constraints should keep its labels. If the constraints were right,
-// using some of them would usually help to predict the others; if many are wrong, it does not. The answer must say
-// something about the constraints, contradict many, and few may confirm each other, which wrong ones rarely do.
-func (r *run) isIgnored(right []bool) bool {
-	pairs := len(r.supervision.Constraints)
-	return pairs >= heldout.EnoughPairs && right != nil && contradictedBy(pairs, right) >= minIgnored &&
-		r.supervision.Agreement(right) >= nearChance && r.supervision.Checked < maxIgnoredChecks
 }
 
 // wrongShare estimates the share of wrong constraints as those that every good method contradicts when they are held

@@ -109,7 +109,7 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
 		right = r.right(found)
 	}
-	labels := r.enforce(result.Choice.Chosen.ConstraintUse, result.Labels, margins, right)
+	labels := r.enforce(result.Labels, margins, right)
 	if slices.Equal(labels, result.Labels) {
 		return nil
 	}
