@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -146,7 +147,7 @@ func (s *streamed) draw(ctx context.Context, into *report.Scene) error {
 	}
 	var points []int32
 	var taken []int // indexes of clustered rows in the sample
-	for at, row := range table.SampleRows(s.rows.Count, count) {
+	for at, row := range choose.Even[int](s.rows.Count, count) {
 		point, clustered := int32(row), true
 		if s.rows.Kept != nil {
 			var place int

@@ -24,6 +24,15 @@ func (h *harness) model(id string) (*clustering.Model, error) {
 	return wire.ReceiveModel(stream.Recv)
 }
 
+// embedding fetches the embedding of a job.
+func (h *harness) embedding(id string) (*clustering.Embedding, error) {
+	stream, err := h.jobs.GetEmbedding(h.t.Context(), &cleavev1.GetEmbeddingRequest{JobId: id})
+	if err != nil {
+		return nil, err
+	}
+	return wire.ReceiveEmbedding(stream.Recv)
+}
+
 func TestModelsAreKeptAndSent(t *testing.T) {
 	weights, err := metric.NewDiagonal([]float64{0.1, 3})
 	if err != nil {
@@ -31,30 +40,51 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	}
 	want := &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3}, Metric: weights}
 	value := 0.5
-	cfg := testConfig()
-	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
-	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+	run := func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		r, err := steps(1)(ctx, o)
 		r.Model, r.Inference = want, &clustering.Inference{LPValue: &value}
 		return r, err
-	}))
+	}
+	described := func(r *cleavev1.Result) bool { return r.GetModel() != nil && r.GetInference().GetLpValue() == value }
+	wantKeptAndSent(t, run, described, (*harness).model, want, "JOB_HAS_NO_MODEL")
+}
+
+func TestEmbeddingsAreKeptAndSent(t *testing.T) {
+	want := &clustering.Embedding{Rows: 4, Columns: 2, Values: []float64{1, 2, -3, 1.0 / 3, 5, 6, 7, 8}}
+	run := func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
+		o.Observe(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
+		r := result(0, clustering.StopConverged)
+		r.History, r.Embedding, r.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
+		return r, nil
+	}
+	described := func(r *cleavev1.Result) bool { return r.GetEmbedding() != nil && r.GetSpectral().GetVolume() == 14 }
+	wantKeptAndSent(t, run, described, (*harness).embedding, want, "JOB_HAS_NO_EMBEDDING")
+}
+
+// wantKeptAndSent checks that a part of a result is described, outlives a coordinator, is sent, and is deleted with its job; and
+// that a job without it says so.
+func wantKeptAndSent[P any](t *testing.T, run script, described func(*cleavev1.Result) bool, fetch func(h *harness, id string) (P, error), want P, missing string) {
+	t.Helper()
+	cfg := testConfig()
+	cfg.Store, cfg.DataDir = storeEmbedded, t.TempDir()
+	h := newHarness(t, cfg, scripted(run))
 	id := h.create(spec(h.upload()))
 	h.end(id)
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
-	if err != nil || response.GetResult().GetModel() == nil || response.GetResult().GetInference().GetLpValue() != value {
+	if err != nil || !described(response.GetResult()) {
 		t.Errorf("the result is %v, %v", response, err)
 	}
 	h.close()
 
-	h = newHarness(t, cfg, scripted(steps(1))) // of the kernel family: without a model
-	if got, err := h.model(id); err != nil || !reflect.DeepEqual(got, want) {
+	h = newHarness(t, cfg, scripted(steps(1))) // of another family
+	if got, err := fetch(h, id); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	without := h.create(spec(h.upload()))
 	h.end(without)
-	_, err = h.model(without)
-	wantError(t, err, codes.FailedPrecondition, "JOB_HAS_NO_MODEL")
-	_, err = h.model("00000000-0000-7000-8000-000000000000")
+	_, err = fetch(h, without)
+	wantError(t, err, codes.FailedPrecondition, missing)
+	_, err = fetch(h, "00000000-0000-7000-8000-000000000000")
 	wantError(t, err, codes.NotFound, "JOB_NOT_FOUND")
 
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {

@@ -257,9 +257,9 @@ func (u *Upload) Finish() (dataset.Dataset, error) {
 	}
 	switch u.form.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
-		return typed(dataset.NewPoints(int(u.rows), int(u.columns), u.values))
+		return AsDataset(dataset.NewPoints(int(u.rows), int(u.columns), u.values))
 	case *cleavev1.DatasetHeader_Kernel:
-		return typed(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
+		return AsDataset(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
 	case *cleavev1.DatasetHeader_Graph:
 		return u.finishGraph()
 	case *cleavev1.DatasetHeader_SparsePoints:
@@ -300,11 +300,11 @@ func (u *Upload) finishGraph() (dataset.Dataset, error) {
 	if err := u.fits(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(u.count), "edges"); err != nil {
 		return nil, err
 	}
-	return typed(dataset.GraphOf(u.vertices, u.edges))
+	return AsDataset(dataset.GraphOf(u.vertices, u.edges))
 }
 
-// typed prevents a nil pointer from becoming a non-nil interface.
-func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
+// AsDataset prevents a nil pointer from becoming a non-nil interface.
+func AsDataset[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (u *Upload) finishSparse() (dataset.Dataset, error) {
 		return nil, fault.Invalid("TOO_FEW_ENTRIES", "the data set has %d columns but only %d entries; "+
 			"number the columns that have entries from 0 on, without gaps", s.columns, len(s.column)).OnField(field)
 	}
-	return typed(dataset.NewSparsePoints(s.rows, s.columns, s.starts, s.column, s.value))
+	return AsDataset(dataset.NewSparsePoints(s.rows, s.columns, s.starts, s.column, s.value))
 }
 
 // Row lengths and entries are sent separately, so that parts have about the same size whether rows are many or long.

@@ -216,7 +216,7 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 	return err
 }
 
-// SampleTable fetches evenly spaced rows of a table, see table.SampleRows.
+// SampleTable fetches evenly spaced rows of a table, see choose.Even.
 func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {
 	return receive(ctx, c, c.Tables.GetTableRows, &cleavev1.GetTableRowsRequest{TableId: tableID, MaxRows: uint32(rows)}, wire.ReceiveTable)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -78,7 +79,7 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	}
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
-			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: pick(rows.Distance, kept), Margin: pick(rows.Margin, kept), Confidence: pick(rows.Confidence, kept),
+			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
 		}
 	}
 	return r, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
@@ -157,21 +158,9 @@ func (b *pageBuilder) describeCourse(c *page.Chart, history []*cleavev1.Iteratio
 		return
 	}
 	c.Table = &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
-	for _, entry := range evenly(history, maxCourseRows) {
+	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
 		c.Table.Rows = append(c.Table.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
 	}
-}
-
-// evenly returns at most limit elements of a list, evenly spaced.
-func evenly[T any](list []T, limit int) []T {
-	if len(list) <= limit {
-		return list
-	}
-	chosen := make([]T, limit)
-	for at := range chosen {
-		chosen[at] = list[int64(at)*int64(len(list))/int64(limit)]
-	}
-	return chosen
 }
 
 // stopWords says why a run ended.

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -109,7 +110,7 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 		o.Result.DroppedRows = uint32(filter.Dropped())
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
-	o.SolverSteps = evenly(o.SolverSteps, maxSolverSteps)
+	o.SolverSteps = choose.At(o.SolverSteps, choose.Even[int](len(o.SolverSteps), maxSolverSteps))
 	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, filter: filter}
 }
 

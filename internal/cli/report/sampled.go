@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // sampled returns the report and the scene of the sample, if the scene has one.
@@ -15,16 +16,16 @@ func (r *Report) sampled(s Scene) (*Report, Scene) {
 		return r, s
 	}
 	few := &Report{Outcome: &client.Outcome{
-		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: pick(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
+		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: choose.At(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
 		Rows: pickScores(r.Rows, s.Sample),
 	}, Run: r.Run, classes: r.classes, fileRows: s.Sample}
 	if r.filter != nil {
-		few.fileRows = pick(r.filter.Kept, s.Sample)
+		few.fileRows = choose.At(r.filter.Kept, s.Sample)
 	}
-	few.ids = pick(r.ids, few.fileRows)
+	few.ids = choose.At(r.ids, few.fileRows)
 	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
 	if t := s.Truth; t != nil {
-		s.Truth = &jobflags.Truth{Labels: pick(t.Labels, s.Sample), Classes: t.Classes}
+		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
 	}
 	s.Sample = nil
 	return few, s
@@ -41,7 +42,7 @@ func (b *pageBuilder) addSample() (err error) {
 		return nil
 	}
 	space := *b.rows.space
-	space.rows = pick(b.scene.Sample, space.rows)
+	space.rows = choose.At(b.scene.Sample, space.rows)
 	space.places = slices.Clone(space.places)
 	for at := range space.places {
 		space.places[at].Row = b.scene.Sample[space.places[at].Row]
@@ -50,24 +51,12 @@ func (b *pageBuilder) addSample() (err error) {
 	return nil
 }
 
-// pick returns the elements at some places; nil if the list is nil.
-func pick[T any](list []T, places []int32) []T {
-	if list == nil {
-		return nil
-	}
-	few := make([]T, len(places))
-	for at, place := range places {
-		few[at] = list[place]
-	}
-	return few
-}
-
 func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 	if s == nil {
 		return nil
 	}
 	few := *s
-	few.Distance, few.Margin, few.Confidence = pick(s.Distance, rows), pick(s.Margin, rows), pick(s.Confidence, rows)
+	few.Distance, few.Margin, few.Confidence = choose.At(s.Distance, rows), choose.At(s.Margin, rows), choose.At(s.Confidence, rows)
 	return &few
 }
 

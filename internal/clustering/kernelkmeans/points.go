@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
@@ -16,7 +17,7 @@ const medianSample = 1000
 // MedianDistance returns the median Euclidean distance over all pairs of points, or of a sample if there are many. The
 // error is a *fault.Error on the given field of the API.
 func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
-	sample := Sample(points.Rows(), medianSample, rng)
+	sample := choose.Random(points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
 	}
@@ -27,7 +28,7 @@ func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float
 		}
 	}
 	half := len(squares) / 2
-	quickSelect(squares, half)
+	choose.Rank(squares, half)
 	median := math.Sqrt(squares[half])
 	if len(squares)%2 == 0 {
 		median = (math.Sqrt(slices.Max(squares[:half])) + median) / 2
@@ -36,62 +37,6 @@ func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float
 		return 0, fault.Invalid("BAD_RHO", "rho auto is the median distance between points, which is %g here; give rho as a number", median).OnField(field)
 	}
 	return median, nil
-}
-
-// quickSelect moves the value that sorting would put at a place there, larger ones after it and smaller ones before it
-// (Hoare's selection). It takes a tenth of the time of sorting.
-func quickSelect(values []float64, place int) {
-	for low, high := 0, len(values)-1; low < high; {
-		pivot := medianOfThree(values[low], values[low+(high-low)/2], values[high])
-		i, j := low, high
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case place <= j:
-			high = j
-		case place >= i:
-			low = i
-		default:
-			return
-		}
-	}
-}
-
-func medianOfThree(a, b, c float64) float64 {
-	return max(min(a, b), min(max(a, b), c))
-}
-
-// Sample draws size of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= size.
-func Sample(n, size int, rng *rand.Rand) []int {
-	if n <= size {
-		all := make([]int, n)
-		for i := range all {
-			all[i] = i
-		}
-		return all
-	}
-	chosen := make(map[int]bool, size)
-	sample := make([]int, 0, size)
-	for limit := n - size; limit < n; limit++ {
-		pick := rng.IntN(limit + 1)
-		if chosen[pick] {
-			pick = limit
-		}
-		chosen[pick] = true
-		sample = append(sample, pick)
-	}
-	slices.Sort(sample)
-	return sample
 }
 
 // squaredDistance returns the squared distance of two points, dense or sparse.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // naiveSilhouette is the mean of the silhouettes by their definition.
@@ -48,14 +49,14 @@ func TestSilhouettesAreThoseOfTheirDefinition(t *testing.T) {
 		n, d, k := rapid.IntRange(2, 150).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "d"), rapid.IntRange(2, 5).Draw(t, "k")
 		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Float64Range(-9, 9), n*d, n*d).Draw(t, "values")}
 		labels := rapid.SliceOfN(rapid.Int32Range(0, int32(k)-1), n, n).Draw(t, "labels")
-		one, err := Silhouette(t.Context(), everyRow(n, n), labels, k, euclidean(p), 1)
+		one, err := Silhouette(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := naiveSilhouette(p, labels, k); math.Abs(one-want) > 1e-9 {
 			t.Fatalf("%v, not %v", one, want)
 		}
-		three, err := Silhouette(t.Context(), everyRow(n, n), labels, k, euclidean(p), 3)
+		three, err := Silhouette(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 3)
 		if err != nil || math.Float64bits(three) != math.Float64bits(one) {
 			t.Fatalf("%v on three threads, %v on one; %v", three, one, err)
 		}
@@ -69,11 +70,11 @@ func TestSilhouetteOfASample(t *testing.T) {
 		labels[i] = int32(i % 2)
 		p.Values = append(p.Values, float64(i%2)*10+float64(i*7919%1000)/1000)
 	}
-	all, err := Silhouette(t.Context(), everyRow(p.N, p.N), labels, 2, euclidean(p), 2)
+	all, err := Silhouette(t.Context(), choose.Even[int32](p.N, p.N), labels, 2, euclidean(p), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := everyRow(p.N, 999)
+	rows := choose.Even[int32](p.N, 999)
 	some, err := Silhouette(t.Context(), rows, labels, 2, euclidean(p), 2)
 	if err != nil || len(rows) != 999 || math.Abs(some-all) > 0.005 {
 		t.Errorf("%v of %d rows, %v of all; %v", some, len(rows), all, err)
@@ -95,7 +96,7 @@ func TestDistancesByProducts(t *testing.T) {
 			starts = append(starts, int64(len(columns)))
 		}
 		sparse := &dataset.SparsePoints{N: n, D: d, RowStart: starts, Column: columns, Value: values}
-		to, want, dense, thin := everyRow(n, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		to, want, dense, thin := choose.Even[int32](n, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		for i := range int32(n) {
 			euclidean(p)(i, to, want)
 			byProducts(n, densely(p), straight)(i, to, dense)

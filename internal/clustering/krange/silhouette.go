@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -29,19 +30,9 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 		return nil, err
 	}
 	n := len(result.Labels)
-	rows := everyRow(n, max(leastSilhouettes, min(mostSilhouettes, int(math.Sqrt(mostSilhouetteValues/float64(max(1, width)))))))
+	rows := choose.Even[int32](n, max(leastSilhouettes, min(mostSilhouettes, int(math.Sqrt(mostSilhouetteValues/float64(max(1, width)))))))
 	mean, err := Silhouette(ctx, rows, result.Labels, k, distances, r.threads)
 	return &mean, err
-}
-
-// everyRow returns at most most of n rows, evenly spaced.
-func everyRow(n, most int) []int32 {
-	count := min(n, most)
-	rows := make([]int32, count)
-	for at := range rows {
-		rows[at] = int32(int64(at) * int64(n) / int64(count))
-	}
-	return rows
 }
 
 // Silhouette returns the mean of profile.Silhouette over some rows. Rows with labels below 0 are ignored. All distances

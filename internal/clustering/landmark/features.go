@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
@@ -28,7 +29,7 @@ func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, e
 		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
-	chosen := kernelkmeans.Sample(points.N, count, spec.Random(clustering.StreamLandmarks))
+	chosen := choose.Random(points.N, count, spec.Random(clustering.StreamLandmarks))
 	p.landmarks = &dataset.Points{N: count, D: points.D, Values: make([]float64, 0, count*points.D)}
 	rows := make([]int32, count)
 	for at, i := range chosen {

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -39,7 +39,7 @@ type sample struct {
 func (p *Problem) drawSample(points *dataset.Points) *sample {
 	landmarks := p.Vectors.Features.Landmarks
 	rows := slices.Clone(landmarks)
-	for _, i := range kernelkmeans.Sample(points.N, sampleRows, p.spec.Random(clustering.StreamSample)) {
+	for _, i := range choose.Random(points.N, sampleRows, p.spec.Random(clustering.StreamSample)) {
 		rows = append(rows, int32(i))
 	}
 	slices.Sort(rows)

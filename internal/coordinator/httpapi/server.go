@@ -107,9 +107,6 @@ func (s *Server) handler() http.Handler {
 //go:embed openapi.json
 var openAPI []byte
 
-// OpenAPI returns the OpenAPI document that the server serves.
-func OpenAPI() []byte { return openAPI }
-
 // welcome answers people who open the address in a browser.
 func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")

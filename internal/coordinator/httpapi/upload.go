@@ -271,11 +271,11 @@ func readDataset(in format.Input, kind string) (dataset.Dataset, error) {
 	switch kind {
 	case "points":
 		points, _, err := in.LoadPoints()
-		return typed(points, err)
+		return wire.AsDataset(points, err)
 	case "sparse":
-		return typed(in.LoadSparsePoints(0))
+		return wire.AsDataset(in.LoadSparsePoints(0))
 	case "kernel":
-		return typed(in.LoadKernel())
+		return wire.AsDataset(in.LoadKernel())
 	case "graph":
 		g, err := in.LoadNamedGraph(format.GraphOptions{})
 		if err != nil {
@@ -287,13 +287,6 @@ func readDataset(in format.Input, kind string) (dataset.Dataset, error) {
 		return g.Graph, nil
 	}
 	return nil, badRequest("kind", "the kind %.40q is not supported; use points, sparse, kernel or graph", kind)
-}
-
-func typed[D dataset.Dataset](d D, err error) (dataset.Dataset, error) {
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
 // uploadPoints stores the rows of a table of numbers as points.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // Scores measure how well predicted labels match the true ones. All but MutualInformation, which is in
@@ -37,7 +38,7 @@ func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 		if err := checkSubset(len(truth), on); err != nil {
 			return Scores{}, err
 		}
-		predicted, truth = pick(predicted, on), pick(truth, on)
+		predicted, truth = choose.At(predicted, on), choose.At(truth, on)
 	}
 	if len(truth) == 0 {
 		return Scores{}, fault.Invalid("EMPTY_DATA", "there are no points to score; give at least one")
@@ -66,14 +67,6 @@ func checkSubset(n int, on []int32) error {
 		seen[i] = true
 	}
 	return nil
-}
-
-func pick[L Label](labels []L, on []int32) []L {
-	picked := make([]L, len(on))
-	for at, i := range on {
-		picked[at] = labels[i]
-	}
-	return picked
 }
 
 // mutualInformation returns the sum of n_ij/n log(n n_ij / (a_i b_j)) over the cells, with row sums a_i

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/bits"
 	"runtime"
 	"slices"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -163,7 +163,7 @@ func mean(c *table.Column) float64 {
 func median(c *table.Column) float64 {
 	numbers := present(c)
 	middle := len(numbers) / 2
-	selectAt(numbers, middle)
+	choose.Rank(numbers, middle)
 	if len(numbers)%2 == 1 {
 		return numbers[middle]
 	}
@@ -173,37 +173,3 @@ func median(c *table.Column) float64 {
 	}
 	return below/2 + numbers[middle]/2
 }
-
-// selectAt reorders numbers so that numbers[at] is what it would be in sorted order, with none larger before it and none
-// smaller after it. It is quickselect; after too many steps it sorts the rest, so that the worst case stays n log n.
-func selectAt(numbers []float64, at int) {
-	const short = 64
-	for steps := 2 * bits.Len(uint(len(numbers))); len(numbers) > short && steps > 0; steps-- {
-		pivot := middleOf(numbers[0], numbers[len(numbers)/2], numbers[len(numbers)-1])
-		low, high := 0, len(numbers)-1
-		for low <= high {
-			for numbers[low] < pivot {
-				low++
-			}
-			for numbers[high] > pivot {
-				high--
-			}
-			if low <= high {
-				numbers[low], numbers[high] = numbers[high], numbers[low]
-				low++
-				high--
-			}
-		}
-		switch {
-		case at <= high:
-			numbers = numbers[:high+1]
-		case at >= low:
-			numbers, at = numbers[low:], at-low
-		default:
-			return
-		}
-	}
-	slices.Sort(numbers)
-}
-
-func middleOf(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }

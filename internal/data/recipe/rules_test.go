@@ -349,7 +349,7 @@ func TestChoose(t *testing.T) {
 		few := min(nearest, max(3, len(want)/5))
 		slices.SortStableFunc(want, func(a, b int) int { return int(distances[a] - distances[b]) })
 		want = want[:min(few, len(want))]
-		if got := choose(distances, values, nil); !slices.Equal(got, want) {
+		if got := nearestDonors(distances, values, nil); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // Limits of the rows, the donors, that a recipe stores to fill gaps from similar rows.
@@ -22,24 +23,7 @@ func donorRows(rows, features int) []int {
 	if count < nearest {
 		return nil
 	}
-	if rows <= count {
-		count = rows
-	}
-	// Floyd's algorithm: every set of count rows is equally likely.
-	random, taken := rand.New(rand.NewPCG(1, 2)), make(map[int]bool, count)
-	for last := rows - count; last < rows; last++ {
-		row := random.IntN(last + 1)
-		if taken[row] {
-			row = last
-		}
-		taken[row] = true
-	}
-	picked := make([]int, 0, count)
-	for row := range taken {
-		picked = append(picked, row)
-	}
-	slices.Sort(picked)
-	return picked
+	return choose.Random(rows, count, rand.New(rand.NewPCG(1, 2)))
 }
 
 // keepDonors stores the donors' values in the feature, and the unit in which rows are compared.
@@ -150,7 +134,7 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 		if !f.column.IsEmpty(row) {
 			continue
 		}
-		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], choose(distances, s.values[at], chosen[:0]))
+		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], nearestDonors(distances, s.values[at], chosen[:0]))
 	}
 }
 
@@ -192,8 +176,8 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 	}
 }
 
-// choose appends the nearest donors that have a value to chosen, by distance and then by number.
-func choose(distances, values []float64, chosen []int) []int {
+// nearestDonors appends the nearest donors that have a value to chosen, by distance and then by number.
+func nearestDonors(distances, values []float64, chosen []int) []int {
 	have := 0
 	for _, v := range values {
 		if v == v {

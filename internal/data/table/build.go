@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -60,18 +61,6 @@ func (t *Table) Keep(place []int32) (*Table, error) {
 	return kept, nil
 }
 
-// pickRows returns the cells of the given rows; nil stays nil.
-func pickRows[T any](cells []T, rows []int) []T {
-	if cells == nil {
-		return nil
-	}
-	few := make([]T, len(rows))
-	for at, row := range rows {
-		few[at] = cells[row]
-	}
-	return few
-}
-
 // FromConstraints makes a table of constraints.
 func FromConstraints(list []constraint.Constraint) *Table {
 	i, j := Column{Name: "i", Type: Integer}, Column{Name: "j", Type: Integer}
@@ -89,21 +78,12 @@ func FromConstraints(list []constraint.Constraint) *Table {
 	return t
 }
 
-// Sample returns a table of the rows that SampleRows picks.
+// Sample returns a table of count evenly spaced rows, see choose.Even.
 func (t *Table) Sample(count int) *Table {
 	if count >= t.rows {
 		return t
 	}
-	return t.Take(SampleRows(t.rows, count))
-}
-
-// SampleRows returns count evenly spaced rows, i * rows / count for i < count, or all rows if there are fewer.
-func SampleRows(rows, count int) []int {
-	sampled := make([]int, min(count, rows))
-	for at := range sampled {
-		sampled[at] = at * rows / len(sampled)
-	}
-	return sampled
+	return t.Take(choose.Even[int](t.rows, count))
 }
 
 // Take returns the given rows in the given order.
@@ -113,7 +93,7 @@ func (t *Table) Take(rows []int) *Table {
 		c := &t.Columns[at]
 		taken.Columns[at] = Column{
 			Name: c.Name, Type: c.Type,
-			Integers: pickRows(c.Integers, rows), Numbers: pickRows(c.Numbers, rows), Texts: pickRows(c.Texts, rows), Empty: pickRows(c.Empty, rows),
+			Integers: choose.At(c.Integers, rows), Numbers: choose.At(c.Numbers, rows), Texts: choose.At(c.Texts, rows), Empty: choose.At(c.Empty, rows),
 		}
 	}
 	return taken

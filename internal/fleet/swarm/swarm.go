@@ -112,9 +112,6 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
 
-// Copies returns how often the coordinator was told to send a piece.
-func (s *Swarm) Copies(piece int) int { return s.copies[piece] }
-
 // Members returns the number of members.
 func (s *Swarm) Members() int { return len(s.members) }
 

@@ -146,8 +146,8 @@ func (w *world) finish() {
 func (w *world) mostCopies() int {
 	most := 0
 	for p, n := range w.copies {
-		if most = max(most, n); w.swarm.Copies(p) != n {
-			w.t.Fatalf("%d copies of piece %d are counted as %d", n, p, w.swarm.Copies(p))
+		if most = max(most, n); w.swarm.copies[p] != n {
+			w.t.Fatalf("%d copies of piece %d are counted as %d", n, p, w.swarm.copies[p])
 		}
 	}
 	return most

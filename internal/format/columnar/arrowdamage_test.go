@@ -3,7 +3,6 @@ package columnar
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -22,25 +21,9 @@ func TestNestedArrow(t *testing.T) {
 	}
 }
 
-// However a file is cut or changed, it is a sentence or a table, and never a panic.
 func TestDamagedArrow(t *testing.T) {
 	for _, content := range [][]byte{arrowBytes(t, true), arrowBytes(t, true, ipc.WithZstd())} {
-		check := func(what string, damaged []byte, must bool) {
-			t.Helper()
-			_, err := readArrow(damaged)
-			var bad *fault.Error
-			if err == nil && must || err != nil && !errors.As(err, &bad) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		for length := 0; length < len(content); length += 9973 {
-			check(fmt.Sprint(length, " bytes"), content[:length], true)
-		}
-		for at := 8; at < len(content); at += 1999 {
-			damaged := bytes.Clone(content)
-			damaged[at] ^= 0xFF
-			check(fmt.Sprint("byte ", at), damaged, false)
-		}
+		checkDamage(t, content, 9973, 1999, readArrow)
 	}
 }
 
@@ -48,25 +31,50 @@ func FuzzArrow(f *testing.F) {
 	f.Add(arrowRows(f, 35, true))
 	f.Add(arrowRows(f, 35, false, ipc.WithLZ4()))
 	f.Add(arrowRows(f, 35, false, ipc.WithZstd()))
-	f.Fuzz(func(t *testing.T, input []byte) {
-		var tables []*table.Table
-		var err error
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		tables, err = readArrow(input)
-		runtime.ReadMemStats(&after)
-		// Compressed buffers may unfold, but only so far.
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*scan.FreeBytes+4*scan.MaxGrowth*len(input)) {
-			t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
+	f.Fuzz(func(t *testing.T, input []byte) { checkRead(t, input, readArrow) })
+}
+
+// checkDamage cuts a file at every cut-th byte and changes every flip-th. Whatever the damage, the file must be a sentence or a
+// table, and never a panic.
+func checkDamage(t *testing.T, content []byte, cut, flip int, read func([]byte) ([]*table.Table, error)) {
+	t.Helper()
+	const magic = 8 // bytes at the beginning, by which files are told apart
+	for length := 0; length < len(content); length += cut {
+		if _, err := read(content[:length]); !isFault(err) {
+			t.Errorf("%d bytes: %v", length, err)
 		}
-		var bad *fault.Error
-		if err != nil && (!errors.As(err, &bad) || bad.Kind != fault.InvalidArgument) {
-			t.Fatalf("not a proper fault: %v", err)
+	}
+	for at := magic; at < len(content); at += flip {
+		damaged := bytes.Clone(content)
+		damaged[at] ^= 0xFF
+		if _, err := read(damaged); err != nil && !isFault(err) {
+			t.Errorf("byte %d: %v", at, err)
 		}
-		for _, part := range tables {
-			if err := part.Check(); err != nil {
-				t.Fatal(err)
-			}
+	}
+}
+
+func isFault(err error) bool {
+	_, is := errors.AsType[*fault.Error](err)
+	return is
+}
+
+// checkRead reads any bytes. They must be sound tables or a fault, and take memory only in proportion to their number.
+func checkRead(t *testing.T, input []byte, read func([]byte) ([]*table.Table, error)) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tables, err := read(input)
+	runtime.ReadMemStats(&after)
+	// Runs of equal values and compressed buffers may unfold, but only so far.
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*scan.FreeBytes+4*scan.MaxGrowth*len(input)) {
+		t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
+	}
+	if bad, is := errors.AsType[*fault.Error](err); err != nil && (!is || bad.Kind != fault.InvalidArgument) {
+		t.Fatalf("not a proper fault: %v", err)
+	}
+	for _, part := range tables {
+		if err := part.Check(); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -74,7 +75,7 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 	g.zoom = &f
 	g.drawFrame(f)
 	satisfied, violated := splitPairs(c.Pairs, c.Labels)
-	drawnSatisfied, drawnViolated := pick(satisfied, evenSample(len(satisfied), maxConstraints)), pick(violated, evenSample(len(violated), maxConstraints))
+	drawnSatisfied, drawnViolated := choose.At(satisfied, evenSample(len(satisfied), maxConstraints)), choose.At(violated, evenSample(len(violated), maxConstraints))
 	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
 	g.class = crowding(len(points))
 	edges, allEdges := c.edges(points)
@@ -304,7 +305,7 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 			}
 		}
 	}
-	return pick(edges, evenSample(len(edges), maxEdges)), total
+	return choose.At(edges, evenSample(len(edges), maxEdges)), total
 }
 
 // drawPoints draws the points, then the violated constraints, then the points at their ends.

@@ -15,12 +15,3 @@ func evenSample(n, limit int) []int {
 	}
 	return chosen
 }
-
-// pick returns the chosen elements.
-func pick[T any](from []T, chosen []int) []T {
-	picked := make([]T, len(chosen))
-	for at, index := range chosen {
-		picked[at] = from[index]
-	}
-	return picked
-}
