@@ -218,6 +218,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = "cannot read the object store and gets data sets from elsewhere: " + s.noStore
 	case s.reported != "":
 		info.Message = s.reported
+	default:
+		info.Message = f.crashMessage(s)
 	}
 	for j := range f.jobs {
 		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
