@@ -26,12 +26,14 @@ func TestOutOfMemory(t *testing.T) {
 	delete(values, "firstJob")
 	c := deployChanged(t, p, values, nil, "", func(pod *core.Pod) {
 		if pod.Labels["app.kubernetes.io/component"] == "worker" {
-			pod.Spec.Containers[0].Resources.Limits[core.ResourceMemory] = resource.MustParse("300Mi") // the chart has passed on 80 % of 1 GiB
+			worker := &pod.Spec.Containers[0]
+			worker.Resources.Limits[core.ResourceMemory] = resource.MustParse("300Mi")
+			worker.Args = append(worker.Args, "--memory=2GiB")
 		}
 	})
 	eventually(t, "cleave workers says that the worker has too little memory", func() (bool, string) {
 		shown := c.awaitWorkers(1)
-		return strings.Contains(shown, "has a --memory of 819 MiB, and its system allows it 300 MiB"), shown
+		return strings.Contains(shown, "has a --memory of 2 GiB, and its system allows it 300 MiB"), shown
 	})
 	data := points(t, 12000) // 550 MiB as float32
 	_, err = cleave(c.program, append(append([]string{"run", "--storage", "float32", "--out", filepath.Join(t.TempDir(), "none"), "--quiet"}, c.server()...), work(data)...)...)
