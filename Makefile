@@ -266,7 +266,7 @@ test-chart: ## Render the chart with Helm's engine, and check what it renders by
 
 .PHONY: test-deploy
 test-deploy: build image test-chart ## Check the images, and run the chart's pods as containers with podman: a job runs while workers and coordinators are killed and rolled (needs root)
-	@command -v podman >/dev/null && command -v runc >/dev/null || { echo 'make test-deploy needs podman: apt-get install podman runc'; exit 1; }
+	@command -v podman-compose >/dev/null && command -v runc >/dev/null || { echo 'make test-deploy needs podman: apt-get install podman podman-compose runc'; exit 1; }
 	go test -C test/deploy -count=1 -p 1 -timeout 30m -v ./images ./containers
 
 # The parts of Kubernetes take a quarter of an hour to build, once: they stay in this folder.

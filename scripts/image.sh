@@ -79,6 +79,7 @@ for program in $programs; do
             -output "$bill" "$layer/usr/bin/$program" 2>/dev/null
         cp "$bill" "$layer/usr/share/sbom/$program.cdx.json"
         chmod -R u=rwX,go=rX "$layer" "$work/common" "$work/own"
+        chmod 1777 "$work/own/tmp" # podman gives a tmpfs that is mounted there this mode, and root as its owner
 
         container=$("${buildah[@]}" from --arch "$architecture" --os linux scratch)
         "${buildah[@]}" copy --quiet --chown "$user:$user" "$container" "$work/own" / >/dev/null

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 missing=()
-for tool in debootstrap:debootstrap systemd-nspawn:systemd-container ip:iproute2 ssh:openssh-client; do
+for tool in debootstrap:debootstrap systemd-nspawn:systemd-container ip:iproute2 ssh:openssh-client openssl:openssl; do
     command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 if [ "${1:-}" = missing ]; then
@@ -129,15 +129,34 @@ for host in $w1 $w2; do
 done
 [ "$(on $c stat -c '%U:%a' /var/lib/cleave)" = cleave:700 ] || fail 'the state is readable by others'
 
-# The same command again changes nothing, and a lost certificate comes back.
+# await_certificate ADDRESS ROLE waits until an address shows the certificate in certs/ROLE.
+await_certificate() {
+    local wanted i
+    wanted=$(openssl x509 -noout -serial -in "certs/$2/cert.pem")
+    for ((i = 0; ; i++)); do
+        [ "$(openssl s_client -connect "$1" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)" != "$wanted" ] || return 0
+        ((i < 240)) || fail "$1 does not show its new certificate"
+        read -rt 0.25 <> <(:) || true
+    done
+}
+
+# The same command again changes nothing, and renewed certificates are shown without a restart.
 main() { on "$1" systemctl show --property MainPID --value "cleave-$2"; }
 before="$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)"
 "$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2 2>again.log
 [ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] || fail 'a second cleave up restarted something'
 "$cleave" certs worker --renew --dir certs >/dev/null
 "$cleave" up --packages dist --ssh "${ssh[*]}" $c $w1 $w2 2>again.log
-[ "$(main $c coordinator)" = "${before%% *}" ] || fail 'new certificates of workers restarted the coordinator'
-[ "$(main $w1 worker)" != "$(cut -d' ' -f2 <<<"$before")" ] || fail 'a worker does not have its new certificate'
+await_certificate $w1:7401 worker
+await_certificate $w2:7401 worker
+
+# Nor does a certificate that is copied by hand restart anything.
+"$cleave" certs coordinator --renew --dir certs >/dev/null
+"${ssh[@]}" $c 'cat >/etc/cleave/tls/coordinator/cert.pem' <certs/coordinator/cert.pem
+"${ssh[@]}" $c 'cat >/etc/cleave/tls/coordinator/key.pem' <certs/coordinator/key.pem
+await_certificate $c:7400 coordinator
+[ "$before" = "$(main $c coordinator) $(main $w1 worker) $(main $w2 worker)" ] || fail 'new certificates restarted something'
+"$cleave" workers >/dev/null || fail 'the coordinator does not answer with its new certificate'
 
 # A machine is lost during a job.
 long=("${run[@]}" --restarts 200)
@@ -159,7 +178,7 @@ if "$cleave" up --ssh "${ssh[*]}" --wait 5s $c $net.77 2>refused.log; then fail 
 grep -q "$net.77 cannot be reached" refused.log || fail "the refusal says: $(cat refused.log)"
 # What the packages own, and that it goes with them: all but keys, settings and data.
 owned=$(on $w1 dpkg -L cleave-worker | while read -r path; do on_disk=$(on $w1 "[ -d $path ] || echo $path" </dev/null); echo "$on_disk"; done | grep . | sort | tr '\n' ' ')
-[ "$owned" = '/etc/cleave/worker.env /usr/bin/cleave-worker /usr/lib/systemd/system/cleave-worker.service /usr/lib/sysusers.d/cleave-worker.conf /usr/share/doc/cleave-worker/copyright ' ] ||
+[ "$owned" = '/etc/cleave/worker.env /usr/bin/cleave-worker /usr/lib/systemd/system/cleave-worker-tls.path /usr/lib/systemd/system/cleave-worker-tls.service /usr/lib/systemd/system/cleave-worker.service /usr/lib/sysusers.d/cleave-worker.conf /usr/share/doc/cleave-worker/copyright ' ] ||
     fail "cleave-worker owns $owned"
 [ "$(on $w1 dpkg-query --show --showformat='\${Conffiles}' cleave-worker | awk '{print $1}')" = /etc/cleave/worker.env ] || fail 'worker.env is no configuration file'
 on $w1 dpkg --remove cleave-worker >/dev/null 2>&1

@@ -48,6 +48,9 @@ func command() *cobra.Command {
 		}
 		cfg.MemoryBytes, cfg.UploadBytes, cfg.Version = int64(memory), int64(uploads), shell.Version()
 		coordinator.LimitProcess(cfg.MemoryBytes)
+		if warning := shell.MemoryWarning(memory); warning != "" {
+			cfg.Logger.Warn("this coordinator " + warning)
+		}
 		return serve(cmd.Context(), cfg, watched)
 	}
 	return cmd

@@ -45,7 +45,7 @@ func command() *cobra.Command {
 		if cfg.Logger, err = logs.Logger("worker", os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes = uint64(memory)
+		cfg.MemoryBytes, cfg.Warning = uint64(memory), shell.MemoryWarning(memory)
 		worker.LimitProcess(cfg.MemoryBytes)
 		return work(cmd.Context(), cfg, watched)
 	}

@@ -11,7 +11,8 @@ set -eu
 from=$(dirname "$0")
 role=$(cat "$from/role")
 unit=cleave-$role.service
-changed=
+changed= # what the service is restarted for
+renewed= # certificates, which the service reads again
 
 say() { echo "cleave up: $*" >&2; }
 
@@ -31,18 +32,16 @@ if [ ! -e "/usr/lib/systemd/system/$unit" ] && [ ! -e "/etc/systemd/system/$unit
     exit 1
 fi
 
-# put SOURCE TARGET MODE copies a file if it differs.
+# put SOURCE TARGET copies a file if it differs, and tells whether it does.
 put() {
-    if ! cmp -s "$1" "$2"; then
-        install -m "$3" "$1" "$2.new"
-        mv "$2.new" "$2"
-        changed=yes
-    fi
+    if cmp -s "$1" "$2"; then return 1; fi
+    install -m 600 "$1" "$2.new"
+    mv "$2.new" "$2"
 }
 
 install -d -m 700 /etc/cleave/tls "/etc/cleave/tls/$role"
 for file in ca.pem cert.pem key.pem; do
-    put "$from/tls/$file" "/etc/cleave/tls/$role/$file" 600
+    if put "$from/tls/$file" "/etc/cleave/tls/$role/$file"; then renewed=yes; fi
 done
 
 # Settings of cleave up replace lines of the same variables; other lines stay.
@@ -53,10 +52,12 @@ while IFS= read -r line; do
     grep -v "^${line%%=*}=" "$from/env" >"$from/rest" || true
     { cat "$from/rest"; printf '%s\n' "$line"; } >"$from/env"
 done <"$from/settings"
-put "$from/env" "$env" 600
+if put "$from/env" "$env"; then changed=yes; fi
 
 systemctl daemon-reload
 systemctl --quiet enable "$unit"
 if [ -n "$changed" ] || ! systemctl --quiet is-active "$unit"; then
     systemctl restart "$unit"
+elif [ -n "$renewed" ]; then
+    systemctl reload "$unit"
 fi

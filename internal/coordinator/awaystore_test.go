@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -239,5 +240,27 @@ func TestAJobOfUnknownOutcomeRuns(t *testing.T) {
 			runtime.Gosched()
 		}
 		h.close()
+	}
+}
+
+// A cluster that is started on the blobs of another one while the blob store is away ends when it is back.
+func TestBlobsTurnOutToBeAnotherCluster(t *testing.T) {
+	shared := sharedBlobs(t)
+	cfg := testConfig()
+	cfg.Stores = Stores{State: store.NewMemory(), Blobs: shared}
+	newHarness(t, cfg, scripted(steps(1))).close()
+
+	open := store.SharedMemory()
+	cfg.Stores = Stores{State: open(), Blobs: sharedBlobs(t)}
+	newHarness(t, cfg, scripted(steps(1))).close()
+	blobs := &awayBlobs{Blobs: shared}
+	blobs.refuse.Store(2)
+	cfg.Listen, cfg.Stores = "127.0.0.1:0", Stores{State: open(), Blobs: blobs}
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Serve(t.Context()); !fault.Is(err, ownership.Foreign) {
+		t.Errorf("serving ended with %v", err)
 	}
 }

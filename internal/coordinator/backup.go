@@ -94,7 +94,7 @@ func (c *Coordinator) restore(ctx context.Context) error {
 		return c.retry(ctx, "the state cannot be read now, trying again", func() error { return backup.Unfinished(ctx, c.state) })
 	}
 	c.log.Info("restoring a backup", "file", c.cfg.Restore)
-	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit})
+	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Claim: c.claim().Make})
 	if err != nil {
 		return err
 	}

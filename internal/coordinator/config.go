@@ -230,7 +230,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.Blobs == "" {
 		cfg.Blobs = blobsInMemory
 		if cfg.DataDir != "" {
-			cfg.Blobs = filepath.Join(cfg.DataDir, "blobs")
+			cfg.Blobs = defaultBlobs(cfg.DataDir)
 		}
 	}
 	if cfg.Logger == nil {
@@ -241,6 +241,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	return cfg, nil
 }
+
+// defaultBlobs returns where the blobs are if the configuration names no place.
+func defaultBlobs(dataDir string) string { return filepath.Join(dataDir, "blobs") }
 
 func badConfig(format string, args ...any) error {
 	return fault.Invalid("INVALID_CONFIG", format, args...)

@@ -52,6 +52,7 @@ type Coordinator struct {
 	blobs    store.Blobs
 	term     store.Leadership // set by lead, before leading becomes true
 	leading  atomic.Bool
+	disowned chan error // receives the error if the blobs turn out to be those of another cluster
 	addr     net.Addr
 	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 	datasets *content.Datasets
@@ -111,6 +112,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping:    make(chan struct{}),
+		disowned:    make(chan error, 1),
 		queue:       newRunQueue(cfg.turnLimits()),
 		predictions: make(chan struct{}, maxPredictions),
 		jobs:        map[string]*job{},
@@ -234,6 +236,8 @@ func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
 			return failed
 		}
 		return errDeposed
+	case err := <-c.disowned:
+		return err
 	case err := <-served:
 		served <- nil
 		return err

@@ -3,13 +3,16 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -61,10 +64,13 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	return nil
 }
 
-// checkStores rejects a state of a newer version, and an empty state store combined with blobs that already exist. The state that describes those
-// blobs is missing, and a coordinator that started empty would hide that until the backups are gone.
+// checkStores rejects a state of a newer version, blobs of another cluster, and an empty state store combined with blobs that already exist. The state
+// that describes those blobs is missing, and a coordinator that started empty would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
+		if err := c.claim().Refuse(ctx); fault.Is(err, ownership.Foreign) {
+			return err
+		}
 		return nil
 	}
 	entries, err := c.state.List(ctx, "", "", 1)
@@ -76,27 +82,93 @@ func (c *Coordinator) checkStores(ctx context.Context) error {
 		if err := records.CheckLayout(entries[0].Value); err != nil {
 			return err
 		}
-		return c.checkBlobs(ctx)
-	}
-	if !used {
-		blobs, err := c.blobs.List(ctx, "")
-		if err != nil {
+		if err := c.checkBlobs(ctx); err != nil {
 			return err
 		}
-		if len(blobs) > 0 {
-			return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s has %s, such as %s: "+
-				"the state that belongs to it is missing; restore it from a backup, or name another place for the blobs to start empty",
-				c.cfg.Blobs, text.Plural(len(blobs), "blob"), blobs[0])
+		return c.claimSoon(ctx)
+	}
+	if !used {
+		if err := c.refuseLeftovers(ctx); err != nil {
+			return err
 		}
 	}
 	created := store.Entry{Key: records.CreatedKey}
 	if !used {
 		created.Value = []byte(records.Layout)
 	}
-	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); !used || !fault.Is(err, store.DiskFull) {
+	if err := c.writer.Commit(store.Txn{Put: []store.Entry{created}}); used && fault.Is(err, store.DiskFull) {
+		return nil // a state of an earlier version on a full disk; marked at the next start
+	} else if err != nil {
 		return err
 	}
-	return nil // a state of an earlier version on a full disk; marked at the next start
+	if used {
+		return c.claimSoon(ctx)
+	}
+	return c.claim().Make(ctx)
+}
+
+// refuseLeftovers rejects a blob store that is not empty, for a state that is.
+func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
+	blobs, err := c.listBlobs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(blobs) == 0 {
+		return c.claim().Refuse(ctx)
+	}
+	owner := ""
+	if o, err := ownership.Read(ctx, c.blobs); err == nil {
+		owner = fmt.Sprintf(" of the cluster %s", o)
+	}
+	return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s has %s%s, such as %s: "+
+		"the state that belongs to it is missing; restore it from a backup, or name another place for the blobs to start empty",
+		c.cfg.Blobs, text.Plural(len(blobs), "blob"), owner, blobs[0])
+}
+
+// listBlobs returns the names of all blobs but that of their owner.
+func (c *Coordinator) listBlobs(ctx context.Context) ([]string, error) {
+	blobs, err := c.blobs.List(ctx, "")
+	return slices.DeleteFunc(blobs, func(name string) bool { return name == records.IdentityBlob }), err
+}
+
+const (
+	// claimTimeout is how long the start waits for a blob store to say whom it belongs to.
+	claimTimeout = time.Second
+	// claimSettle is longer than writing a small object takes.
+	claimSettle = time.Second
+)
+
+// claim returns the claim of this cluster on its blob store.
+func (c *Coordinator) claim() ownership.Claim {
+	claim := ownership.Claim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs, Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
+	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory || c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
+		claim.Settle = 0 // the data directory is locked
+	}
+	return claim
+}
+
+// claimSoon claims the blob store of a cluster that was used before. If the store does not answer, the coordinator starts all the same, as it does
+// without blobs, and the claim is repeated until it does. If the store then turns out to belong to another cluster, the coordinator ends.
+func (c *Coordinator) claimSoon(ctx context.Context) error {
+	claim := c.claim()
+	asking, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
+	defer cancel()
+	err := claim.Make(asking)
+	if err == nil || store.IsPermanent(err) && !fault.Is(err, store.DiskFull) {
+		return err
+	}
+	c.log.Warn("the blob store does not say whom it belongs to, asking again later", "error", err)
+	c.sweeping.Go(func() {
+		for pause := backoff.New(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
+			if err := claim.Make(c.storeCtx); err == nil {
+				return
+			} else if fault.Is(err, ownership.Foreign) {
+				c.disowned <- err
+				return
+			}
+		}
+	})
+	return nil
 }
 
 // checkBlobs rejects an empty blob store if there are jobs, as when a disk is not mounted: unfinished jobs would
@@ -114,7 +186,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	if _, err := c.blobs.Size(asking, records.SpecBlob(id)); !errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	if blobs, err := c.blobs.List(asking, ""); err != nil || len(blobs) > 0 {
+	if blobs, err := c.listBlobs(asking); err != nil || len(blobs) > 0 {
 		return nil // a damaged blob is reported when it is read
 	}
 	return fault.New(fault.DataLoss, "BLOBS_MISSING", "the state store has jobs, but the blob store %s is empty: is it the right one, and mounted? "+

@@ -216,6 +216,10 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":
 		info.Message = "cannot read the object store and gets data sets from elsewhere: " + s.noStore
+	case s.reported != "":
+		info.Message = s.reported
+	default:
+		info.Message = f.crashMessage(s)
 	}
 	for j := range f.jobs {
 		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {

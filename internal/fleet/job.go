@@ -84,6 +84,7 @@ type job struct {
 	failing    map[*session]bool         // had an internal error; used only if there is no other worker
 	full       map[*session]bool         // reported that they have no memory left
 	aside      map[*session]*fault.Error // get no tiles of the job because they cannot do it, and why
+	crashes    map[string]crashes        // of workers, by name: a process that was restarted is another session
 	copies     map[*copied]struct{}      // copies of tiles that are being verified or are late
 	epochs     uint64                    // number of placements and copies so far
 	ops        int                       // operations since tiles were last placed
@@ -126,6 +127,7 @@ func (f *Fleet) newJob(task Task) *job {
 		failing:   map[*session]bool{},
 		full:      map[*session]bool{},
 		aside:     map[*session]*fault.Error{},
+		crashes:   map[string]crashes{},
 		copies:    map[*copied]struct{}{},
 		verify:    task.Verify,
 		trust:     task.Trust,

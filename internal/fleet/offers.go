@@ -297,6 +297,9 @@ func (f *Fleet) awaitReturn(s *session) {
 		f.cfg.Observe.Session(sessionAway)
 		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.away = true
+		for j := range f.jobs {
+			j.countCrash(s)
+		}
 		f.notifyChanged()
 		f.handOver()
 	})

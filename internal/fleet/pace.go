@@ -10,6 +10,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // tolerated is how many times longer than the others a worker may take.
@@ -273,7 +274,78 @@ func (j *job) putAside(s *session, why *fault.Error) {
 }
 
 // doubts reports whether a worker is used only if there is no other. The caller holds f.mu.
-func (j *job) doubts(s *session) bool { return j.failing[s] || s.stalled != 0 || s.slow }
+func (j *job) doubts(s *session) bool {
+	return j.failing[s] || s.stalled != 0 || s.slow || j.crashes[s.name].all >= doubtfulCrashes
+}
+
+// crashes counts how often the process of a worker ended while it had tiles of a job.
+type crashes struct {
+	all   int
+	inRow int // since the last operation of the job that succeeded
+}
+
+const (
+	// doubtfulCrashes is after how many crashes a worker is used only if there is no other.
+	doubtfulCrashes = 3
+	// maxCrashes is after how many crashes without progress a worker gets no tiles of the job. A process that is killed for its memory
+	// is started again, gets the same tiles, and is killed again, without end.
+	maxCrashes = 5
+
+	workerCrashed = "WORKER_CRASHED"
+)
+
+// countCrash records that the process of a worker has ended. The caller holds f.mu.
+func (j *job) countCrash(s *session) {
+	if j.members[s] == nil || s.draining || j.fleet.hasTwin(s) {
+		return
+	}
+	c := j.crashes[s.name]
+	c.all, c.inRow = c.all+1, c.inRow+1
+	j.crashes[s.name] = c
+	if why := j.crashed(s); why != nil {
+		j.putAside(s, why)
+	}
+}
+
+// hasTwin reports whether a worker that was there before this one ended has the same name, so that the name does not tell which process
+// ends again and again. The caller holds f.mu.
+func (f *Fleet) hasTwin(s *session) bool {
+	for _, other := range f.sessions {
+		if other != s && other.name == s.name && other.stream != nil && other.attachedAt.Before(s.lastSeen) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgiveCrashes is called after an operation has succeeded. The caller holds f.mu.
+func (j *job) forgiveCrashes() {
+	for name, c := range j.crashes {
+		c.inRow = 0
+		j.crashes[name] = c
+	}
+}
+
+// crashed returns why a worker gets no tiles of the job, if it has crashed too often. The caller holds f.mu.
+func (j *job) crashed(s *session) *fault.Error {
+	if c := j.crashes[s.name]; c.inRow >= maxCrashes {
+		return fault.New(fault.FailedPrecondition, workerCrashed, "worker %q ended %d times while it computed for this job; its log or that of its system may say why. "+
+			"If it was killed for its memory, start it with a smaller --memory, or give it more", s.name, c.inRow).With("worker", s.name)
+	}
+	return nil
+}
+
+// crashMessage says how often a worker has crashed in a job that is not over, or "". The caller holds f.mu.
+func (f *Fleet) crashMessage(s *session) string {
+	worst := 0
+	for j := range f.jobs {
+		worst = max(worst, j.crashes[s.name].all)
+	}
+	if worst == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ended %s while it computed for a job; if it was killed for its memory, start it with a smaller --memory, or give it more", text.Plural(worst, "time"))
+}
 
 // judgeInvalid decides who is to blame if a worker calls the input invalid. If it is the only one, it is put aside
 // and judgeInvalid returns nil. If a second worker gives the same reason, the job is to blame, and judgeInvalid

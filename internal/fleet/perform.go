@@ -149,6 +149,7 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	}
 	j.fleet.mu.Lock()
 	j.ops++
+	j.forgiveCrashes()
 	j.fleet.mu.Unlock()
 	j.ran.Store(true)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,6 +50,7 @@ type session struct {
 	overtaken    int          // how often it was overtaken
 	wrong        *fault.Error // why its answers are not trusted; nil if they are
 	sentWrong    string       // which wrong bytes it passed on to another worker; empty if none
+	reported     string       // what it finds wrong with itself; empty if nothing
 	noStore      string       // why it cannot read the object store; empty if it can or was not asked to
 	leaving      bool         // it asked to leave
 	farewellSent bool         // it may leave
@@ -261,6 +263,10 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observe.Heartbeat()
 		f.noteProgress(s, m.Heartbeat.GetRunning())
+		if said := fmt.Sprintf("%.300s", m.Heartbeat.GetStatusMessage()); said != s.reported {
+			s.reported = said
+			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "it is well again"))
+		}
 		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 	case *workerv1.AttachRequest_Answer:
 		// Ignore answers that nobody waits for anymore.

@@ -83,6 +83,9 @@ func (j *job) refused(s *session) *fault.Error {
 	if s.wrong != nil {
 		return s.wrong
 	}
+	if why := j.crashed(s); why != nil {
+		return why
+	}
 	return j.trust.refused(s)
 }
 

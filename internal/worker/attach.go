@@ -103,7 +103,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 			}
 		case <-heartbeats.C:
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
-				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress()}}})
+				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress(), StatusMessage: cmp.Or(w.exchange.StatusMessage(), w.cfg.Warning)}}})
 			sequence++
 			w.cfg.Observe.Heartbeat()
 		case <-answers:

@@ -57,6 +57,8 @@ type Config struct {
 	// Observe receives events for metrics and traces; nil disables them.
 	Observe *observe.Worker
 
+	// Warning is what is wrong with the configuration, for the log and lists of workers; empty if nothing is.
+	Warning string
 	// SharedDataset returns data sets that are in the memory of this process and need not be fetched, or nil. It may
 	// be nil.
 	SharedDataset func(id string) dataset.Dataset
@@ -114,6 +116,9 @@ func Run(ctx context.Context, cfg Config) error {
 	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: ranged.NewClient()}
 	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
+	if cfg.Warning != "" {
+		w.log.Warn("this worker " + cfg.Warning)
+	}
 	if w.exchange, err = exchange.Open(cfg.Exchange, w.exchangeConfig(), cfg.Dial); err != nil {
 		return err
 	}

@@ -103,6 +103,7 @@ var packages = []packageRule{
 	{"objects/buckets", io, "fault objects"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
+	{"coordinator/ownership", api, "coordinator/records fault store"},
 	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/eventlog", api, "coordinator/records fault store"},
 
@@ -121,7 +122,7 @@ var packages = []packageRule{
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/swarm kernel numeric/neighbor numeric/vector objects/ranged observe partition planning text wire"},
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/imports coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/content coordinator/eventlog coordinator/gate coordinator/httpapi coordinator/imports coordinator/ownership coordinator/port coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
 

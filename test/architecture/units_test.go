@@ -5,14 +5,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// renewal is how the names of the units end that reload a service when its certificates change. They run systemctl as root.
+const renewal = "-tls.service"
 
 // unitFiles returns the text of the systemd units by their names.
 func unitFiles(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("../../deploy/systemd/*.service")
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, renewal) })
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("the units are %v (%v)", paths, err)
 	}
@@ -27,7 +32,8 @@ func unitFiles(t *testing.T) map[string]string {
 	return units
 }
 
-// A unit runs as a user that exists before it starts. That user owns no keys: systemd reads them as root, and passes them on.
+// A unit runs as a user that exists before it starts. That user cannot read the keys: root copies them when the unit is started or
+// reloaded, and another unit reloads it when they change.
 func TestUnitsCanReadKeys(t *testing.T) {
 	users, err := os.ReadFile("../../deploy/systemd/cleave.sysusers")
 	if err != nil {
@@ -38,13 +44,31 @@ func TestUnitsCanReadKeys(t *testing.T) {
 		if found := user.FindStringSubmatch(unit); found == nil || !strings.Contains(string(users), "u "+found[1]+" ") {
 			t.Errorf("%s has the user %s, whom cleave.sysusers does not make", name, found)
 		}
-		for _, file := range []string{"ca.pem", "cert.pem", "key.pem"} {
-			if !strings.Contains(unit, "LoadCredential="+file+":/etc/cleave/tls/") {
-				t.Errorf("%s does not pass %s to its program", name, file)
-			}
+		copied := regexp.MustCompile(`(?m)^ExecStartPre=\+/usr/bin/install -D -m 0400 -o cleave -t (\S+) (/etc/cleave/tls/\w+/ca.pem) (\S+/cert.pem) (\S+/key.pem)$`).FindAllStringSubmatch(unit, -1)
+		if len(copied) == 0 {
+			t.Errorf("%s does not copy the keys for its program", name)
 		}
-		if !regexp.MustCompile(`(?m)^Environment=CLEAVE_[A-Z]+_TLS=%d$`).MatchString(unit) {
-			t.Errorf("%s does not say where its program finds certificates", name)
+		role := strings.TrimSuffix(strings.TrimSuffix(name, ".service"), "-shared")
+		watches, err := os.ReadFile("../../deploy/systemd/" + role + "-tls.path")
+		if err != nil || !strings.Contains(unit, " "+role+"-tls.path\n") {
+			t.Errorf("%s does not start the unit that watches its certificates: %v", name, err)
+		}
+		reloads, err := os.ReadFile("../../deploy/systemd/" + role + renewal)
+		if err != nil || !strings.Contains(string(reloads), name) {
+			t.Errorf("nothing reloads %s: %v", name, err)
+		}
+		for _, c := range copied {
+			if !strings.Contains(unit, strings.Replace(c[0], "ExecStartPre", "ExecReload", 1)) {
+				t.Errorf("%s does not copy %s again when it is reloaded", name, c[4])
+			}
+			if !regexp.MustCompile(`(?m)^Environment=CLEAVE_[A-Z_]+_TLS=` + c[1] + `$`).MatchString(unit) {
+				t.Errorf("%s does not say that its program finds certificates in %s", name, c[1])
+			}
+			for _, file := range c[2:] {
+				if !strings.Contains(string(watches), "PathChanged="+file+"\n") {
+					t.Errorf("%s-tls.path does not watch %s", role, file)
+				}
+			}
 		}
 	}
 }

@@ -74,3 +74,46 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("a damaged backup: %+v", r)
 	}
 }
+
+// A backup of an embedded store is restored into an etcd and an object store, which must both be empty. The job that was running goes on
+// there, and again after a failover.
+func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
+	t.Parallel()
+	load := longPoints()
+	c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})
+	StartWorker(t, c, "w0")
+	job, _ := load.run(c)
+	Eventually(t, "a snapshot is stored", func() (bool, string) { return len(c.snapshots(job)) > 0, "there is none" })
+	file := filepath.Join(t.TempDir(), "backup.tar")
+	if r := Cleave(t, "backup", "--server", c.Addr, "--out", file); r.ExitCode != 0 {
+		t.Fatal(r.Stderr)
+	}
+	c.Kill()
+
+	etcd, objects := StartEtcd(t, 1).Store(), StartObjectStore(t).Options()
+	options := func(store, prefix string, args ...string) Options {
+		return Options{Args: append([]string{"--store", store, "--lease", testLease, "--blobs", objects.Args[1] + prefix}, args...), Env: objects.Env}
+	}
+	restored := StartCoordinator(t, options(etcd, "", "--restore", file))
+	next := StartCoordinator(t, options(etcd, ""))
+	startWorker(t, restored.Addr+","+next.Addr, "w1", "1GiB")
+	Eventually(t, "the job goes on", func() (bool, string) {
+		return strings.Contains(restored.Stderr(), "the job goes on from a snapshot"), "it does not"
+	})
+	restored.Kill()
+	Eventually(t, "the next coordinator leads", func() (bool, string) { return next.Serves(), "it does not" })
+	load.finish(t, "after a restore and a failover", next.Watch(job))
+	next.Terminate()
+
+	for reason, o := range map[string]Options{
+		"the state store has entries already": options(etcd, "&prefix=empty/", "--restore", file),
+		"the blob store has":                  options(StartEtcd(t, 1).Store(), "", "--restore", file),
+	} {
+		refused := newProcess(t, "coordinator", Build(t).Coordinator, append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
+		refused.cmd.Env = append(refused.cmd.Env, o.Env...)
+		refused.start()
+		if code := refused.ExitCode(); code == 0 || !strings.Contains(refused.Stderr(), reason) {
+			t.Errorf("a restore into stores that are not empty ended with %d, want %q: %s", code, reason, refused.Stderr())
+		}
+	}
+}

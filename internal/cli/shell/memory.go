@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path"
@@ -8,17 +9,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // DefaultMemory returns the bytes that a worker or a coordinator may use by default: 80% of the machine's memory, or of the
 // limit of its control groups if that is lower.
 func DefaultMemory() uint64 {
 	const unknown = 4 << 30
-	total := min(machineMemory("/proc/meminfo"), groupMemory("/"))
+	total := allowedMemory()
 	if total == math.MaxUint64 {
 		return unknown
 	}
 	return total / 10 * 8
+}
+
+// allowedMemory returns the bytes that this process may use, or math.MaxUint64 if that is not known.
+func allowedMemory() uint64 { return min(machineMemory("/proc/meminfo"), groupMemory("/")) }
+
+// MemoryWarning returns what is wrong with the memory that the user gives to this process, or "".
+func MemoryWarning(given Size) string { return memoryWarning(uint64(given), allowedMemory()) }
+
+func memoryWarning(given, allowed uint64) string {
+	if given <= allowed {
+		return ""
+	}
+	return fmt.Sprintf("has a --memory of %s, and its system allows it %s: it will be killed when it uses more; start it with a smaller --memory", text.Bytes(given), text.Bytes(allowed))
 }
 
 // machineMemory returns the bytes of memory in a file like /proc/meminfo, or math.MaxUint64 if it has none.

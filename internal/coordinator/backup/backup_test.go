@@ -43,7 +43,9 @@ func (s stores) commit(txn store.Txn) error {
 	return err
 }
 
-func (s stores) target() Target { return Target{State: s.state, Blobs: s.blobs, Commit: s.commit} }
+func (s stores) target() Target {
+	return Target{State: s.state, Blobs: s.blobs, Commit: s.commit, Claim: func(context.Context) error { return nil }}
+}
 
 func (s stores) put(t testing.TB, key, value string) {
 	t.Helper()

@@ -16,6 +16,8 @@ type Target struct {
 	State  store.State
 	Blobs  store.Blobs
 	Commit func(store.Txn) error
+	// Claim makes the blob store belong to the cluster of this state, or returns an error.
+	Claim func(context.Context) error
 }
 
 // restoring is the value of records.CreatedKey until everything is restored, so that no coordinator uses a partial restore.
@@ -43,6 +45,9 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 		return head, fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free; free some space, or restore to another disk", text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
 	}
 	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err != nil {
+		return head, err
+	}
+	if err := to.Claim(ctx); err != nil {
 		return head, err
 	}
 	var created store.Entry

@@ -92,6 +92,9 @@ func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	out := bufio.NewWriter(b.state)
 	var err error
 	b.head.Revision, err = b.source.State.Walk(ctx, func(e store.Entry) error {
+		if e.Key == records.IdentityKey { // what is restored is another cluster
+			return nil
+		}
 		keys.add(e.Key)
 		return writeEntry(out, e)
 	})

@@ -26,9 +26,11 @@ import (
 //	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
+//	identity                      the ID of the cluster, see package ownership; earlier versions expect that it sorts after created
 //
 // and the blobs:
 //
+//	identity                      which cluster the blobs belong to, see package ownership
 //	datasets/<sha256>/<uuid>      canonical bytes
 //	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec
@@ -52,6 +54,8 @@ const (
 	EventPrefix      = "events/"
 	GarbagePrefix    = "garbage/"
 	CreatedKey       = "created"
+	IdentityKey      = "identity"
+	IdentityBlob     = "identity"
 	WebhookPrefix    = "webhooks/"
 	ownersPrefix     = "owners/"
 	DatasetPrefix    = "datasets/"

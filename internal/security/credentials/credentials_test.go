@@ -241,3 +241,33 @@ func TestACoordinatorsCertificateDoesNotCall(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A program warns, once, of a certificate that is in the last tenth of its time, and again when it has expired.
+func TestTheLogSaysThatACertificateExpires(t *testing.T) {
+	now := time.Now()
+	dir := filepath.Join(folder(t, now).Dir, "coordinator")
+	var log strings.Builder
+	clock := now
+	s, err := credentials.Serve{Files: credentials.Files{Dir: dir}, Now: func() time.Time { return clock }}.Check("127.0.0.1:0", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := s.TLS(hclog.New(&hclog.LoggerOptions{Output: &log}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		says  string
+		times int
+	}{{21 * time.Hour, "expires at", 0}, {22 * time.Hour, "expires at", 1}, {23 * time.Hour, "expires at", 1}, {25 * time.Hour, "expired at", 1}, {26 * time.Hour, "expired at", 1}} {
+		clock = now.Add(c.after)
+		config()
+		if got := strings.Count(log.String(), c.says); got != c.times {
+			t.Errorf("after %v the log says %q %d times, want %d: %s", c.after, c.says, got, c.times, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "make a new one with cleave certs") {
+		t.Error(log.String())
+	}
+}

@@ -60,7 +60,7 @@ func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, 
 	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: d.explain, config: func() *tls.Config {
 		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
 		if m.pair != nil {
-			pair := m.pair.Get()
+			pair := m.certificate()
 			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 		}
 		return config

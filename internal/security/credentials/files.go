@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -73,16 +74,21 @@ func (f Files) any() bool { return f != Files{} }
 type material struct {
 	pair *reload.Files[*tls.Certificate] // nil if there is none
 	pool *reload.Files[*x509.CertPool]   // nil means the system's
+
+	path   string // of the certificate
+	now    func() time.Time
+	log    hclog.Logger
+	warned *atomic.Pointer[string] // the last warning about the certificate's time
 }
 
 // open reads the files of one side. Its certificate must be valid for that side.
 func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
+	m.path, m.now, m.log, m.warned = f.Cert, now, log, &atomic.Pointer[string]{}
+	if now == nil {
+		m.now = time.Now
+	}
 	if f.Cert != "" {
-		clock := now
-		if clock == nil {
-			clock = time.Now
-		}
-		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side, clock()) }
+		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side, m.now()) }
 		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
 			return m, err
 		}
@@ -102,6 +108,29 @@ func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Ce
 		return nil, err
 	}
 	return &pair, checkSide(pair.Leaf, side)
+}
+
+// certificate returns our current certificate. It logs a warning, once, if its time is nearly or entirely over.
+func (m material) certificate() *tls.Certificate {
+	pair := m.pair.Get()
+	warning := endOfLife(pair.Leaf, m.now())
+	if said := m.warned.Swap(&warning); warning != "" && (said == nil || *said != warning) {
+		m.log.Warn("the certificate "+m.path+" "+warning, "for", owner(pair.Leaf))
+	}
+	return pair
+}
+
+// endOfLife says when a certificate expires or has expired, and what to do. It returns "" for one that has more than a tenth of its
+// time left: those that are renewed automatically are renewed before.
+func endOfLife(c *x509.Certificate, now time.Time) string {
+	when := c.NotAfter.UTC().Format(time.RFC3339)
+	switch left := c.NotAfter.Sub(now); {
+	case left <= 0:
+		return "expired at " + when + ": connections stay, and new ones are refused; make a new one with cleave certs"
+	case left < c.NotAfter.Sub(c.NotBefore)/10:
+		return "expires at " + when + "; make a new one with cleave certs"
+	}
+	return ""
 }
 
 // checkTime rejects a certificate that is not valid now, because the other side would reject every connection.

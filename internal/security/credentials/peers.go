@@ -63,7 +63,7 @@ func (p *Peers) Server(address string, listener net.Listener) (grpc.ServerOption
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return &tls.Config{
-				MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{*p.material.pair.Get()},
+				MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{*p.material.certificate()},
 				ClientAuth: tls.RequireAnyClientCert, VerifyConnection: p.verify, SessionTicketsDisabled: true,
 			}, nil
 		},
@@ -82,11 +82,19 @@ func (p *Peers) Options(address string) ([]grpc.DialOption, error) {
 			InsecureSkipVerify: true, VerifyConnection: p.verify,
 		}
 		if p.material.pair != nil {
-			pair := p.material.pair.Get()
+			pair := p.material.certificate()
 			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 		}
 		return config
 	}})}, nil
+}
+
+// EndOfLife says when the certificate of this worker expires or has expired, if that is soon, and "" otherwise.
+func (p *Peers) EndOfLife() string {
+	if p.material.pair == nil {
+		return ""
+	}
+	return endOfLife(p.material.certificate().Leaf, p.material.now())
 }
 
 // verify checks that the other side is a worker whose certificate an authority of ours has signed.

@@ -98,7 +98,7 @@ func (s Serve) TLS(log hclog.Logger) (func() *tls.Config, error) {
 	}
 	return func() *tls.Config {
 		config := &tls.Config{
-			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{*m.pair.Get()},
+			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{*m.certificate()},
 			// A resumed session would keep a certificate whose authority is no longer trusted.
 			SessionTicketsDisabled: true,
 		}

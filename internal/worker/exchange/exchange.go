@@ -54,6 +54,7 @@ type Exchange struct {
 
 	listens   net.Addr // if it serves
 	advertise string   // where others reach it, if the user says so
+	endOfLife func() string
 
 	mu      sync.Mutex
 	shares  map[shareKey]*Share
@@ -67,7 +68,7 @@ func New(cfg Config) *Exchange {
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultStall
 	}
-	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}}
+	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}, endOfLife: func() string { return "" }}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
 }
@@ -202,6 +203,7 @@ func Open(s Settings, cfg Config, dial credentials.Dial) (e *Exchange, err error
 		}
 	}
 	e = New(cfg)
+	e.endOfLife = peers.EndOfLife
 	if s.Listen == "" {
 		return e, nil
 	}
@@ -229,6 +231,14 @@ func (e *Exchange) listen(s Settings, peers *credentials.Peers) error {
 	e.Serve(listener, secured)
 	e.advertise = s.Advertise
 	return nil
+}
+
+// StatusMessage says what is wrong with the certificate that this worker shows, or "".
+func (e *Exchange) StatusMessage() string {
+	if warning := e.endOfLife(); warning != "" {
+		return "its certificate " + warning
+	}
+	return ""
 }
 
 // Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it is

@@ -27,7 +27,11 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 		return ranged.WithoutURL(err)
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusPartialContent {
+	switch response.StatusCode {
+	case http.StatusPartialContent:
+	case http.StatusForbidden:
+		return fmt.Errorf("the object store answers %s; may the coordinator's keys read it, and is the coordinator's clock right? It signs URLs for a time", response.Status)
+	default:
 		return fmt.Errorf("the object store answers %s", response.Status)
 	}
 	body := io.LimitReader(&countingReader{response.Body, arrived}, bytes)

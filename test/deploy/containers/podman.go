@@ -107,7 +107,7 @@ func (p *Podman) load(images, program, tag string) {
 // play starts a pod by podman play kube.
 func (p *Podman) play(pod core.Pod) {
 	p.t.Helper()
-	text, err := marshal(pod)
+	text, err := marshal(withOwnVolumes(pod))
 	if err != nil {
 		p.t.Fatal(err)
 	}

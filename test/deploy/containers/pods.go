@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
@@ -104,6 +105,27 @@ func writeSecret(folder string, content map[string][]byte, mode os.FileMode) err
 		}
 	}
 	return nil
+}
+
+// withOwnVolumes gives the volumes that begin empty names of their own. podman makes one volume of all that have the same name, whereas
+// in Kubernetes each pod has its own.
+func withOwnVolumes(pod core.Pod) core.Pod {
+	pod = *pod.DeepCopy()
+	own := map[string]string{}
+	for i := range pod.Spec.Volumes {
+		if v := &pod.Spec.Volumes[i]; v.EmptyDir != nil {
+			own[v.Name] = pod.Name + "-" + v.Name
+			v.Name = own[v.Name]
+		}
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for i := range container.VolumeMounts {
+			if mount := &container.VolumeMounts[i]; own[mount.Name] != "" {
+				mount.Name = own[mount.Name]
+			}
+		}
+	}
+	return pod
 }
 
 func marshal(pod core.Pod) ([]byte, error) { return yaml.Marshal(pod) }

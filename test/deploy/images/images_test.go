@@ -66,6 +66,12 @@ func checkImage(t *testing.T, program string, image Image) {
 		if owner := file.Uid == 65532 && file.Gid == 65532; owner != own || !own && (file.Uid != 0 || file.Gid != 0) {
 			t.Errorf("%s: %s belongs to %d:%d", what, name, file.Uid, file.Gid)
 		}
+		if name == "tmp" {
+			if file.Mode&0o7777 != 0o1777 {
+				t.Errorf("%s: the mode of tmp is %o", what, file.Mode)
+			}
+			continue
+		}
 		if file.Mode&0o022 != 0 {
 			t.Errorf("%s: others may write to %s", what, name)
 		}

@@ -606,7 +606,10 @@ type Heartbeat struct {
 	// Number of the heartbeat.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Progress of the commands that are running.
-	Running       []*Progress `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
+	Running []*Progress `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
+	// A human-readable description of what the worker finds wrong with itself, such as a certificate that expires soon. Empty if
+	// nothing is wrong.
+	StatusMessage string `protobuf:"bytes,3,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,6 +656,13 @@ func (x *Heartbeat) GetRunning() []*Progress {
 		return x.Running
 	}
 	return nil
+}
+
+func (x *Heartbeat) GetStatusMessage() string {
+	if x != nil {
+		return x.StatusMessage
+	}
+	return ""
 }
 
 // Progress reports how far a command is. The coordinator gives up a command without progress for too long and moves its
@@ -1188,10 +1198,11 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x12&\n" +
 	"\x0esilence_millis\x18\xd3\x01 \x01(\rR\rsilenceMillis\x12&\n" +
 	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\x1a\n" +
-	"\bpeer_key\x18\xd5\x01 \x01(\fR\apeerKey\"]\n" +
+	"\bpeer_key\x18\xd5\x01 \x01(\fR\apeerKey\"\x84\x01\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
-	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\"A\n" +
+	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\x12%\n" +
+	"\x0estatus_message\x18\x03 \x01(\tR\rstatusMessage\"A\n" +
 	"\bProgress\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x16\n" +

@@ -1,0 +1,145 @@
+// Package ownership makes a blob store belong to one cluster. A cluster has an ID, which is in its state. The blob store has a blob
+// with the ID of the cluster whose blobs it has. The first leader of a cluster writes both, and every later one compares them.
+package ownership
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// Foreign is the reason of the fault about a blob store that belongs to another cluster.
+const Foreign = "BLOBS_OF_ANOTHER_CLUSTER"
+
+// Claim claims a blob store for a cluster. Only the leader has one.
+type Claim struct {
+	State  store.State
+	Blobs  store.Blobs
+	Commit func(store.Txn) error
+	Where  string    // the blob store, for messages
+	Host   string    // who claims it, for messages
+	Now    time.Time // when, for messages
+	// Settle is how long to wait before the claim is read back. If the store cannot refuse to overwrite a blob, the later of two clusters
+	// that claim it at the same moment overwrites the earlier one, which then sees it. 0 means that nobody else can claim it.
+	Settle time.Duration
+}
+
+// Owner is the content of the blob that says whose blobs these are.
+type Owner struct {
+	Cluster string    `json:"cluster"`
+	Host    string    `json:"host"`
+	Since   time.Time `json:"since"`
+}
+
+// maxOwnerBytes is more than an owner takes.
+const maxOwnerBytes = 4 << 10
+
+// Make claims the store, or confirms that it belongs to this cluster. It returns the fault Foreign if it belongs to another one.
+// A store without an owner, as earlier versions left it, is claimed. The ID is in the state before it is in the blobs, so that a cluster
+// whose leader crashes between the two recognizes its blobs.
+func (c Claim) Make(ctx context.Context) error {
+	id, err := c.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	owner, err := Read(ctx, c.Blobs)
+	if errors.Is(err, store.ErrNotFound) {
+		owner, err = c.write(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	if owner.Cluster != id {
+		return owner.refuse(c.Where)
+	}
+	return nil
+}
+
+// Refuse returns the fault Foreign if the store belongs to any cluster.
+func (c Claim) Refuse(ctx context.Context) error {
+	owner, err := Read(ctx, c.Blobs)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return owner.refuse(c.Where)
+}
+
+// cluster returns the ID of this cluster. It makes one if there is none.
+func (c Claim) cluster(ctx context.Context) (string, error) {
+	entry, err := c.State.Get(ctx, records.IdentityKey)
+	if err == nil {
+		return string(entry.Value), nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	id := uuid.NewString()
+	return id, c.Commit(store.Txn{Put: []store.Entry{{Key: records.IdentityKey, Value: []byte(id)}}})
+}
+
+// write writes the owner's blob and returns whoever owns the store then.
+func (c Claim) write(ctx context.Context, id string) (Owner, error) {
+	content, err := json.Marshal(Owner{Cluster: id, Host: c.Host, Since: c.Now.UTC().Truncate(time.Second)})
+	if err != nil {
+		return Owner{}, err
+	}
+	err = c.Blobs.Put(ctx, records.IdentityBlob, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrExists) {
+		return Owner{}, err
+	}
+	if err == nil && c.Settle > 0 {
+		select {
+		case <-time.After(c.Settle):
+		case <-ctx.Done():
+			return Owner{}, ctx.Err()
+		}
+	}
+	return Read(ctx, c.Blobs)
+}
+
+// Read returns the owner of a blob store, or store.ErrNotFound.
+func Read(ctx context.Context, blobs store.Blobs) (Owner, error) {
+	r, err := blobs.Open(ctx, records.IdentityBlob, 0, -1)
+	if err != nil {
+		return Owner{}, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(io.LimitReader(r, maxOwnerBytes))
+	if err != nil {
+		return Owner{}, err
+	}
+	return parse(content)
+}
+
+// parse decodes the owner's blob.
+func parse(content []byte) (o Owner, err error) {
+	if err := json.Unmarshal(content, &o); err != nil || o.Cluster == "" {
+		return o, fault.New(fault.DataLoss, store.BlobDamaged, "the blob %q, which says whose blobs these are, cannot be read; restore it from a backup of the blob store, "+
+			"or delete it if no other cluster uses the store", records.IdentityBlob)
+	}
+	return o, nil
+}
+
+func (o Owner) refuse(where string) error {
+	return fault.New(fault.FailedPrecondition, Foreign, "the blob store %s belongs to another cluster (%s), with another state store; "+
+		"give this one a bucket, prefix or directory of its own by --blobs, or correct --store or --data-dir if it should be that cluster", where, o)
+}
+
+// String returns who the owner is, for messages.
+func (o Owner) String() string {
+	return o.Cluster + ", begun by " + o.Host + " at " + o.Since.Format(time.RFC3339)
+}
