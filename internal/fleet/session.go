@@ -72,6 +72,21 @@ type session struct {
 // compact reports whether the worker knows the small forms of messages that came with minor version 1.
 func (s *session) compact() bool { return s.minor >= 1 }
 
+// minorSteps is the minor version of the protocol that came with steps of vectors.
+const minorSteps = 2
+
+// allKnow reports whether all workers that may get tiles know a minor version of the protocol.
+func (f *Fleet) allKnow(minor uint32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sessions {
+		if s.minor < minor && s.wrong == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // attachment is one stream of a session.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty
