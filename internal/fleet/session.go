@@ -213,8 +213,26 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	f.cfg.Observe.Session(sessionLost)
-	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
+	f.log.Warn("worker lost: it is silent", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
+	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
+}
+
+// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or passed
+// on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
+func (f *Fleet) hear(sessionID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[sessionID]; s != nil {
+		s.heard()
+	}
+}
+
+// heard is hear for a session. A worker without a stream must attach again in time, whatever else it does. The caller
+// holds f.mu.
+func (s *session) heard() {
+	if s.stream != nil {
+		s.lastSeen = time.Now()
+	}
 }
 
 // endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.

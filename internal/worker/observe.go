@@ -29,6 +29,7 @@ func (w *worker) exchangeConfig() exchange.Config {
 				w.cfg.Observe.Piece(source, bytes)
 			}
 			if source == exchange.FromCoordinator {
+				w.heard.Add(1)
 				w.cfg.Observe.Fetched("dataset", bytes)
 			}
 		},
