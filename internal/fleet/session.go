@@ -72,6 +72,9 @@ type session struct {
 // compact reports whether the worker knows the small forms of messages that came with minor version 1.
 func (s *session) compact() bool { return s.minor >= 1 }
 
+// pairsOnce reports whether the worker can return each pair of a block once, since minor version 2.
+func (s *session) pairsOnce() bool { return s.minor >= 2 }
+
 // minorSteps is the minor version of the protocol that came with steps of vectors.
 const minorSteps = 2
 

@@ -202,7 +202,7 @@ func TestTrafficOfLocalSearch(t *testing.T) {
 			most = max(most, sum)
 		}
 		t.Logf("minor version %d: an iteration takes up to %d bytes of all workers together", minor, most)
-		if limit := int64(8*candidates*(k+candidates) + 3*(13*candidates+4096)); minor > 0 && most > limit {
+		if limit := int64(8*candidates*(k+candidates/2+1) + 3*(13*candidates+4096)); minor > 0 && most > limit {
 			t.Errorf("an iteration takes %d bytes, more than %d", most, limit)
 		}
 	}

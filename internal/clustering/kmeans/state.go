@@ -18,17 +18,19 @@ type state struct {
 	rng       *rand.Rand // draws from source
 	restart   int
 	iteration int
-	ahead     *step // the step of the next iteration, if the executor has already made it, else nil
+	labels    []int32
+	ahead     *step           // the step of the next iteration, if the executor has already made it, else nil
+	made      [][]kernel.Move // since the iteration began; each list moves a point once
 	accepted
 }
 
-// accepted is the part of a state that a step changes, and that try restores if the step fails.
+// accepted is the part of a state, besides the labels, that a step changes, and that try restores if the step fails.
 type accepted struct {
-	labels, counts []int32
-	sums           []float64 // of the clusters' rows, exact
-	centroids      []float64 // k x d, in the coordinates of prepared rows
-	absent         []bool    // clusters that have no centroid yet
-	metric         *metric.Metric
+	counts    []int32
+	sums      []float64 // of the clusters' rows, exact
+	centroids []float64 // k x d, in the coordinates of prepared rows
+	absent    []bool    // clusters that have no centroid yet
+	metric    *metric.Metric
 }
 
 // Labels implements clustering.Stepper.
@@ -94,7 +96,7 @@ func (s *state) record(moves []kernel.Move, sums []float64) {
 			s.counts[m.To]++
 		}
 	}
-	s.sums = sums
+	s.sums, s.made = sums, append(s.made, moves)
 }
 
 // assignFree moves all points but those in skip to their nearest centroids. It returns how many moved, and the sum of
@@ -178,11 +180,18 @@ func (s *state) FillResult(result *clustering.Result) {
 
 // try runs a step. If it fails, everything that it may have changed is restored.
 func (s *state) try(step func() (clustering.Report, error)) (clustering.Report, error) {
-	before := accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+	before := accepted{slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+	s.made = nil
 	report, err := step()
 	if err != nil {
+		for _, moves := range slices.Backward(s.made) {
+			for _, m := range moves {
+				s.labels[m.Point] = m.From
+			}
+		}
 		s.accepted = before
 	}
+	s.made = nil
 	return report, err
 }
 
