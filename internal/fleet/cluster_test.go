@@ -227,7 +227,10 @@ func (w *testWorker) kill() {
 	case <-w.cluster.ctx.Done():
 		w.cluster.Errorf("worker %s does not end", w.name)
 	}
-	w.done <- nil // so that it can be killed twice
+	select {
+	case w.done <- nil: // so that it can be killed twice
+	default:
+	}
 }
 
 func (c *cluster) worker(name string) *fleet.WorkerInfo {

@@ -74,6 +74,7 @@ func (v *service) Distribute(stream workerv1.WorkerService_DistributeServer) err
 				broken <- err
 				return
 			}
+			v.fleet.hear(p.session.id)
 			d.receive(p, m)
 		}
 	}()
@@ -226,6 +227,9 @@ func (d *distribution) receive(p *party, m *workerv1.DistributeRequest) {
 		d.schedule()
 	}
 	d.mu.Unlock()
+	if assigned && m.GetArrived() != nil && from.Kind == swarm.Peer {
+		d.fleet.hear(from.Peer)
+	}
 	if assigned && m.GetFailed() != nil {
 		d.fleet.noteFailure(d.id, p.session, from, m.GetFailed())
 	}

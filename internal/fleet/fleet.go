@@ -56,7 +56,7 @@ type DatasetSource interface {
 type Config struct {
 	Logger            hclog.Logger
 	HeartbeatInterval time.Duration // how often workers send a heartbeat
-	LostAfter         time.Duration // how long a worker may be silent before it is lost
+	LostAfter         time.Duration // how long a worker may be silent, on its stream and in transfers, before it is lost
 	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory
 	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
 	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large

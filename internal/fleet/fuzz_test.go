@@ -22,7 +22,7 @@ const fuzzRows, fuzzK = 40, 2
 // attachFuzzed attaches a worker that the test plays, without a network.
 func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 	t.Helper()
-	s, a, err := f.admit(&workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1}, false)
+	s, a, err := f.admit(&workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, ProtocolMinor: wire.WorkerProtocolMinor, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func FuzzAnswers(f *testing.F) {
 		{},
 	} {
 		encoded, _ := proto.Marshal(outcome)
-		for operation := range byte(10) {
+		for operation := range byte(12) {
 			f.Add(encoded, operation)
 		}
 	}
@@ -166,6 +166,8 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 			_, _ = x.Distances(ctx, queries)
 		case 3:
 			_, _ = x.Scatter(ctx, queries)
+		case 4:
+			_, _ = x.Step(ctx, queries)
 		default:
 			_, _ = x.Farthest(ctx, queries)
 			_, _ = x.Nearest(ctx, queries)

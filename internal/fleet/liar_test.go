@@ -97,6 +97,13 @@ func flipBit(done *workerv1.Done) {
 	}
 }
 
+// flipLast flips the lowest bit of the last number of an answer of numbers.
+func flipLast(done *workerv1.Done) {
+	if data := done.GetValues().GetInline(); len(data) >= 8 {
+		data[len(data)-8] ^= 1
+	}
+}
+
 func verifyAll(task fleet.Task) fleet.Task {
 	task.Verify, task.Trust = 1, fleet.NewTrust()
 	return task
@@ -238,6 +245,7 @@ var vectorCommands = map[string]func(*workerv1.Command) bool{
 	"nearest":   func(c *workerv1.Command) bool { return c.GetNearest() != nil },
 	"two":       func(c *workerv1.Command) bool { return c.GetNearestTwo() != nil },
 	"scatter":   func(c *workerv1.Command) bool { return c.GetScatter() != nil },
+	"step":      func(c *workerv1.Command) bool { return c.GetVectorStep() != nil },
 }
 
 // askVectors asks for one operation of every kind.
@@ -278,8 +286,15 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 		return nil, err
 	}
 	slices.SortStableFunc(assigned, func(a, b labeling.Move) int { return int(a.To)/p.k - int(b.To)/p.k })
-	err = e.Update(ctx, assigned)
-	return append(all, assigned, e.Sums()), err
+	if err := e.Update(ctx, assigned); err != nil {
+		return nil, err
+	}
+	all = append(all, assigned, slices.Clone(e.Sums()))
+	for q := range queries { // so that some points move
+		queries[q].Model = &vector.Model{Distortion: p.distortion, Clusters: p.k, Centroids: p.data.(*dataset.Points).Values[100+q:][:p.k*p.spec.Columns]}
+	}
+	stepped, err := e.Step(ctx, queries)
+	return append(all, stepped, e.Sums(), e.Labels()), err
 }
 
 // The same for vectors. Wrong sums are found even where nothing is verified: they are exact, and do not add up.
@@ -312,7 +327,11 @@ func TestALiarAboutVectorsIsNamed(t *testing.T) {
 				c := newCluster(t)
 				c.startWorker("a")
 				c.startWorker("b")
-				l := c.startLiar("liar", about, flipBit)
+				lie := flipBit
+				if name == "step" { // it begins with moves, in which an error is found at once
+					lie = flipLast
+				}
+				l := c.startLiar("liar", about, lie)
 				c.datasets.put(t, p.data)
 				task := p.task(id, size, nil)
 				task.Verify, task.Trust = verify, fleet.NewTrust()

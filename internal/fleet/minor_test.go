@@ -40,7 +40,7 @@ func asMinor(minor uint32) func(*worker.Config) {
 
 // Workers of the earlier and a later minor version serve one job together, and their answers can be compared.
 func TestMinorVersionsWorkTogether(t *testing.T) {
-	for _, minors := range [][]uint32{{0, 0}, {0, 1, 0}, {0, 1, 2}} {
+	for _, minors := range [][]uint32{{0, 0}, {0, 1, 0}, {1, 1}, {1, 2}, {0, 1, 2, 3}} {
 		t.Run(fmt.Sprint(minors), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)

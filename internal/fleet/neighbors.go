@@ -128,7 +128,7 @@ func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]f
 	return values, e.atStep(ctx, op)
 }
 
-// Blocks implements kernelkmeans.Executor.
+// Blocks implements kernelkmeans.Executor. Workers return each pair of points once.
 func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
 	packed := wire.BlocksToProto(blocks)
 	values := make([][]float64, len(blocks))
@@ -138,13 +138,19 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
-	// parts calls do with the values of each block that belong to the given tiles, in the order of an answer.
+	// parts calls do with the sums of each point in the given tiles, and with its entries from its own on, in the order of
+	// an answer.
 	parts := func(tiles []int, do func(part []float64) error) error {
 		for at, b := range blocks {
-			for _, t := range tiles {
-				from, to := b.Within(partition.Tile(e.rows, t))
-				if err := do(values[at][from*b.Width(e.k) : to*b.Width(e.k)]); err != nil {
-					return err
+			for _, rows := range partition.TileRanges(e.rows, tiles) {
+				from, to := b.Within(rows)
+				for place := from; place < to; place++ {
+					row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
+					for _, part := range [][]float64{row[:e.k], row[e.k+place:]} {
+						if err := do(part); err != nil {
+							return err
+						}
+					}
 				}
 			}
 		}
@@ -159,9 +165,15 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	}
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
-		maxBytes: bytes,
-		request: func(c *workerv1.Command, _ *group, _ []int) {
-			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed}}
+		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
+		request: func(c *workerv1.Command, g *group, _ []int) {
+			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.pairsOnce()}}
+		},
+		decode: func(answer *reply, from *session, tiles []int) error {
+			if from.pairsOnce() {
+				return nil
+			}
+			return e.dropRepeated(answer, blocks, tiles)
 		},
 		merge: func(tiles []int, answer *reply) error {
 			rest := answer.values
@@ -175,5 +187,35 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 			})
 		},
 	})
+	for at, b := range blocks {
+		b.Mirror(values[at], e.k)
+	}
 	return values, err
+}
+
+// dropRepeated reduces the blocks that a worker of an earlier minor version answers to each pair once.
+func (e *Executor) dropRepeated(answer *reply, blocks []kernel.Block, tiles []int) error {
+	all, err := wire.UnpackFloat64s(answer.values)
+	if err != nil {
+		return err
+	}
+	var kept []float64
+	ranges := partition.TileRanges(e.rows, tiles)
+	for _, b := range blocks {
+		size := 0
+		for _, rows := range ranges {
+			from, to := b.Within(rows)
+			size += (to - from) * b.Width(e.k)
+		}
+		if size > len(all) {
+			return fmt.Errorf("%d values of blocks are missing", size-len(all))
+		}
+		kept = append(kept, b.DropRepeated(all[:size], e.k, ranges)...)
+		all = all[size:]
+	}
+	if len(all) > 0 {
+		return fmt.Errorf("%d values more than the blocks have", len(all))
+	}
+	answer.values = wire.PackFloat64s(kept)
+	return nil
 }

@@ -27,8 +27,12 @@ type operation struct {
 	needStep      uint64  // the step at which tiles need no reload
 	reloadAnswers bool    // the answer to a reload is the answer of the operation
 	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
+	minor         uint32  // minor version of the protocol that workers must know
 	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
 }
+
+// errEarlier is the error of an operation that a worker of an earlier release does not know.
+var errEarlier = errors.New("fleet: a worker of an earlier release does not know the operation")
 
 // requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
 type requestFunc func(c *workerv1.Command, g *group, tiles []int)

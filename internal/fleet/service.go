@@ -135,9 +135,11 @@ func checkCompatible(hello *workerv1.Hello) error {
 func (f *Fleet) checkSession(sessionID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.sessions[sessionID] == nil {
+	s := f.sessions[sessionID]
+	if s == nil {
 		return status.Error(codes.Aborted, "the session is over")
 	}
+	s.heard()
 	return nil
 }
 
@@ -150,6 +152,7 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (bytes int64, err error)
 	if s == nil {
 		return 0, status.Error(codes.Aborted, "the session is over")
 	}
+	s.heard()
 	for j := range f.jobs {
 		if j.datasetID == datasetID && (j.members[s] != nil || s.referee) {
 			return j.need.DatasetBytes, nil
@@ -194,6 +197,7 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
 				return err
 			}
+			v.fleet.hear(r.GetSessionId()) // there is room for a chunk because the worker has taken earlier ones
 			v.fleet.cfg.Observe.DatasetSent(n)
 		}
 		switch {
@@ -221,6 +225,7 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 		if err := stream.Send(&workerv1.FetchPayloadResponse{Data: chunk}); err != nil {
 			return err
 		}
+		v.fleet.hear(r.GetSessionId())
 		data = data[len(chunk):]
 	}
 	return nil
@@ -253,6 +258,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 			data = slices.Grow(data, min(limit, 2*need)-len(data))
 		}
 		data = append(data, m.GetData()...)
+		v.fleet.hear(sessionID)
 	}
 	if err := v.fleet.setResult(sessionID, reference, data); err != nil {
 		return err
@@ -288,6 +294,7 @@ func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
 	if s == nil {
 		return nil, status.Error(codes.Aborted, "the session is over")
 	}
+	s.heard()
 	id, err := strconv.ParseUint(reference, 10, 64)
 	if c := s.pending[id]; err == nil && c != nil {
 		return c, nil

@@ -74,6 +74,24 @@ type session struct {
 // compact reports whether the worker knows the small forms of messages that came with minor version 1.
 func (s *session) compact() bool { return s.minor >= 1 }
 
+// pairsOnce reports whether the worker can return each pair of a block once, since minor version 2.
+func (s *session) pairsOnce() bool { return s.minor >= 2 }
+
+// minorSteps is the minor version of the protocol that came with steps of vectors.
+const minorSteps = 2
+
+// allKnow reports whether all workers that may get tiles know a minor version of the protocol.
+func (f *Fleet) allKnow(minor uint32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sessions {
+		if s.minor < minor && s.wrong == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // attachment is one stream of a session.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty
@@ -200,8 +218,26 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	f.cfg.Observe.Session(sessionLost)
-	f.log.Warn("worker lost: no heartbeat", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: no heartbeat for %v", f.cfg.LostAfter))
+	f.log.Warn("worker lost: it is silent", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
+	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
+}
+
+// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or passed
+// on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
+func (f *Fleet) hear(sessionID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[sessionID]; s != nil {
+		s.heard()
+	}
+}
+
+// heard is hear for a session. A worker without a stream must attach again in time, whatever else it does. The caller
+// holds f.mu.
+func (s *session) heard() {
+	if s.stream != nil {
+		s.lastSeen = time.Now()
+	}
 }
 
 // endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.

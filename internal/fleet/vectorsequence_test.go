@@ -179,7 +179,7 @@ func (s *vectorSequence) randomOp() {
 	s.Helper()
 	l := s.local
 	queries := s.queries()
-	switch r := s.random.IntN(20); {
+	switch r := s.random.IntN(25); {
 	case r < 2:
 		s.load()
 	case r < 7:
@@ -206,6 +206,8 @@ func (s *vectorSequence) randomOp() {
 		if s.check("farthest", err); !slices.Equal(got, want) {
 			s.Fatalf("farthest: got %v, want %v", got, want)
 		}
+	case r < 23:
+		s.step()
 	default:
 		for q := range queries {
 			if m := queries[q].Model; s.random.IntN(2) == 0 {
@@ -355,6 +357,36 @@ func (s *vectorSequence) assign() {
 	if s.random.IntN(2) == 0 {
 		slices.SortStableFunc(want, func(a, b labeling.Move) int { return int(a.To)/s.local.k - int(b.To)/s.local.k })
 		s.move(want)
+	}
+}
+
+// step moves points to their nearest centroids by a step, and locally by the operations that it consists of.
+func (s *vectorSequence) step() {
+	s.Helper()
+	l, queries := s.local, s.queries()
+	totals := slices.Clone(queries)
+	for q := range totals {
+		totals[q].Kind = vector.Total
+	}
+	total := func() []float64 {
+		values, err := l.shard.Scatter(s.ctx, l.tiles, l.step, totals)
+		s.check("scatter", err)
+		return kmeans.Totals(values)
+	}
+	before := total()
+	moves, err := l.shard.Assign(s.ctx, l.tiles, l.step, queries)
+	s.check("assign", err)
+	moves = vector.SortedMoves(l.k, moves)
+	changes, err := l.shard.Update(s.ctx, l.tiles, l.step, moves)
+	s.check("update", err)
+	l.step++
+	kmeans.AddChanges(s.sums, l.k, moves, changes)
+	s.check("moves", s.remote.Shape().Apply(s.labels, moves))
+	got, err := s.remote.Step(s.ctx, queries)
+	s.check("step", err)
+	s.wantLists("step", [][]float64{got.Before, got.After, s.remote.Sums()}, [][]float64{before, total(), s.sums}, nil)
+	if !slices.Equal(got.Moves, moves) || !slices.Equal(s.remote.Labels(), s.labels) {
+		s.Fatal("the moves or labels of a step differ")
 	}
 }
 

@@ -268,6 +268,31 @@ func (b Block) Within(rows partition.Range) (from, to int) {
 	return from, to
 }
 
+// DropRepeated removes M_ij of points j before i from the values that Blocks returned for the block in some tiles, given
+// by their rows, and returns the rest. M is symmetric to the bit, so the values of j have it.
+func (b Block) DropRepeated(values []float64, k int, tiles []partition.Range) []float64 {
+	kept := values[:0]
+	for _, rows := range tiles {
+		from, to := b.Within(rows)
+		for place := from; place < to; place++ {
+			row := values[:b.Width(k)]
+			values = values[len(row):]
+			kept = append(append(kept, row[:k]...), row[k+place:]...)
+		}
+	}
+	return kept
+}
+
+// Mirror fills in what DropRepeated removes, in the values of all points of the block.
+func (b Block) Mirror(values []float64, k int) {
+	width := b.Width(k)
+	for i := range b.Points {
+		for j := range i {
+			values[i*width+k+j] = values[j*width+k+i]
+		}
+	}
+}
+
 // Blocks returns, for each block and each of its points i in the given tiles, the sums S_ic over the k clusters of the
 // lane, followed by M_ij for all points j of the block.
 func (s *Shard) Blocks(ctx context.Context, numbers []int, step uint64, blocks []Block) ([][]float64, error) {

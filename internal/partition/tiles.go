@@ -38,6 +38,15 @@ func Tile(n, tile int) Range {
 // TileOf returns the tile that a row is in.
 func TileOf(n, row int) int { return row / TileRows(n) }
 
+// TileRanges returns the rows of some tiles of n rows.
+func TileRanges(n int, tiles []int) []Range {
+	ranges := make([]Range, len(tiles))
+	for at, t := range tiles {
+		ranges[at] = Tile(n, t)
+	}
+	return ranges
+}
+
 // AllTiles lists the numbers of all tiles of n rows.
 func AllTiles(n int) []int {
 	tiles := make([]int, TileCount(n))

@@ -62,7 +62,7 @@ func UnpackMoves(packed []byte) ([]labeling.Move, error) {
 	if clusters == 0 && r.err == nil {
 		return nil, errors.New("wire: moves between no clusters")
 	}
-	moves, lastLane := make([]labeling.Move, 0, len(packed)/3), uint64(0) // as many as moves with small gaps
+	moves, lastLane := make([]labeling.Move, 0, len(packed)/2), uint64(0) // a move takes at least two bytes
 	for first := true; r.err == nil && (first || len(r.left) > 0); first = false {
 		lane, count := r.next(math.MaxInt32/clusters), r.next(uint64(len(r.left)/2)) // a move takes two bytes
 		begin := len(moves)

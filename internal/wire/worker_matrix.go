@@ -180,7 +180,8 @@ const (
 	//	0  v0.1.0
 	//	1  packed moves; numbered lists of tiles and values of queries; updates of vectors with the moves of their own
 	//	   tiles; only the largest gains
-	WorkerProtocolMinor = 1
+	//	2  steps of vectors; loads of some tiles of vectors leave the others as they are; blocks with each pair once
+	WorkerProtocolMinor = 2
 	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.
 	InlineBytes = 64 << 10

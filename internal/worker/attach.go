@@ -46,9 +46,9 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if w.leader.several() {
 		patience = triesTimeout
 	}
-	// After the welcome, the timer detects that the coordinator is silent.
-	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
-	defer silence.Stop()
+	// After the welcome, it detects that the coordinator is silent.
+	silence := newSilence(patience, &w.heard, func() { cancel(errSilent) })
+	defer silence.stop()
 	stream, err := client.Attach(streamCtx)
 	if err != nil {
 		return false, cmp.Or(context.Cause(streamCtx), err)
@@ -75,11 +75,11 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		select {
 		case in := <-inbound:
 			if welcomed && w.leader.several() { // with a single coordinator there is nothing to do but wait
-				silence.Reset(patience)
+				silence.reset(patience)
 			}
 			switch m := in.message.GetMessage().(type) {
 			case *workerv1.AttachResponse_Welcome:
-				silence.Stop()
+				silence.stop()
 				if m.Welcome.GetTerm() < w.term {
 					return false, errDeposed
 				}

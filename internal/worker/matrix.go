@@ -7,6 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -105,6 +106,11 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 			return nil, err
 		}
 		values, err := m.Blocks(j.ctx, tiles, op.Blocks.GetStep(), blocks)
+		if op.Blocks.GetPairsOnce() && err == nil {
+			for at, b := range blocks {
+				values[at] = b.DropRepeated(values[at], m.k, partition.TileRanges(j.rows, tiles))
+			}
+		}
 		return j.valuesOf(c)(slices.Concat(values...), err)
 	}
 	return nil, unknownCommand(c)

@@ -75,6 +75,7 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 				return err
 			}
 			at += len(m.GetData())
+			j.worker.heard.Add(1)
 			j.worker.cfg.Observe.Fetched("operands", len(m.GetData()))
 			j.pieces.Add(1)
 		}
@@ -199,7 +200,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream, parts: &j.worker.received, observe: j.worker.cfg.Observe}
+		reader := &datasetReader{stream: stream, parts: &j.worker.received, heard: &j.worker.heard, observe: j.worker.cfg.Observe}
 		err = use(reader)
 		if wire.Reason(reader.err) != "" {
 			// The coordinator waits for its stores; count progress so that it does not think the worker hangs.
@@ -213,6 +214,7 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 type datasetReader struct {
 	stream  grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
 	parts   *atomic.Uint64 // counts the parts that arrive
+	heard   *atomic.Uint64 // the same, of the coordinator only
 	observe *observe.Worker
 	rest    []byte
 	err     error
@@ -230,6 +232,7 @@ func (r *datasetReader) Read(p []byte) (int, error) {
 		r.rest = m.GetData()
 		r.observe.Fetched("dataset", len(r.rest))
 		r.parts.Add(1)
+		r.heard.Add(1)
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

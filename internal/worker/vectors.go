@@ -32,7 +32,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		if len(labels) > j.rows*max(1, j.need.Lanes) {
 			return nil, fmt.Errorf("worker: %d labels of %d rows, prepared for %d lanes", len(labels), j.rows, j.need.Lanes)
 		}
-		return &workerv1.Done{}, v.Load(op.Load.GetStep(), j.need.K, labels)
+		return &workerv1.Done{}, v.LoadTiles(tiles, op.Load.GetStep(), j.need.K, labels)
 	case *workerv1.Command_Update:
 		moves, err := j.movesToApply(op.Update)
 		if err != nil {
@@ -46,6 +46,17 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 			return nil, err
 		}
 		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
+	case *workerv1.Command_VectorStep:
+		queries, err := j.queries(op.VectorStep.GetQueries())
+		if err != nil {
+			return nil, err
+		}
+		done, err := v.Step(j.ctx, tiles, op.VectorStep.GetStep(), queries)
+		if err != nil {
+			return nil, err
+		}
+		payload, err := j.resultPayload(c, wire.PackStep(done, j.need.K))
+		return &workerv1.Done{Values: payload}, err
 	case *workerv1.Command_VectorFarthest:
 		queries, err := j.queries(op.VectorFarthest.GetQueries())
 		if err != nil {

@@ -119,6 +119,16 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 			}
 		}
 	}
+	want, err := local.Step(ctx, tiles, 8, queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it can be repeated
+		answer := j.executeOnAll(&workerv1.Command{Operation: &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: 8, Queries: queriesOf(queries)}}})
+		if got := answer.GetDone().GetValues().GetInline(); len(want.Moves) == 0 || !slices.Equal(got, wire.PackStep(want, 3)) {
+			t.Errorf("step: got % x, want %+v", got, want)
+		}
+	}
 }
 
 func packed(t *testing.T, data []byte, err error) any {

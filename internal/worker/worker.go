@@ -93,6 +93,7 @@ type worker struct {
 	running  sync.WaitGroup // goroutines of jobs, including those of ended sessions
 	offers   atomic.Uint64  // number of jobs created
 	received atomic.Uint64  // parts of data sets that have arrived
+	heard    atomic.Uint64  // messages of the coordinator in transfers
 	attached atomic.Bool    // the coordinator has sent a welcome on the current stream
 	jobs     atomic.Int32   // number of jobs of all sessions
 }

@@ -302,6 +302,15 @@ var faultVectors = sync.OnceValue(func() *workload {
 	})
 })
 
+// faultSteps has no constraints, so that each iteration is one step.
+var faultSteps = sync.OnceValue(func() *workload {
+	return newWorkload(gaussians(20_000, 6, 10, 6), &cleavev1.JobSpec{
+		Clusters: &cleavev1.JobSpec_K{K: 10}, Seed: 3, Restarts: restarts(8),
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
+	})
+})
+
 var warmUp = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(300, 4, 3, 3), &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Algorithm: kernelKmeans(&cleavev1.KernelKmeans{})})
 })

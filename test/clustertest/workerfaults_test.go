@@ -38,6 +38,7 @@ func workerFaults() []disturbance {
 		{"Update", faultPoints, 20}, {"MatrixAssign", faultPoints, 20}, {"Gains", faultPoints, 3}, {"Blocks", faultPoints, 3},
 		{"Multiply", faultProducts, 20}, {"Degrees", faultProducts, 1},
 		{"VectorAssign", faultVectors, 20}, {"Scatter", faultVectors, 10}, {"Distances", faultVectors, 10},
+		{"VectorStep", faultSteps, 10},
 		{"Build", longNeighbors, 1}, {"Neighbors", longNeighbors, 1},
 	} {
 		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit}

@@ -80,7 +80,7 @@ func (s *pacedStream) receive() {
 			case <-s.Context().Done():
 			}
 		}
-		if command := message.GetCommand(); command.GetVectorAssign() != nil {
+		if command := message.GetCommand(); command.GetVectorAssign() != nil || command.GetVectorStep() != nil {
 			s.worker.mu.Lock()
 			s.worker.commands[command.GetCommandId()] = command.GetJobId()[:len(uuid.Nil.String())] // what follows tells its parts apart
 			s.worker.mu.Unlock()

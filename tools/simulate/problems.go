@@ -36,7 +36,7 @@ const (
 
 var families = []family{
 	{"neighbors", 2, calibrateGraph, runGraph},
-	{"landmarks", 4, calibrateVectors, runLandmarks},
+	{"landmarks", 1, calibrateVectors, runLandmarks},
 	{"full matrix", 2, calibrateDense, runDense},
 }
 

@@ -19,7 +19,9 @@ type cop struct {
 
 func newCop(run state) *cop {
 	m := &cop{lloyd: lloyd{state: run}, coloring: run.p.coloring}
-	m.assign = m.assignPoints
+	if len(m.points) > 0 {
+		m.assign = m.assignPoints
+	}
 	return m
 }
 
@@ -60,11 +62,9 @@ func (m *cop) assignPoints() (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var together []kernel.Move
-	if len(m.points) > 0 {
-		if together, err = m.assignComponents(); err != nil {
-			return 0, err
-		}
+	together, err := m.assignComponents()
+	if err != nil {
+		return 0, err
 	}
 	return m.apply(moves, together)
 }

@@ -8,6 +8,15 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
+// Step is what an executor did in one step.
+type Step struct {
+	// Moves ascend within each lane, lane after lane.
+	Moves []kernel.Move
+	// Before and After are, for each query, the distances of the labeled points from their centroids, added up tile by
+	// tile, before and after the moves.
+	Before, After []float64
+}
+
 // Executor runs one operation over every row, wherever the rows live. It keeps several labelings of the rows, its
 // lanes, and answers queries of several lanes, which must ascend, in one pass over the rows. An operation either
 // succeeds over all rows or returns an error that ends the run; executors handle lost workers themselves.
@@ -21,6 +30,9 @@ type Executor interface {
 	// Update moves points between clusters, and changes the labels and the sums. Moves ascend within each lane, lane
 	// after lane.
 	Update(ctx context.Context, moves []kernel.Move) error
+	// Step moves points that are nearer to another centroid than to their own, without the query's points, and changes the
+	// labels and the sums. It does the work of Scatter, Assign, Update and Scatter again in one pass over the rows.
+	Step(ctx context.Context, queries []vector.Query) (*Step, error)
 	// Assign returns the moves of points that are nearer to another centroid than to their own, each lane in row order,
 	// without the query's points.
 	Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error)

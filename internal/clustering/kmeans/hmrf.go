@@ -81,11 +81,10 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	if m.p.spec.MaxIterations > 0 {
 		return clustering.Report{}, nil
 	}
-	if _, err := m.assign(ctx); err != nil { // the start is the result
-		return clustering.Report{}, err
+	_, distortion, err := m.assign(ctx) // the start is the result
+	if err == nil {
+		m.parts = m.terms(distortion, m.metric)
 	}
-	var err error
-	m.parts, err = m.measure(m.model(), m.metric)
 	return clustering.Report{}, err
 }
 
@@ -96,15 +95,11 @@ func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
 
 func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	previous := m.Value()
-	old, oldMetric := m.model(), m.metric
-	moved, err := m.assign(ctx)
+	moved, distortion, err := m.assign(ctx)
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	assigned, err := m.measure(old, oldMetric)
-	if err != nil {
-		return clustering.Report{}, err
-	}
+	assigned := m.terms(distortion, m.metric)
 	m.completeLowerBound(assigned)
 	m.takeMeans()
 	if err := m.learn(); err != nil {
@@ -126,25 +121,30 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// assign is the E-step.
-func (m *hmrf) assign(ctx context.Context) (moved int, err error) {
-	moves, err := m.x.Assign(m.model(), m.points)
+// assign is the E-step. It returns how many points moved, and the sum of distortions after the moves.
+func (m *hmrf) assign(ctx context.Context) (moved int, distortion float64, err error) {
+	if len(m.points) == 0 {
+		return m.assignFree(nil)
+	}
+	old := m.model()
+	moves, err := m.x.Assign(old, m.points)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	together, err := m.infer(ctx)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return m.apply(moves, together)
+	if moved, err = m.apply(moves, together); err != nil {
+		return 0, 0, err
+	}
+	distortion, err = m.distortion(old)
+	return moved, distortion, err
 }
 
 // infer assigns the constrained points jointly: unary costs are their distortions, and each violated pair costs its
 // penalty under the current metric.
 func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
-	if len(m.points) == 0 {
-		return nil, nil
-	}
 	k := m.p.spec.K
 	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
@@ -259,24 +259,31 @@ func (m *hmrf) markViolations() (violated int) {
 	return violated
 }
 
-// measure returns the terms of J for the current labels, given a model and its metric.
-func (m *hmrf) measure(model *vector.Model, a *metric.Metric) (*clustering.ObjectiveParts, error) {
-	distortion, err := m.distortion(model)
-	if err != nil {
-		return nil, err
-	}
+// terms returns the terms of J for the current labels, given the sum of distortions and the metric.
+func (m *hmrf) terms(distortion float64, a *metric.Metric) *clustering.ObjectiveParts {
 	measure := m.measureOf(a)
 	parts := &clustering.ObjectiveParts{Violated: m.markViolations(), Spread: a.Spread()}
 	parts.Distortion, parts.LogDet = distortion, a.LogDet()
 	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
 		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
-	return parts, nil
+	return parts
+}
+
+// measure returns the sum of distortions in the current model.
+func (m *hmrf) measure() (float64, error) {
+	if len(m.points) > 0 {
+		return m.distortion(m.model())
+	}
+	return m.distortionAhead(nil)
 }
 
 // learn updates the metric and the terms of J.
 func (m *hmrf) learn() (err error) {
 	if m.metric.Form() == metric.Identity {
-		m.parts, err = m.measure(m.model(), m.metric)
+		distortion, err := m.measure()
+		if err == nil {
+			m.parts = m.terms(distortion, m.metric)
+		}
 		return err
 	}
 	kind := vector.Diagonal

@@ -10,10 +10,8 @@ import (
 // which start from seeds; the latter never moves them. On unit vectors it is SPKMeans, which maximizes the sum of
 // cosines, Basu2002 (2).
 type kmeans struct {
-	lloyd
-	// The seeds of Constrained-KMeans, ascending. Those with one label never move. Ambiguous ones, which are also in held,
-	// move to the nearest of their clusters.
-	held      []int32
+	lloyd // holds the seeds of Constrained-KMeans
+	// Held seeds that may move after all, to the nearest of their clusters, ascending.
 	ambiguous []ambiguousSeed
 }
 
@@ -25,19 +23,20 @@ type ambiguousSeed struct {
 
 func newKmeans(run state) *kmeans {
 	m := &kmeans{lloyd: lloyd{state: run}}
-	m.assign, m.repair = m.assignPoints, m.fillEmpty
+	m.repair = m.fillEmpty
 	if run.p.options.Algorithm == ConstrainedKmeans {
 		for _, s := range run.p.seeds {
 			m.held = append(m.held, s.Point)
 			if len(s.Labels) > 1 {
 				m.ambiguous = append(m.ambiguous, ambiguousSeed{s.Point, s.Labels})
+				m.assign = m.assignPoints
 			}
 		}
 	}
 	return m
 }
 
-// assignPoints moves every point to the nearest centroid that it is allowed to move to.
+// assignPoints moves every point to the nearest centroid that it is allowed to move to, also ambiguous seeds.
 func (m *kmeans) assignPoints() (moved int, err error) {
 	moves, err := m.x.Assign(m.model(), m.held)
 	if err != nil {
@@ -53,9 +52,6 @@ func (m *kmeans) assignPoints() (moved int, err error) {
 // assignAmbiguous finds the nearest allowed cluster of every ambiguous seed. Among equally near ones a seed keeps its
 // own.
 func (m *kmeans) assignAmbiguous() ([]kernel.Move, error) {
-	if len(m.ambiguous) == 0 {
-		return nil, nil
-	}
 	points := make([]int32, len(m.ambiguous))
 	for at, seed := range m.ambiguous {
 		points[at] = seed.point

@@ -14,16 +14,17 @@ type request struct {
 	kind   requestKind
 	query  vector.Query
 	labels []int32       // to load; nil for other requests
-	moves  []kernel.Move // operand of an update, or answer of an assignment
+	moves  []kernel.Move // operand of an update, or answer of an assignment or a step
 
 	// The answer.
-	values   []float64
-	farthest kernel.Candidate
-	err      error
+	values        []float64
+	before, after float64 // of a step
+	farthest      kernel.Candidate
+	err           error
 }
 
-// requestKind orders requests. Loads and updates, which are one kind, are served last: every iteration has one, so
-// restarts that are at different points of an iteration meet there.
+// requestKind orders requests. Loads and updates, which are one kind, and steps are served last: every iteration has one of
+// them, so restarts that are at different points of an iteration meet there.
 type requestKind uint8
 
 const (
@@ -33,6 +34,7 @@ const (
 	askAssign
 	askDistances
 	askUpdate
+	askStep
 )
 
 // answer asks and waits for the answer.
@@ -53,6 +55,20 @@ func (l lane) Load(labels []int32) ([]float64, error) {
 func (l lane) Update(moves []kernel.Move) ([]float64, error) {
 	r, err := l.answer(&request{kind: askUpdate, moves: moves})
 	return r.values, err
+}
+
+// step is what the executor did in one step of a restart.
+type step struct {
+	moves         []kernel.Move // in row order
+	sums          []float64     // exact, after the moves
+	before, after float64       // sums of the distortions of all labeled points
+}
+
+// Step moves the points that are nearer to another centroid than to their own, without the points in skip, which must
+// ascend.
+func (l lane) Step(m *vector.Model, skip []int32) (*step, error) {
+	r, err := l.answer(&request{kind: askStep, query: vector.Query{Model: m, Points: skip}})
+	return &step{r.moves, r.values, r.before, r.after}, err
 }
 
 // Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the

@@ -8,10 +8,12 @@ import (
 )
 
 // lloyd is the iteration that k-means, its seeded relatives and COP-KMeans share: assign all points, then take the
-// means. They differ in how points are assigned and in what happens to emptied clusters.
+// means. They differ in how some points are assigned and in what happens to emptied clusters.
 type lloyd struct {
 	state
-	value  float64 // the sum of distortions
+	value float64 // the sum of distortions
+	held  []int32 // points that never move, ascending
+	// Moves points; nil if all but the held ones move to their nearest centroids.
 	assign func() (moved int, err error)
 	repair func() error // fills emptied clusters after the means are taken; nil if they stay empty
 }
@@ -35,31 +37,37 @@ func (m *lloyd) Init(context.Context) (clustering.Report, error) {
 	if m.p.spec.MaxIterations > 0 {
 		return clustering.Report{}, nil
 	}
-	_, err := m.assign() // the start is the result
-	if err == nil {
-		m.value, err = m.distortion(m.model())
-	}
+	var err error
+	_, m.value, err = m.move() // the start is the result
 	return clustering.Report{}, err
+}
+
+// move moves points, and returns how many moved and the sum of distortions after that.
+func (m *lloyd) move() (moved int, distortion float64, err error) {
+	if m.assign == nil {
+		return m.assignFree(m.held)
+	}
+	if moved, err = m.assign(); err != nil {
+		return 0, 0, err
+	}
+	distortion, err = m.distortion(m.model()) // the means are not taken yet
+	return moved, distortion, err
 }
 
 // Step runs one iteration. If it fails, the labels are those of the last one.
 func (m *lloyd) Step(context.Context) (clustering.Report, error) { return m.try(m.step) }
 
 func (m *lloyd) step() (clustering.Report, error) {
-	previous, old := m.value, m.model()
-	moved, err := m.assign()
+	previous := m.value
+	moved, assigned, err := m.move()
 	if err != nil {
 		return clustering.Report{}, err
 	}
 	if moved == 0 {
 		if m.iteration == 0 { // the start is the result
-			m.value, err = m.distortion(old)
+			m.value = assigned
 		}
-		return clustering.Report{Stop: clustering.StopConverged}, err
-	}
-	assigned, err := m.distortion(old)
-	if err != nil {
-		return clustering.Report{}, err
+		return clustering.Report{Stop: clustering.StopConverged}, nil
 	}
 	m.takeMeans()
 	if m.repair != nil {
@@ -67,7 +75,7 @@ func (m *lloyd) step() (clustering.Report, error) {
 			return clustering.Report{}, err
 		}
 	}
-	if m.value, err = m.distortion(m.model()); err != nil {
+	if m.value, err = m.measure(); err != nil {
 		return clustering.Report{}, err
 	}
 	m.iteration++
@@ -79,6 +87,14 @@ func (m *lloyd) step() (clustering.Report, error) {
 		report.Stop = clustering.StopTolerance
 	}
 	return report, nil
+}
+
+// measure returns the sum of distortions in the current model.
+func (m *lloyd) measure() (float64, error) {
+	if m.assign == nil {
+		return m.distortionAhead(m.held)
+	}
+	return m.distortion(m.model())
 }
 
 // reported converts a sum of distortions to the reported objective: for unit vectors the sum of cosines, Basu2002 (2).

@@ -61,12 +61,17 @@ func (l *Local) Update(ctx context.Context, moves []kernel.Move) error {
 	changes, err := l.shard.Update(ctx, l.tiles, l.step, moves)
 	if err != nil {
 		l.shape.Undo(l.labels, moves)
-		l.step += 2 // the shard may be at the next step
-		return errors.Join(err, l.shard.Load(l.step, l.shape.Clusters, l.labels))
+		return l.reload(err)
 	}
 	l.step++
 	AddChanges(l.sums, l.shape.Clusters, moves, changes)
 	return nil
+}
+
+// reload gives the shard, which may be at the next step after an error, the labels again. It returns the error.
+func (l *Local) reload(err error) error {
+	l.step += 2
+	return errors.Join(err, l.shard.Load(l.step, l.shape.Clusters, l.labels))
 }
 
 // AddChanges adds the changes of a shard's sums, which cover only the lanes that have moves, to the sums of all lanes.
@@ -83,6 +88,30 @@ func AddChanges(sums []float64, clusters int, moves []kernel.Move, changes []flo
 // Assign implements Executor.
 func (l *Local) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, queries)
+}
+
+// Step implements Executor.
+func (l *Local) Step(ctx context.Context, queries []vector.Query) (*Step, error) {
+	done, err := l.shard.Step(ctx, l.tiles, l.step, queries)
+	if err == nil {
+		err = l.shape.Apply(l.labels, done.Moves)
+	}
+	if err != nil {
+		return nil, l.reload(err)
+	}
+	l.step++
+	moves := vector.SortedMoves(l.shape.Clusters, done.Moves)
+	AddChanges(l.sums, l.shape.Clusters, moves, done.Changes)
+	return &Step{Moves: moves, Before: Totals(done.Before), After: Totals(done.After)}, nil
+}
+
+// Totals adds up one value of each tile, in tile order, for each of several lists.
+func Totals(perTile [][]float64) []float64 {
+	totals := make([]float64, len(perTile))
+	for at, values := range perTile {
+		totals[at] = AddTiles(values, len(values))[0]
+	}
+	return totals
 }
 
 // Distances implements Executor.

@@ -27,7 +27,7 @@ type laneRequest struct {
 
 // Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
 func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
-	first := askUpdate
+	first := askStep
 	for _, a := range requests {
 		first = min(first, a.Request.(*request).kind)
 	}
@@ -56,6 +56,8 @@ func (s server) serve(ctx context.Context, kind requestKind, asked []laneRequest
 		return s.assign(ctx, asked, queries)
 	case askUpdate:
 		return s.update(ctx, asked)
+	case askStep:
+		return s.step(ctx, asked, queries)
 	case askFarthest:
 		candidates, err := s.x.Farthest(ctx, queries)
 		for at := range candidates {
@@ -76,9 +78,27 @@ func (s server) serve(ctx context.Context, kind requestKind, asked []laneRequest
 
 func (s server) assign(ctx context.Context, asked []laneRequest, queries []vector.Query) error {
 	moves, err := s.x.Assign(ctx, queries)
+	if err == nil {
+		s.setMoves(asked, moves)
+	}
+	return err
+}
+
+func (s server) step(ctx context.Context, asked []laneRequest, queries []vector.Query) error {
+	done, err := s.x.Step(ctx, queries)
 	if err != nil {
 		return err
 	}
+	s.setMoves(asked, done.Moves)
+	s.setSums(asked)
+	for at, a := range asked {
+		a.before, a.after = done.Before[at], done.After[at]
+	}
+	return nil
+}
+
+// setMoves gives each restart the moves of its lane.
+func (s server) setMoves(asked []laneRequest, moves []kernel.Move) {
 	shape := s.x.Shape()
 	byLane, counts := make([][]kernel.Move, shape.Lanes), make([]int, shape.Lanes)
 	for _, m := range moves {
@@ -94,7 +114,15 @@ func (s server) assign(ctx context.Context, asked []laneRequest, queries []vecto
 	for _, a := range asked {
 		a.moves = byLane[a.lane]
 	}
-	return nil
+}
+
+// setSums gives each restart a copy of the sums of its lane.
+func (s server) setSums(asked []laneRequest) {
+	sums := s.x.Sums()
+	size := len(sums) / s.x.Shape().Lanes
+	for _, a := range asked {
+		a.values = slices.Clone(sums[a.lane*size : (a.lane+1)*size])
+	}
 }
 
 // update serves loads and updates together. A lane that loads is updated by the moves from its old labels to the new
@@ -119,10 +147,6 @@ func (s server) update(ctx context.Context, asked []laneRequest) error {
 			return err
 		}
 	}
-	sums := s.x.Sums()
-	size := len(sums) / shape.Lanes
-	for _, a := range asked {
-		a.values = slices.Clone(sums[a.lane*size : (a.lane+1)*size])
-	}
+	s.setSums(asked)
 	return nil
 }

@@ -18,16 +18,19 @@ type state struct {
 	rng       *rand.Rand // draws from source
 	restart   int
 	iteration int
+	labels    []int32
+	ahead     *step           // the step of the next iteration, if the executor has already made it, else nil
+	made      [][]kernel.Move // since the iteration began; each list moves a point once
 	accepted
 }
 
-// accepted is the part of a state that a step changes, and that try restores if the step fails.
+// accepted is the part of a state, besides the labels, that a step changes, and that try restores if the step fails.
 type accepted struct {
-	labels, counts []int32
-	sums           []float64 // of the clusters' rows, exact
-	centroids      []float64 // k x d, in the coordinates of prepared rows
-	absent         []bool    // clusters that have no centroid yet
-	metric         *metric.Metric
+	counts    []int32
+	sums      []float64 // of the clusters' rows, exact
+	centroids []float64 // k x d, in the coordinates of prepared rows
+	absent    []bool    // clusters that have no centroid yet
+	metric    *metric.Metric
 }
 
 // Labels implements clustering.Stepper.
@@ -57,7 +60,7 @@ func (s *state) load(labels []int32) error {
 	if err != nil {
 		return err
 	}
-	s.labels, s.sums = slices.Clone(labels), sums
+	s.labels, s.sums, s.ahead = slices.Clone(labels), sums, nil
 	s.counts = make([]int32, s.p.spec.K)
 	for _, c := range labels {
 		if c >= 0 {
@@ -78,6 +81,12 @@ func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	s.record(moves, sums)
+	return len(moves), nil
+}
+
+// record takes over moves that the executor has made, and the sums after them.
+func (s *state) record(moves []kernel.Move, sums []float64) {
 	for _, m := range moves {
 		s.labels[m.Point] = m.To
 		if m.From >= 0 {
@@ -87,8 +96,35 @@ func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
 			s.counts[m.To]++
 		}
 	}
-	s.sums = sums
-	return len(moves), nil
+	s.sums, s.made = sums, append(s.made, moves)
+}
+
+// assignFree moves all points but those in skip to their nearest centroids. It returns how many moved, and the sum of
+// distortions after the moves.
+func (s *state) assignFree(skip []int32) (moved int, distortion float64, err error) {
+	done := s.ahead
+	if s.ahead = nil; done == nil {
+		if done, err = s.x.Step(s.model(), skip); err != nil {
+			return 0, 0, err
+		}
+	}
+	s.record(done.moves, done.sums)
+	return len(done.moves), done.after, nil
+}
+
+// distortionAhead returns the sum of distortions in the current model. Unless this is the last iteration, it has the
+// executor also make the step of the next one, which takes one pass over the rows instead of two. Points in skip do not
+// move.
+func (s *state) distortionAhead(skip []int32) (float64, error) {
+	if s.iteration+1 >= s.p.spec.MaxIterations {
+		return s.distortion(s.model())
+	}
+	done, err := s.x.Step(s.model(), skip)
+	if err != nil {
+		return 0, err
+	}
+	s.ahead = done
+	return done.before, nil
 }
 
 // merge combines two ascending lists of moves.
@@ -144,11 +180,18 @@ func (s *state) FillResult(result *clustering.Result) {
 
 // try runs a step. If it fails, everything that it may have changed is restored.
 func (s *state) try(step func() (clustering.Report, error)) (clustering.Report, error) {
-	before := accepted{slices.Clone(s.labels), slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+	before := accepted{slices.Clone(s.counts), s.sums, s.centroids, s.absent, s.metric}
+	s.made = nil
 	report, err := step()
 	if err != nil {
+		for _, moves := range slices.Backward(s.made) {
+			for _, m := range moves {
+				s.labels[m.Point] = m.From
+			}
+		}
 		s.accepted = before
 	}
+	s.made = nil
 	return report, err
 }
 

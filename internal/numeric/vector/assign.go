@@ -19,7 +19,7 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries 
 		return nil, err
 	}
 	err = s.perTile(ctx, tiles, s.clusters*len(queries), func(_ int, t *tile, w *workspace) {
-		t.moves = t.moves[:0]
+		t.moves, t.stepped = t.moves[:0], 0
 		w.assignments = w.assignments[:0]
 		for at, q := range queries {
 			w.assignments = append(w.assignments, assignment{

@@ -3,6 +3,7 @@ package vector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -17,6 +18,12 @@ var errNotReady = kernel.ErrNotReady
 // Load sets the labels of all n points, lane after lane, and thereby of all tiles. There may be more clusters than
 // points, for example when a model is applied to a few new points.
 func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
+	return s.LoadTiles(slices.Collect(maps.Keys(s.tiles)), step, clusters, labels)
+}
+
+// LoadTiles sets the labels of the points in the given tiles. labels holds those of all points, as for Load. Other tiles
+// keep theirs, unless the numbers of clusters or lanes change.
+func (s *Shard) LoadTiles(numbers []int, step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
 		return fmt.Errorf("vector: %d labels of %d clusters for %d points", len(labels), clusters, n)
@@ -25,17 +32,24 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	if err := shape.CheckLabels(labels); err != nil {
 		return fmt.Errorf("vector: %w", err)
 	}
-	loaded := s.shape() == shape
-	for _, t := range s.tiles {
-		loaded = loaded && t.at(step)
-		t.step, t.loaded = step, true
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return err
 	}
-	if loaded {
-		return nil
+	if s.shape() != shape {
+		s.labels = append(s.labels[:0], labels...)
+		s.clusters, s.lanes = shape.Clusters, shape.Lanes
+		s.Reset()
 	}
-	s.labels = append(s.labels[:0], labels...)
-	s.clusters, s.lanes = shape.Clusters, shape.Lanes
-	s.forgetAll()
+	for _, t := range tiles {
+		if t.at(step) {
+			continue
+		}
+		for lane := range shape.Lanes {
+			copy(s.labelsOf(t, lane), labels[lane*n+t.rows.From:])
+		}
+		t.step, t.loaded, t.own, t.stepped = step, true, nil, 0
+	}
 	return nil
 }
 

@@ -30,8 +30,9 @@ type tile struct {
 	step   uint64 // of the labels of its rows
 	loaded bool   // its rows have labels
 
-	own   []ownDistances  // per lane; nil until first used
-	moves []labeling.Move // scratch: what the last Assign found
+	own     []ownDistances  // per lane; nil until first used
+	moves   []labeling.Move // scratch: what the last Assign found
+	stepped uint64          // the step that the last Step took the tile to, by moves; 0 if moves are not those of a Step
 }
 
 func (s *Source) buildTile(number int) (*tile, error) {

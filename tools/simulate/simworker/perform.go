@@ -8,6 +8,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -101,6 +102,8 @@ func payloadsOf(c *workerv1.Command) []*workerv1.Payload {
 		return of(op.VectorAssign.GetQueries())
 	case *workerv1.Command_Scatter:
 		return of(op.Scatter.GetQueries())
+	case *workerv1.Command_VectorStep:
+		return of(op.VectorStep.GetQueries())
 	}
 	return nil
 }
@@ -132,17 +135,20 @@ func (j *job) result(c *workerv1.Command, movedEvery int) (*workerv1.Done, []byt
 		}
 	case *workerv1.Command_Update:
 		if j.vectors {
-			return done, j.changes(tiles, op.Update.GetStep(), movedEvery), nil
+			return done, wire.PackFloat64s(j.changes(j.moves(tiles, op.Update.GetStep(), movedEvery))), nil
 		}
 		done.SelfAffinity = j.selfAffinity(tiles, op.Update.GetStep()+1)
 	case *workerv1.Command_MatrixAssign:
 		return done, wire.PackMoves(j.moves(tiles, op.MatrixAssign.GetStep(), movedEvery), j.k), nil
 	case *workerv1.Command_VectorAssign:
 		return done, wire.PackMoves(j.moves(tiles, op.VectorAssign.GetStep(), movedEvery), j.k), nil
+	case *workerv1.Command_VectorStep:
+		moves, totals := j.moves(tiles, op.VectorStep.GetStep(), movedEvery), [][]float64{ones(len(tiles))}
+		return done, wire.PackStep(&vector.Stepped{Moves: moves, Changes: j.changes(moves), Before: totals, After: totals}, j.k), nil
 	case *workerv1.Command_Scatter:
-		return done, ones(len(tiles)), nil
+		return done, wire.PackFloat64s(ones(len(tiles))), nil
 	case *workerv1.Command_Diagonal, *workerv1.Command_Degrees, *workerv1.Command_Maxima, *workerv1.Command_Nearest:
-		return done, ones(j.rowsOf(tiles)), nil
+		return done, wire.PackFloat64s(ones(j.rowsOf(tiles))), nil
 	default:
 		return nil, nil, fmt.Errorf("simulated workers do not know %s", wire.CommandName(c))
 	}
@@ -159,12 +165,12 @@ func (j *job) rowsOf(tiles []*workerv1.Tile) int {
 }
 
 // ones returns count packed values of 1.
-func ones(count int) []byte {
+func ones(count int) []float64 {
 	values := make([]float64, count)
 	for at := range values {
 		values[at] = 1
 	}
-	return wire.PackFloat64s(values)
+	return values
 }
 
 // selfAffinity returns sums that grow with every step, so that the objective falls and the run goes on.
@@ -178,15 +184,18 @@ func (j *job) selfAffinity(tiles []*workerv1.Tile, step uint64) []byte {
 
 // changes returns the changes of the sums of clusters: one of the points that move has ones in all columns, and the others
 // have zeros. Centroids change in every iteration, and the coordinator's checks are passed.
-func (j *job) changes(tiles []*workerv1.Tile, step uint64, movedEvery int) []byte {
+func (j *job) changes(moves []labeling.Move) []float64 {
+	if len(moves) == 0 {
+		return nil
+	}
 	changes := make([]float64, j.k*j.width)
-	if moves := j.moves(tiles, step, movedEvery); len(moves) > 0 && moves[0].From >= 0 {
+	if moves[0].From >= 0 {
 		for f := range j.width {
 			changes[int(moves[0].From)*j.width+f]--
 			changes[int(moves[0].To)*j.width+f]++
 		}
 	}
-	return wire.PackFloat64s(changes)
+	return changes
 }
 
 // Label returns the label of a point after some iterations: points take turns, one of every movedEvery moves to the next

@@ -125,6 +125,7 @@ type Command struct {
 	//	*Command_Nearest
 	//	*Command_Scatter
 	//	*Command_NearestTwo
+	//	*Command_VectorStep
 	//	*Command_Neighbors
 	//	*Command_ReadObject
 	//	*Command_Adopt
@@ -404,6 +405,15 @@ func (x *Command) GetNearestTwo() *NearestTwo {
 	return nil
 }
 
+func (x *Command) GetVectorStep() *VectorStep {
+	if x != nil {
+		if x, ok := x.Operation.(*Command_VectorStep); ok {
+			return x.VectorStep
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetNeighbors() *Neighbors {
 	if x != nil {
 		if x, ok := x.Operation.(*Command_Neighbors); ok {
@@ -544,6 +554,11 @@ type Command_NearestTwo struct {
 	NearestTwo *NearestTwo `protobuf:"bytes,45,opt,name=nearest_two,json=nearestTwo,proto3,oneof"`
 }
 
+type Command_VectorStep struct {
+	// Since minor version 2.
+	VectorStep *VectorStep `protobuf:"bytes,70,opt,name=vector_step,json=vectorStep,proto3,oneof"`
+}
+
 type Command_Neighbors struct {
 	// For jobs prepared with neighbors.
 	Neighbors *Neighbors `protobuf:"bytes,60,opt,name=neighbors,proto3,oneof"`
@@ -604,6 +619,8 @@ func (*Command_Nearest) isCommand_Operation() {}
 func (*Command_Scatter) isCommand_Operation() {}
 
 func (*Command_NearestTwo) isCommand_Operation() {}
+
+func (*Command_VectorStep) isCommand_Operation() {}
 
 func (*Command_Neighbors) isCommand_Operation() {}
 
@@ -1004,7 +1021,8 @@ func (x *Build) GetMatrixFree() bool {
 }
 
 // Load sets all labels, after which the tiles are at the given step. For a matrix it also recomputes the sums of the
-// tiles and returns Done.self_affinity.
+// tiles and returns Done.self_affinity. For vectors, since minor version 2, it leaves the labels and steps of all other
+// tiles as they are.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles are at afterward.
@@ -1503,7 +1521,7 @@ var File_cleave_worker_v1_command_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/objects.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xa4\r\n" +
+	"\x1ecleave/worker/v1/command.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a cleave/worker/v1/neighbors.proto\x1a\x1ecleave/worker/v1/objects.proto\x1a\x1ecleave/worker/v1/payload.proto\x1a\x1ecleave/worker/v1/vectors.proto\"\xe5\r\n" +
 	"\aCommand\x12\x1d\n" +
 	"\n" +
 	"command_id\x18\x01 \x01(\x04R\tcommandId\x12\x15\n" +
@@ -1534,7 +1552,9 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\anearest\x18+ \x01(\v2\x19.cleave.worker.v1.NearestH\x00R\anearest\x125\n" +
 	"\ascatter\x18, \x01(\v2\x19.cleave.worker.v1.ScatterH\x00R\ascatter\x12?\n" +
 	"\vnearest_two\x18- \x01(\v2\x1c.cleave.worker.v1.NearestTwoH\x00R\n" +
-	"nearestTwo\x12;\n" +
+	"nearestTwo\x12?\n" +
+	"\vvector_step\x18F \x01(\v2\x1c.cleave.worker.v1.VectorStepH\x00R\n" +
+	"vectorStep\x12;\n" +
 	"\tneighbors\x18< \x01(\v2\x1b.cleave.worker.v1.NeighborsH\x00R\tneighbors\x12?\n" +
 	"\vread_object\x18= \x01(\v2\x1c.cleave.worker.v1.ReadObjectH\x00R\n" +
 	"readObject\x120\n" +
@@ -1653,12 +1673,13 @@ var file_cleave_worker_v1_command_proto_goTypes = []any{
 	(*Nearest)(nil),        // 29: cleave.worker.v1.Nearest
 	(*Scatter)(nil),        // 30: cleave.worker.v1.Scatter
 	(*NearestTwo)(nil),     // 31: cleave.worker.v1.NearestTwo
-	(*Neighbors)(nil),      // 32: cleave.worker.v1.Neighbors
-	(*ReadObject)(nil),     // 33: cleave.worker.v1.ReadObject
-	(*MatrixSpec)(nil),     // 34: cleave.worker.v1.MatrixSpec
-	(*VectorSpec)(nil),     // 35: cleave.worker.v1.VectorSpec
-	(*NeighborSpec)(nil),   // 36: cleave.worker.v1.NeighborSpec
-	(*Payload)(nil),        // 37: cleave.worker.v1.Payload
+	(*VectorStep)(nil),     // 32: cleave.worker.v1.VectorStep
+	(*Neighbors)(nil),      // 33: cleave.worker.v1.Neighbors
+	(*ReadObject)(nil),     // 34: cleave.worker.v1.ReadObject
+	(*MatrixSpec)(nil),     // 35: cleave.worker.v1.MatrixSpec
+	(*VectorSpec)(nil),     // 36: cleave.worker.v1.VectorSpec
+	(*NeighborSpec)(nil),   // 37: cleave.worker.v1.NeighborSpec
+	(*Payload)(nil),        // 38: cleave.worker.v1.Payload
 }
 var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.Command.tiles:type_name -> cleave.worker.v1.Tile
@@ -1685,28 +1706,29 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	29, // 21: cleave.worker.v1.Command.nearest:type_name -> cleave.worker.v1.Nearest
 	30, // 22: cleave.worker.v1.Command.scatter:type_name -> cleave.worker.v1.Scatter
 	31, // 23: cleave.worker.v1.Command.nearest_two:type_name -> cleave.worker.v1.NearestTwo
-	32, // 24: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
-	33, // 25: cleave.worker.v1.Command.read_object:type_name -> cleave.worker.v1.ReadObject
-	4,  // 26: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
-	34, // 27: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	35, // 28: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
-	36, // 29: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
-	5,  // 30: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
-	37, // 31: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
-	37, // 32: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
-	37, // 33: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	37, // 34: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	37, // 35: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
-	12, // 36: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	14, // 37: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	37, // 38: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	13, // 39: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 40: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	32, // 24: cleave.worker.v1.Command.vector_step:type_name -> cleave.worker.v1.VectorStep
+	33, // 25: cleave.worker.v1.Command.neighbors:type_name -> cleave.worker.v1.Neighbors
+	34, // 26: cleave.worker.v1.Command.read_object:type_name -> cleave.worker.v1.ReadObject
+	4,  // 27: cleave.worker.v1.Command.adopt:type_name -> cleave.worker.v1.Adopt
+	35, // 28: cleave.worker.v1.Prepare.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	36, // 29: cleave.worker.v1.Prepare.vectors:type_name -> cleave.worker.v1.VectorSpec
+	37, // 30: cleave.worker.v1.Prepare.neighbors:type_name -> cleave.worker.v1.NeighborSpec
+	5,  // 31: cleave.worker.v1.Prepare.units:type_name -> cleave.worker.v1.Units
+	38, // 32: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
+	38, // 33: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
+	38, // 34: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
+	38, // 35: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
+	38, // 36: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
+	12, // 37: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 38: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	38, // 39: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 40: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 41: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }
@@ -1743,6 +1765,7 @@ func file_cleave_worker_v1_command_proto_init() {
 		(*Command_Nearest)(nil),
 		(*Command_Scatter)(nil),
 		(*Command_NearestTwo)(nil),
+		(*Command_VectorStep)(nil),
 		(*Command_Neighbors)(nil),
 		(*Command_ReadObject)(nil),
 		(*Command_Adopt)(nil),

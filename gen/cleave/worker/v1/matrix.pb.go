@@ -843,7 +843,9 @@ type Blocks struct {
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The blocks.
-	Blocks        []*Block `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	Blocks []*Block `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	// Since minor version 2: leave out M_ij of points j before i. M is symmetric, so the row of j has it.
+	PairsOnce     bool `protobuf:"varint,3,opt,name=pairs_once,json=pairsOnce,proto3" json:"pairs_once,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -890,6 +892,13 @@ func (x *Blocks) GetBlocks() []*Block {
 		return x.Blocks
 	}
 	return nil
+}
+
+func (x *Blocks) GetPairsOnce() bool {
+	if x != nil {
+		return x.PairsOnce
+	}
+	return false
 }
 
 // Block is a set of points in one lane.
@@ -1061,10 +1070,12 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x04most\x18\x03 \x01(\rR\x04most\"P\n" +
 	"\x04Fits\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"M\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"l\n" +
 	"\x06Blocks\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
-	"\x06blocks\x18\x02 \x03(\v2\x17.cleave.worker.v1.BlockR\x06blocks\"3\n" +
+	"\x06blocks\x18\x02 \x03(\v2\x17.cleave.worker.v1.BlockR\x06blocks\x12\x1d\n" +
+	"\n" +
+	"pairs_once\x18\x03 \x01(\bR\tpairsOnce\"3\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\rR\x04lane\x12\x16\n" +
 	"\x06points\x18\x02 \x01(\fR\x06points\"I\n" +

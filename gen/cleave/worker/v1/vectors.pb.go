@@ -882,6 +882,64 @@ func (x *Scatter) GetQueries() *VectorQueries {
 	return nil
 }
 
+// VectorStep does the work of four operations with the same queries: Scatter of kind SCATTER_KIND_TOTAL, VectorAssign,
+// Update with the moves that VectorAssign returns, and the same Scatter again. It takes the tiles from step to step + 1
+// and returns all four answers, see wire.PackStep. If the tiles are already at step + 1 and nothing has changed their
+// labels since, it first undoes the moves.
+type VectorStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step that the tiles are at before the moves.
+	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	// The queries.
+	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VectorStep) Reset() {
+	*x = VectorStep{}
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VectorStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VectorStep) ProtoMessage() {}
+
+func (x *VectorStep) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_vectors_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VectorStep.ProtoReflect.Descriptor instead.
+func (*VectorStep) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_vectors_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *VectorStep) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *VectorStep) GetQueries() *VectorQueries {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
 var File_cleave_worker_v1_vectors_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
@@ -936,6 +994,10 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\aqueries\x18\x01 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"X\n" +
 	"\aScatter\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"[\n" +
+	"\n" +
+	"VectorStep\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
 	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries*\x92\x01\n" +
 	"\vPreparation\x12\x1b\n" +
 	"\x17PREPARATION_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -969,7 +1031,7 @@ func file_cleave_worker_v1_vectors_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_vectors_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_cleave_worker_v1_vectors_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(Preparation)(0),       // 0: cleave.worker.v1.Preparation
 	(Distortion)(0),        // 1: cleave.worker.v1.Distortion
@@ -984,20 +1046,21 @@ var file_cleave_worker_v1_vectors_proto_goTypes = []any{
 	(*Nearest)(nil),        // 10: cleave.worker.v1.Nearest
 	(*NearestTwo)(nil),     // 11: cleave.worker.v1.NearestTwo
 	(*Scatter)(nil),        // 12: cleave.worker.v1.Scatter
-	(*Payload)(nil),        // 13: cleave.worker.v1.Payload
-	(*MatrixSpec)(nil),     // 14: cleave.worker.v1.MatrixSpec
+	(*VectorStep)(nil),     // 13: cleave.worker.v1.VectorStep
+	(*Payload)(nil),        // 14: cleave.worker.v1.Payload
+	(*MatrixSpec)(nil),     // 15: cleave.worker.v1.MatrixSpec
 }
 var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	0,  // 0: cleave.worker.v1.VectorSpec.preparation:type_name -> cleave.worker.v1.Preparation
-	13, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
-	13, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
+	14, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
+	14, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
 	4,  // 3: cleave.worker.v1.VectorSpec.kernel_features:type_name -> cleave.worker.v1.KernelFeatures
-	14, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	13, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
-	13, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
+	15, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	14, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
+	14, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
 	6,  // 7: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
-	13, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
-	13, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	14, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	14, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
 	1,  // 10: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
 	2,  // 11: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
 	5,  // 12: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
@@ -1006,11 +1069,12 @@ var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	5,  // 15: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
 	5,  // 16: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
 	5,  // 17: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	5,  // 18: cleave.worker.v1.VectorStep.queries:type_name -> cleave.worker.v1.VectorQueries
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }
@@ -1026,7 +1090,7 @@ func file_cleave_worker_v1_vectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_vectors_proto_rawDesc), len(file_cleave_worker_v1_vectors_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

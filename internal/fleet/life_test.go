@@ -1,0 +1,122 @@
+package fleet_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Everything that a worker does in transfers is a sign of life: its heartbeats may wait behind the bytes of a data set. The
+// worker of this test sends none.
+func TestTransfersAreSignsOfLife(t *testing.T) {
+	c := newCluster(t)
+	a, _, err := c.attachScripted(validHello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := c.fleet.Workers()[0].Name
+	p := gaussianProblem(t, 200, 1)
+	p.data = randomPoints(t, 200, 15_000, 1) // 24 MB
+	id, size := c.datasets.put(t, p.data)
+	go func() { // until the cluster is closed
+		if e, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil)); err == nil {
+			e.Release()
+		}
+	}()
+	m, err := a.stream.Recv()
+	if err != nil || m.GetCommand().GetPrepare() == nil {
+		t.Fatalf("%v, %v instead of a job", m, err)
+	}
+
+	var last time.Time
+	wantLife := func(what string) {
+		t.Helper()
+		for tick := time.Tick(time.Millisecond); ; { // signs of life do not change the fleet
+			if w := c.worker(name); w != nil && w.LastHeartbeat.After(last) {
+				last = w.LastHeartbeat
+				return
+			}
+			select {
+			case <-tick:
+			case <-c.ctx.Done():
+				t.Fatalf("%s is no sign of life", what)
+			}
+		}
+	}
+	wantLife("a hello")
+	data, err := a.client.FetchDataset(c.ctx, &workerv1.FetchDatasetRequest{SessionId: a.id, DatasetId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := data.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	wantLife("fetching a data set")
+	for err == nil { // most of it is not sent before something is taken
+		_, err = data.Recv()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	wantLife("taking a data set")
+
+	payload, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := payload.Recv(); err == nil {
+		t.Error("a payload that does not exist was sent")
+	}
+	wantLife("fetching a payload")
+
+	result, err := a.client.SendResult(c.ctx)
+	if err == nil {
+		err = result.Send(&workerv1.SendResultRequest{SessionId: a.id, Reference: "0"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLife("sending a result")
+
+	pieces, err := a.client.Distribute(c.ctx)
+	if err == nil {
+		err = pieces.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
+			SessionId: a.id, DatasetId: id, Bytes: uint64(size), PieceBytes: wire.PieceBytes, Keeps: true}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLife("joining a distribution")
+	if _, err := pieces.Recv(); err != nil { // an assignment
+		t.Fatal(err)
+	}
+	if err := pieces.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: 0}}}); err != nil {
+		t.Fatal(err)
+	}
+	wantLife("reporting a piece")
+}
+
+// A worker whose stream broke must attach again in time: its transfers do not keep its session.
+func TestTransfersDoNotReplaceTheStream(t *testing.T) {
+	c := newCluster(t, losing)
+	a, _, err := c.attachScripted(validHello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for len(c.fleet.Workers()) > 0 {
+		payload, err := a.client.FetchPayload(c.ctx, &workerv1.FetchPayloadRequest{SessionId: a.id, Reference: "none"})
+		if err == nil {
+			_, err = payload.Recv()
+		}
+		if c.ctx.Err() != nil {
+			t.Fatalf("the worker is not lost: %v", err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package vector
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+)
+
+// Stepped is the outcome of a step.
+type Stepped struct {
+	Moves         []labeling.Move // as by Assign
+	Changes       []float64       // as by Update
+	Before, After [][]float64     // as by Scatter of kind Total, of the labels before and after the moves
+}
+
+// Step takes the labels of the given tiles from step to step+1 by the moves that Assign finds. It returns what Scatter of
+// kind Total, Assign, Update and Scatter again would return, one after the other. If the last Step has already taken a tile
+// to step+1, Step first undoes its moves, so it is safe to retry.
+func (s *Shard) Step(ctx context.Context, numbers []int, step uint64, queries []Query) (*Stepped, error) {
+	if err := s.undoStep(numbers, step); err != nil {
+		return nil, err
+	}
+	totals := slices.Clone(queries)
+	for q := range totals {
+		totals[q].Kind = Total
+	}
+	var done Stepped
+	var err error
+	if done.Before, err = s.Scatter(ctx, numbers, step, totals); err != nil {
+		return nil, err
+	}
+	if done.Moves, err = s.Assign(ctx, numbers, step, queries); err != nil {
+		return nil, err
+	}
+	for _, number := range numbers {
+		s.tiles[number].stepped = step + 1
+	}
+	if done.Changes, err = s.Update(ctx, numbers, step, SortedMoves(s.clusters, done.Moves)); err != nil {
+		return nil, err
+	}
+	done.After, err = s.Scatter(ctx, numbers, step+1, totals)
+	return &done, err
+}
+
+// undoStep takes the tiles that the last Step took from step to step+1 back to step.
+func (s *Shard) undoStep(numbers []int, step uint64) error {
+	tiles, err := s.tilesOf(numbers)
+	if err != nil {
+		return err
+	}
+	for _, t := range tiles {
+		if !t.at(step) && !(t.at(step+1) && t.stepped == step+1) {
+			return errNotReady
+		}
+	}
+	for _, t := range tiles {
+		if t.at(step + 1) {
+			s.shape().Undo(s.labels, t.moves)
+			s.forget(t.moves)
+			t.step, t.stepped = step, 0
+		}
+	}
+	return nil
+}
+
+// SortedMoves returns moves sorted by lane, then by point, as Update needs them. It may return the same slice.
+func SortedMoves(clusters int, moves []labeling.Move) []labeling.Move {
+	shape := labeling.Shape{Clusters: clusters}
+	order := func(a, b labeling.Move) int {
+		return cmp.Or(cmp.Compare(shape.Lane(a), shape.Lane(b)), cmp.Compare(a.Point, b.Point))
+	}
+	if slices.IsSortedFunc(moves, order) {
+		return moves
+	}
+	return slices.SortedFunc(slices.Values(moves), order)
+}
