@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"context"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -34,10 +35,18 @@ type tile struct {
 	moves []labeling.Move // scratch: what the last Assign found
 }
 
-func (s *Source) buildTile(number int) (*tile, error) {
+func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
 	if s.features != nil {
 		return t, s.fillFeatures(t)
+	}
+	p := newPreparer(s.spec, s.data, 0)
+	if s.fetch != nil {
+		points, err := s.fetched(ctx, t.rows)
+		if err != nil {
+			return nil, err
+		}
+		p = newPreparer(s.spec, points, t.rows.From)
 	}
 	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
 		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
@@ -52,7 +61,6 @@ func (s *Source) buildTile(number int) (*tile, error) {
 	} else {
 		t.packed = make([]float64, t.groups()*groupRows*t.width)
 	}
-	p := newPreparer(s.spec, s.data)
 	for r := range t.rows.Len() {
 		prepared, err := p.prepare(t.rows.From + r)
 		if err != nil {

@@ -80,6 +80,9 @@ func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
 // Serves reports whether other workers can fetch pieces.
 func (e *Exchange) Serves() bool { return e.serves }
 
+// Keeps reports whether pieces are kept on disk.
+func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
+
 // Complete reports whether the cache has all pieces of a data set.
 func (e *Exchange) Complete(datasetID string, bytes int64) bool {
 	if e.cfg.Cache == nil {
@@ -132,16 +135,27 @@ type Coordinator struct {
 // Join begins to fetch a data set, and to pass it on, until the result is closed by all that joined or ctx ends, which
 // is the context of the session. A data set that is fetched for one job is not fetched again for another.
 func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	s := e.join(ctx, coordinator, datasetID, bytes, false)
+	s.wantAll()
+	return s
+}
+
+// JoinPartly does the same, but fetches only the pieces that Share.Want names.
+func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	return e.join(ctx, coordinator, datasetID, bytes, true)
+}
+
+func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64, partial bool) *Share {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := shareKey{coordinator.SessionID, datasetID}
-	if s := e.shares[key]; s != nil && !s.over() {
+	if s := e.shares[key]; s != nil && !s.Over() {
 		s.users++
 		return s
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := newShare(e, coordinator, datasetID, bytes, cancel)
-	if s.over() {
+	s := newShare(e, coordinator, datasetID, bytes, partial, cancel)
+	if s.Over() {
 		return s
 	}
 	e.shares[key] = s
