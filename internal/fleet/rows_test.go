@@ -55,7 +55,7 @@ func cachedFiles(t *testing.T, dir string) []string {
 // Each of eight workers gets about an eighth of the data set, and the coordinator sends each piece once. Workers that join
 // or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
-	c := newCluster(t, losing)
+	c := newCluster(t)
 	p := rowProblem(t, 64_000)
 	_, size := c.datasets.put(t, p.data)
 	var dirs []string
@@ -74,21 +74,20 @@ func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
 			t.Errorf("worker %d fetched %d bytes of %d", w, got, size)
 		}
 	}
-	s := newVectorSequence(c, e, p, 1)
-	s.run(5, noDisturbance)
-	workers[3].kill()
-	s.run(5, noDisturbance)
-	c.startWorker("late", serving(t.TempDir()))
-	s.run(10, noDisturbance)
-	if sent := c.sent.Load(); sent > 2*size {
-		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
-	}
 	e.Release()
 	before := c.sent.Load()
-	again := c.submitVectors(p, nil)
-	newVectorSequence(c, again, p, 2).run(3, noDisturbance)
-	if more := c.sent.Load() - before; more > size/8+3*wire.PieceBytes { // the newcomer may ask before others say what they have
+	e = c.submitVectors(p, nil)
+	if more := c.sent.Load() - before; more > 0 {
 		t.Errorf("the coordinator sent %d bytes that workers had already", more)
+	}
+	s := newVectorSequence(c, e, p, 1)
+	s.run(2, noDisturbance)
+	workers[3].kill()
+	s.run(2, noDisturbance)
+	c.startWorker("late", serving(t.TempDir()))
+	s.run(5, noDisturbance)
+	if sent := c.sent.Load(); sent > 2*size {
+		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
 	}
 }
 
@@ -98,13 +97,20 @@ func TestRowsWithoutACache(t *testing.T) {
 	for w := range 4 {
 		c.startWorker(fmt.Sprint("w", w))
 	}
-	p := rowProblem(t, 64_000)
+	p := rowProblem(t, 32_000)
 	_, size := c.datasets.put(t, p.data)
 	e := c.submitVectors(p, nil)
 	if sent := c.sent.Load(); sent > size+8*wire.PieceBytes {
 		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
 	}
-	newVectorSequence(c, e, p, 1).run(5, noDisturbance)
+	newVectorSequence(c, e, p, 1).run(2, noDisturbance)
+	e.Release()
+	before := c.sent.Load()
+	again := c.submitVectors(p, nil)
+	if more := c.sent.Load() - before; more > 8*wire.PieceBytes { // a piece at a border may be in use by another tile
+		t.Errorf("the coordinator sent %d bytes that workers had in memory", more)
+	}
+	newVectorSequence(c, again, p, 2).run(2, noDisturbance)
 }
 
 // Every kind of dense rows has the same bits by rows, on any number of workers, also if some fetch data sets whole.
@@ -138,7 +144,7 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 			for at, change := range []func(*worker.Config){func(*worker.Config) {}, serving(t.TempDir()), whole, caching(t.TempDir())} {
 				c.startWorker(fmt.Sprint("w", at), change)
 				e := c.submitVectors(p, nil)
-				newVectorSequence(c, e, p, uint64(at)).run(4, noDisturbance)
+				newVectorSequence(c, e, p, uint64(at)).run(3, noDisturbance)
 				if held := e.Usage(); len(held.Shares) != at+1 {
 					t.Errorf("the job is on %d workers", len(held.Shares))
 				}
@@ -164,7 +170,7 @@ func TestChaosDoesNotChangeTheBitsOfRows(t *testing.T) {
 			s := newVectorSequence(c, c.submitVectors(p, nil), p, 9+seed)
 			var background sync.WaitGroup
 			defer background.Wait()
-			s.run(25, func(op int) {
+			s.run(20, func(op int) {
 				victim := s.random.IntN(len(workers))
 				w := workers[victim]
 				switch event := s.random.IntN(10); {
@@ -190,9 +196,9 @@ func TestChaosDoesNotChangeTheBitsOfRows(t *testing.T) {
 // Workers that hold data sets whole do not take part.
 func TestADataSetLargerThanAnyWorker(t *testing.T) {
 	c := newCluster(t, losing)
-	p := rowProblem(t, 64_000)
+	p := rowProblem(t, 32_000)
 	id, size := c.datasets.put(t, p.data)
-	third := p.memory(size, 22) // of 63 tiles
+	third := p.memory(size, 11) // of 32 tiles
 	var limit worker.Config
 	if third(&limit); int64(limit.MemoryBytes) >= size {
 		t.Fatalf("workers have %d bytes, and the data set %d", limit.MemoryBytes, size)
@@ -212,7 +218,7 @@ func TestADataSetLargerThanAnyWorker(t *testing.T) {
 	}
 	c.startWorker("spare", third)
 	first.kill()
-	s.run(4, noDisturbance)
+	s.run(3, noDisturbance)
 }
 
 // What a worker has on disk of its rows it does not fetch again, and what is damaged there it does.

@@ -165,6 +165,7 @@ func (j *job) joinByRows() {
 		return
 	}
 	j.leave()
+	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
 	j.share = j.worker.exchange.JoinPartly(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, j.datasetID, j.need.DatasetBytes)
 }
 

@@ -121,6 +121,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer w.exchange.Close()
 	w.memory.reclaim = func(bytes int64) {
 		w.datasets.evict(bytes)
+		w.exchange.Evict(bytes)
 		w.kept.drop()
 	}
 	defer cfg.Observe.Watch(w.snapshot)()

@@ -39,6 +39,8 @@ type Config struct {
 	Stall   time.Duration                                   // how long a source may send nothing; 0 means 10 s
 	Arrived func(source string, bytes int)                  // called for what arrives, and with 0 for other progress
 	Served  func(bytes int)                                 // called for what is passed on
+	Take    func(bytes int64) bool                          // reserves memory for pieces that may be needed again; nil keeps none in memory
+	Free    func(bytes int64)                               // frees what Take reserved
 	Logger  hclog.Logger
 }
 
@@ -49,7 +51,8 @@ type Exchange struct {
 	web     *http.Client // reads the object store
 	server  *server
 	buffers sync.Pool // of *[]byte with room for a piece
-	stop    func()    // ends the server
+	spare   spare
+	stop    func() // ends the server
 	serves  bool
 
 	listens   net.Addr // if it serves
@@ -68,6 +71,9 @@ func New(cfg Config) *Exchange {
 		cfg.Stall = defaultStall
 	}
 	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}}
+	if cfg.Cache == nil {
+		e.spare = spare{take: cfg.Take, free: cfg.Free}
+	}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
 }
@@ -82,6 +88,9 @@ func (e *Exchange) Serves() bool { return e.serves }
 
 // Keeps reports whether pieces are kept on disk.
 func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
+
+// Evict frees memory of pieces that nobody uses, this many bytes if there are as many.
+func (e *Exchange) Evict(bytes int64) { e.spare.evict(bytes) }
 
 // Complete reports whether the cache has all pieces of a data set.
 func (e *Exchange) Complete(datasetID string, bytes int64) bool {

@@ -17,7 +17,7 @@ func (s *Share) Want(first, end int) {
 	fresh := false
 	for p := max(0, first); p < min(end, s.pieces); p++ {
 		_, here := s.memory[p]
-		if s.has[p] && !here && !s.inCache(p) { // it was read before
+		if s.has[p] && !here && !s.kept(p) { // it was read before
 			s.forget(p)
 		}
 		if s.wanted != nil && !s.wanted[p] {
@@ -49,18 +49,23 @@ func (s *Share) queueWanted(first, count int) {
 	}})
 }
 
-// inCache reports whether the cache has a piece.
-func (s *Share) inCache(piece int) bool {
-	return s.exchange.cfg.Cache != nil && s.exchange.cfg.Cache.Has(s.id, piece)
+// kept reports whether a piece is on disk or still in memory.
+func (s *Share) kept(piece int) bool {
+	cache := s.exchange.cfg.Cache
+	return cache != nil && cache.Has(s.id, piece) || s.exchange.spare.has(s.id, piece)
 }
 
 // Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be called
-// once they are no longer used.
+// once they are no longer used. Without a cache on disk they stay in memory then, while there is room.
 func (s *Share) Piece(ctx context.Context, piece int) (data []byte, release func(), err error) {
 	if data, err = s.take(ctx, piece, true); err != nil {
 		return nil, nil, err
 	}
-	return data, func() { s.exchange.reuse(data) }, nil
+	return data, func() {
+		if !s.exchange.spare.put(s.id, piece, data) {
+			s.exchange.reuse(data)
+		}
+	}, nil
 }
 
 // Pieces returns the pieces of a data set that contain some of its bytes.

@@ -78,18 +78,20 @@ func (s *Share) Over() bool {
 // run takes part in the distribution until ctx ends or the coordinator ends it for good. If the connection breaks, the
 // share joins again and keeps its pieces.
 func (s *Share) run(ctx context.Context) {
+	held := s.exchange.spare.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {
-		held, release := cache.Use(s.id)
+		var release func()
+		held, release = cache.Use(s.id)
 		defer release()
-		s.mu.Lock()
-		for _, p := range held {
-			if p < s.pieces {
-				s.has[p] = true
-			}
-		}
-		s.notify()
-		s.mu.Unlock()
 	}
+	s.mu.Lock()
+	for _, p := range held {
+		if p < s.pieces {
+			s.has[p] = true
+		}
+	}
+	s.notify()
+	s.mu.Unlock()
 	for pause := backoff.New(rejoinPolicy); ; {
 		err := s.attend(ctx)
 		switch {
@@ -323,9 +325,12 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 	}
 }
 
-// fromCache reads a piece from the cache.
+// fromCache returns a piece that is still in memory, or reads it from the cache.
 func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 	e := s.exchange
+	if data := e.spare.get(s.id, piece); data != nil {
+		return data, true
+	}
 	if e.cfg.Cache == nil {
 		return nil, false
 	}
