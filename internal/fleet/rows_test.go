@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -129,6 +132,7 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 		"probabilities": func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, positivePoints(t, 20_000, 256, 3, 1), metric.KL, false)
 		},
+		"landmarks": func(t *testing.T) *vectorProblem { return landmarkProblem(t, points, units, scaled.(*dataset.Points)) },
 		"wide": func(t *testing.T) *vectorProblem { // a tile has several pieces
 			return newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
 		},
@@ -152,6 +156,27 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// landmarkProblem has features as rows: kernel values with a few points, in other units.
+func landmarkProblem(t *testing.T, points *dataset.Points, units *dataset.Units, scaled *dataset.Points) *vectorProblem {
+	t.Helper()
+	const count, rank = 30, 8
+	random := rand.New(rand.NewPCG(1, 1))
+	f := &kernel.FeatureSpec{
+		Matrix:    kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 20, Rows: points.N, Columns: points.D, Grid: -40},
+		Landmarks: make([]int32, count), Rank: rank, Projection: make([]float64, count*rank), Points: &dataset.Points{N: count, D: points.D},
+	}
+	for at := range f.Landmarks {
+		f.Landmarks[at] = int32(at * points.N / count)
+		f.Points.Values = append(f.Points.Values, scaled.Row(int(f.Landmarks[at]))...)
+	}
+	for at := range f.Projection {
+		f.Projection[at] = random.NormFloat64()
+	}
+	p := problemOf(t, scaled, vector.NewFeatureSpec(f, 1), metric.SquaredEuclidean, false)
+	p.data, p.units = points, units
+	return p
 }
 
 // The same as TestChaosDoesNotChangeTheBits, for rows.
@@ -294,7 +319,7 @@ func TestWhoNeedsTheWholeDataSet(t *testing.T) {
 		"dense rows":        {planning.Workload{Vectors: &dense, DatasetBytes: large}, false},
 		"few dense rows":    {planning.Workload{Vectors: &dense, DatasetBytes: 1 << 20}, true},
 		"sparse rows":       {planning.Workload{Vectors: &sparse, DatasetBytes: large}, true},
-		"landmarks":         {planning.Workload{Vectors: &features, DatasetBytes: large}, true},
+		"landmarks":         {planning.Workload{Vectors: &features, DatasetBytes: large}, false},
 		"neighbors":         {planning.Workload{Neighbors: &planning.Neighbors{Rows: 1 << 20, Columns: 128}, DatasetBytes: large}, true},
 		"a matrix":          {planning.Workload{DatasetBytes: large}, true},
 		"an earlier worker": {planning.Workload{Vectors: &dense, DatasetBytes: large, Whole: true}, true},

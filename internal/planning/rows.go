@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -19,9 +20,9 @@ const (
 )
 
 // ByRows reports whether workers fetch only the rows of their tiles. Sparse points are fetched whole, because a tile's
-// entries lie in several places of the data set, and so are points whose kernel values with landmarks are the rows.
+// entries lie in several places of the data set.
 func (p Workload) ByRows() bool {
-	return p.Vectors != nil && !p.Vectors.isSparse() && p.Vectors.Features == nil && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
+	return p.Vectors != nil && !p.Vectors.isSparse() && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
 }
 
 // BuildPieces returns how many pieces a worker of a job by rows holds while it builds the tiles of their rows, in addition
@@ -33,7 +34,11 @@ func (p Workload) BuildPieces(threads int) int64 {
 
 // tileDataBytes returns the size of the rows of a full tile in the data set.
 func (p Workload) tileDataBytes() int64 {
-	return 8 * int64(p.Vectors.Columns) * int64(partition.TileRows(p.Vectors.Rows))
+	columns := p.Vectors.Columns
+	if f := p.Vectors.Features; f != nil {
+		columns = f.Columns
+	}
+	return 8 * int64(columns) * int64(partition.TileRows(p.Vectors.Rows))
 }
 
 // rowBuildBytes returns the memory for building tiles by rows: the pieces of these tiles and of the next ones, and the
@@ -44,6 +49,15 @@ func (p Workload) rowBuildBytes(threads int) int64 {
 		copies = 2
 	}
 	return min(2*p.BuildPieces(threads)*PieceBytes, p.DatasetBytes) + copies*int64(max(1, threads))*p.tileDataBytes()
+}
+
+// featureRowsBytes returns the memory for computing features by rows, in addition to that of the tiles: the landmarks, packed
+// while the receiving buffer grows, and for each thread the landmarks together with the points of a tile, as they came and
+// as the kernel needs them, and the projection in bundles.
+func (p Workload) featureRowsBytes(threads int) int64 {
+	f, rows := p.Vectors.Features, partition.TileRows(p.Vectors.Rows)+p.Vectors.Features.Landmarks
+	each := 8*int64(rows)*int64(f.Columns) + kernel.FeatureBytes(rows, f.Columns, f.Landmarks, p.Vectors.Columns)
+	return (8+projectionBytes)*int64(f.Landmarks)*int64(f.Columns) + int64(max(1, threads))*each
 }
 
 // labelRowBytes is the size of a row of the whole problem in each lane of a worker of a job by rows: its label, and the

@@ -115,7 +115,11 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 	fixed := data + p.lanes()*lane + modelColumnBytes*width +
 		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
 	if f := v.Features; f != nil {
-		fixed += kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns) + projectionBytes*int64(f.Landmarks)*width +
+		points := kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns)
+		if p.ByRows() {
+			points = p.featureRowsBytes(threads)
+		}
+		fixed += points + projectionBytes*int64(f.Landmarks)*width +
 			int64(max(1, threads))*kernel.FeatureThreadBytes(f.Columns, v.Columns)
 	}
 	tiles := int64(partition.TileCount(v.Rows))

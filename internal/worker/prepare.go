@@ -140,10 +140,14 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 
 // prepareRows opens a k-means-family job whose tiles are built from rows that are fetched when they are needed.
 func (j *job) prepareRows(datasetID string, spec *vector.RowSpec, units *dataset.Units) error {
-	if offset, length := dataset.RowRange(spec.Columns, 0, spec.Rows); offset+length != j.need.DatasetBytes {
-		return fmt.Errorf("worker: a data set of %d bytes with %d rows of %d columns", j.need.DatasetBytes, spec.Rows, spec.Columns)
+	columns := spec.Columns
+	if spec.Features != nil {
+		columns = spec.Features.Matrix.Columns
 	}
-	j.datasetID, j.rowPieces = datasetID, rowPieces{columns: spec.Columns, units: units, held: map[int]heldPiece{}}
+	if offset, length := dataset.RowRange(columns, 0, spec.Rows); offset+length != j.need.DatasetBytes {
+		return fmt.Errorf("worker: a data set of %d bytes with %d rows of %d columns", j.need.DatasetBytes, spec.Rows, columns)
+	}
+	j.datasetID, j.rowPieces = datasetID, rowPieces{columns: columns, units: units, held: map[int]heldPiece{}}
 	return j.allocate(spec.Rows, func(threads int) (shard, error) {
 		source, err := vector.NewFetchingSource(spec, j.rowPieces.rowsOf)
 		if err != nil {
@@ -171,7 +175,11 @@ func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.
 	if err != nil {
 		return nil, err
 	}
-	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection)
+	points, err := j.optionalFloats(f.GetPoints())
+	if err != nil {
+		return nil, err
+	}
+	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection, points)
 }
 
 // unitsOf returns the units to convert the data set to, or nil for none.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // Source provides the rows that tiles are built from: a worker's copy of the data, or a way to fetch rows of it, and how
@@ -48,13 +47,17 @@ func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 // RowFetcher returns the rows from <= i < to of dense points.
 type RowFetcher func(ctx context.Context, from, to int) (*dataset.Points, error)
 
-// NewFetchingSource returns a source that fetches the rows of a tile when the tile is built. The rows are those of dense
-// points, not features.
+// NewFetchingSource returns a source that fetches the points of a tile when the tile is built. If rows are features, the
+// spec must have the landmarks.
 func NewFetchingSource(spec *RowSpec, fetch RowFetcher) (*Source, error) {
+	err := spec.fits(spec.Rows, spec.Columns)
 	if spec.Features != nil {
-		return nil, errors.New("vector: features are not fetched by rows")
+		err = spec.fitsFeatures()
+		if spec.Features.Points == nil {
+			err = errors.New("vector: features of points that are fetched, without landmarks")
+		}
 	}
-	if err := spec.fits(spec.Rows, spec.Columns); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	s := sourceOf(spec, nil)
@@ -72,18 +75,6 @@ func (spec *RowSpec) fits(rows, columns int) error {
 			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
 	}
 	return nil
-}
-
-// fetched returns the rows of a tile.
-func (s *Source) fetched(ctx context.Context, rows partition.Range) (*dataset.Points, error) {
-	points, err := s.fetch(ctx, rows.From, rows.To)
-	if err != nil {
-		return nil, err
-	}
-	if points.N != rows.Len() || points.D != s.spec.Columns {
-		return nil, fmt.Errorf("vector: %d x %d points for %d rows of %d columns", points.N, points.D, rows.Len(), s.spec.Columns)
-	}
-	return points, nil
 }
 
 func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
