@@ -7,6 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // buildState is the form in which a tile exists on its worker.
@@ -17,6 +18,18 @@ const (
 	builtStored              // its entries are stored
 	builtComputed            // its entries are computed each time they are needed
 )
+
+// needOn returns what the job needs on a worker.
+func (j *job) needOn(s *session) planning.Workload {
+	need := j.need
+	need.Whole = need.Whole || !s.fetchesRows
+	return need
+}
+
+// planned describes the worker to a plan that may use some of its memory.
+func (s *session) planned(free int64) planning.Worker {
+	return planning.Worker{Name: s.name, Threads: s.threads, Free: free, Whole: !s.fetchesRows}
+}
 
 // ready reports whether the tile is built in the form that is wanted.
 func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
@@ -50,9 +63,7 @@ func (j *job) build(ctx context.Context, g *group) error {
 				missing = append(missing, t)
 			}
 		}
-		// Build a few tiles per thread at a time: batches small enough to show progress and to let joining workers
-		// take a share, and large enough to keep all threads busy.
-		for batch := range slices.Chunk(missing, 2*g.session.threads) {
+		for batch := range slices.Chunk(missing, j.tilesAtOnce(g.session)) {
 			if err := j.buildTiles(ctx, g, batch, stored); err != nil {
 				return err
 			}
@@ -62,6 +73,20 @@ func (j *job) build(ctx context.Context, g *group) error {
 		}
 	}
 	return nil
+}
+
+// buildAtOnce is the size of the rows that a worker is asked to fetch and build at a time, in a job by rows.
+const buildAtOnce = 64 << 20
+
+// tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches are
+// small enough to show progress and to let joining workers take a share, and large enough to keep all threads busy. If
+// their rows must be fetched, batches are also large enough to keep its link busy.
+func (j *job) tilesAtOnce(s *session) int {
+	tiles := 2 * s.threads
+	if j.needOn(s).ByRows() {
+		return max(tiles, int(buildAtOnce*int64(len(j.tiles))/j.need.DatasetBytes))
+	}
+	return tiles
 }
 
 // tilesToUnstore returns the tiles on a group's worker that are stored but should not be.

@@ -113,7 +113,8 @@ func (d *distribution) write(stream workerv1.WorkerService_DistributeServer, p *
 }
 
 // join adds a worker to the distribution of a data set, which begins with its first worker. It returns UNIMPLEMENTED if
-// the worker can fetch from the coordinator only and keeps nothing: FetchDataset does that with less work.
+// the worker needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with
+// less work. A worker that needs a part gets pieces in any case, because it can check only them.
 func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *party, error) {
 	id := join.GetDatasetId()
 	bytes, err := f.checkFetch(join.GetSessionId(), id)
@@ -130,7 +131,7 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 	switch {
 	case s == nil:
 		return nil, nil, status.Error(codes.Aborted, "the session is over")
-	case s.referee || join.GetPieceBytes() != wire.PieceBytes || !join.GetKeeps() && location == nil && !f.anyServes():
+	case s.referee || join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !f.anyServes():
 		return nil, nil, status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
 	}
 	d := f.distributions[id]
@@ -150,10 +151,33 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 	}
 	d.parties[s.id] = p
 	serves := join.GetKeeps() && s.serves()
-	d.swarm.Join(s.id, heldPieces(join.GetHeld(), wire.PieceCount(bytes)), join.GetKeeps(), serves)
+	d.add(s.id, join, serves)
 	f.log.Debug("a worker joins the distribution of a data set", "worker", s.name, "dataset", id, "serves", serves)
 	d.schedule()
 	return d, p, nil
+}
+
+// add adds a worker to the swarm. The caller holds d.mu.
+func (d *distribution) add(sessionID string, join *workerv1.Join, serves bool) {
+	pieces := wire.PieceCount(d.bytes)
+	held := piecesOf(join.GetHeld(), pieces)
+	if !join.GetPartial() {
+		d.swarm.Join(sessionID, held, join.GetKeeps(), serves)
+		return
+	}
+	d.swarm.JoinPartly(sessionID, held, join.GetKeeps(), serves)
+	for _, p := range piecesOf(join.GetWanted(), pieces) {
+		d.swarm.Want(sessionID, p)
+	}
+}
+
+// want adds to the pieces that a worker needs. The caller holds d.mu.
+func (d *distribution) want(sessionID string, wanted *workerv1.PiecesWanted) {
+	first := int64(wanted.GetFirst())
+	end := min(first+int64(wanted.GetCount()), int64(wire.PieceCount(d.bytes)))
+	for p := first; p < end; p++ {
+		d.swarm.Want(sessionID, int(p))
+	}
 }
 
 // leave removes a worker. A distribution without workers ends.
@@ -223,6 +247,8 @@ func (d *distribution) receive(p *party, m *workerv1.DistributeRequest) {
 			from, assigned = d.swarm.Failed(id, int(m.Failed.GetPiece()), failureOf(m.Failed.GetFailure()))
 		case *workerv1.DistributeRequest_Lost:
 			d.swarm.Lost(id, int(m.Lost.GetPiece()), m.Lost.GetNeeded())
+		case *workerv1.DistributeRequest_Wanted:
+			d.want(id, m.Wanted)
 		}
 		d.schedule()
 	}
@@ -278,15 +304,15 @@ func (d *distribution) fail(ctx context.Context, err error) {
 	}
 }
 
-// heldPieces returns the pieces whose bits are set.
-func heldPieces(bits []byte, pieces int) []int {
-	var held []int
+// piecesOf returns the pieces whose bits are set.
+func piecesOf(bits []byte, pieces int) []int {
+	var set []int
 	for p := range min(pieces, 8*len(bits)) {
 		if bits[p/8]>>(p%8)&1 == 1 {
-			held = append(held, p)
+			set = append(set, p)
 		}
 	}
-	return held
+	return set
 }
 
 func failureOf(f workerv1.PieceFailure) swarm.Failure {

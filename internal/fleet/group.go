@@ -141,7 +141,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		p := j.prepareMessage()
-		p.Identity = j.identity
+		p.Identity, p.ByRows = j.identity, j.needOn(g.session).ByRows()
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
@@ -150,7 +150,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 
 // prepareMessage returns the description of the job for a worker.
 func (j *job) prepareMessage() *workerv1.Prepare {
-	p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K)}
+	p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K), ByRows: j.need.ByRows()}
 	if j.need.Scaled {
 		p.Units = &workerv1.Units{Center: j.units.center.message(), Scale: j.units.scale.message()}
 	}

@@ -156,7 +156,7 @@ func (j *job) takeOffers() []adoption {
 		o := s.offers[string(j.identity)]
 		delete(s.offers, string(j.identity))
 		a := adoption{session: s, offer: o.id}
-		bytes := j.need.FixedBytes(s.threads)
+		bytes := j.needOn(s).FixedBytes(s.threads)
 		for t, stored := range o.tiles {
 			if t >= 0 && t < len(j.tiles) && j.tiles[t].worker == nil && j.mayBe(stored) {
 				a.tiles = append(a.tiles, t)

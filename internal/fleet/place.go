@@ -121,6 +121,10 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) 
 		index[s] = h
 	}
 	layout, unplaced := partition.NewLayout(j.key, j.sizes, hosts), false
+	if j.need.ByRows() {
+		layout = partition.NewLayout(j.datasetID, j.sizes, hosts)
+		layout.KeepRuns()
+	}
 	for t := range j.tiles {
 		s := j.tiles[t].worker
 		if s == nil {
@@ -174,7 +178,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
-	host := j.need.Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
+	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
 	if j.full[s] {
 		host.FreeBytes = -1
 	}
@@ -206,7 +210,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 			continue
 		}
 		free += max(0, s.capacity()-s.used)
-		w := planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()}
+		w := s.planned(s.capacity())
 		if j.full[s] && !j.hasOtherJobs(s) {
 			w.Free = 0 // it is full although it has no other job
 		}
@@ -292,7 +296,7 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 			changed = true
 			if j.members[to] == nil {
 				j.members[to] = &membership{}
-				to.used += j.need.FixedBytes(to.threads)
+				to.used += j.needOn(to).FixedBytes(to.threads)
 			}
 			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
 			j.tiles[t].epoch = j.newEpoch()
@@ -352,7 +356,7 @@ func (j *job) unplace(t int) {
 func (j *job) endMembership(s *session) {
 	j.forgetCopies(s)
 	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	s.used -= j.need.FixedBytes(s.threads)
+	s.used -= j.needOn(s).FixedBytes(s.threads)
 	delete(j.members, s)
 	j.fleet.dismissIfIdle(s)
 }

@@ -67,6 +67,16 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 		{"dense", func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, randomPoints(t, 100_000, 32, 1), metric.SquaredEuclidean, false)
 		}},
+		{"by rows", func(t *testing.T) *vectorProblem {
+			return newVectorProblem(t, randomPoints(t, 400_000, 32, 1), metric.SquaredEuclidean, false)
+		}},
+		{"by wide rows", func(t *testing.T) *vectorProblem {
+			return newVectorProblem(t, randomPoints(t, 10_000, 1500, 1), metric.SquaredEuclidean, false)
+		}},
+		{"landmarks by rows", func(t *testing.T) *vectorProblem {
+			points, units, scaled := scaledPoints(t, 60_000, 100)
+			return landmarkProblem(t, points, units, scaled.(*dataset.Points))
+		}},
 		{"a full metric", func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, randomPoints(t, 1500, 250, 1), metric.SquaredEuclidean, true)
 		}},

@@ -38,6 +38,7 @@ type session struct {
 	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
 	peerKey      []byte        // of the tickets for that; nil if they cannot
 	readsObjects bool          // it knows the command
+	fetchesRows  bool          // it can fetch the rows of its tiles only
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
@@ -173,6 +174,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		threads:      max(1, int(hello.GetThreads())),
 		memory:       hello.GetMemoryBytes(),
 		minor:        min(hello.GetProtocolMinor(), wire.WorkerProtocolMinor),
+		fetchesRows:  hello.GetFetchesRows(),
 		attachedAt:   now,
 		lastSeen:     now,
 		watchdogDue:  now.Add(f.cfg.LostAfter),

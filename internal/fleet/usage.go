@@ -33,8 +33,8 @@ func (j *job) Usage() Usage {
 	usage, shares := j.usage, map[*session]*planning.Share{}
 	for s := range j.members {
 		shares[s] = &planning.Share{
-			Worker: planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()},
-			Bytes:  j.need.FixedBytes(s.threads),
+			Worker: s.planned(s.capacity()),
+			Bytes:  j.needOn(s).FixedBytes(s.threads),
 		}
 	}
 	for t := range j.tiles {
@@ -53,7 +53,7 @@ func (j *job) Usage() Usage {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, j.need.MinFreeBytes(s.threads))
+		share.Bytes = max(share.Bytes, j.needOn(s).MinFreeBytes(s.threads))
 		usage.Shares = append(usage.Shares, *share)
 	}
 	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
@@ -71,8 +71,8 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	var free, alone []planning.Worker
 	for _, s := range f.sessions {
 		if s.takesTiles() {
-			free = append(free, planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity() - s.used})
-			alone = append(alone, planning.Worker{Name: s.name, Threads: s.threads, Free: s.capacity()})
+			free = append(free, s.planned(s.capacity()-s.used))
+			alone = append(alone, s.planned(s.capacity()))
 		}
 	}
 	f.mu.Unlock()

@@ -23,9 +23,9 @@ type KMeansExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
-	features    struct{ mean, landmarks, projection *payload } // set if the rows are kernel features
-	sums        []float64                                      // sums of the clusters of all lanes
-	models      struct {                                       // the last values of queries
+	features    struct{ mean, landmarks, projection, points *payload } // set if the rows are kernel features
+	sums        []float64                                              // sums of the clusters of all lanes
+	models      struct {                                               // the last values of queries
 		mu     sync.Mutex
 		id     uint64
 		values []byte
@@ -39,6 +39,9 @@ var _ kmeans.Executor = (*KMeansExecutor)(nil)
 func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecutor, error) {
 	if task.Vectors == nil || task.Need.Vectors == nil {
 		return nil, errors.New("fleet: a job of the k-means family without vectors")
+	}
+	if f := task.Vectors.Features; f != nil && f.Points == nil {
+		task.Need.Whole = true // workers take the landmarks from the data set
 	}
 	e := &KMeansExecutor{job: f.newJob(task), spec: task.Vectors}
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
@@ -61,7 +64,7 @@ func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric = e.need.Vectors.FullMetric
 	if f := e.spec.Features; f != nil {
-		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message())
+		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message(), e.features.points.message())
 	}
 	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
 }
@@ -77,6 +80,9 @@ func (e *KMeansExecutor) packFeatures() {
 	}
 	e.features.landmarks = e.keepPayload(func() []byte { return wire.PackInt32s(f.Landmarks) })
 	e.features.projection = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Projection) })
+	if e.need.ByRows() {
+		e.features.points = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Points.Values) })
+	}
 }
 
 // Shape implements kmeans.Executor.

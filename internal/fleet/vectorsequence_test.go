@@ -40,6 +40,12 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 	if err != nil {
 		t.Fatal(err)
 	}
+	return problemOf(t, data, spec, distortion, full)
+}
+
+// problemOf returns the problem of a spec.
+func problemOf(t *testing.T, data dataset.Dataset, spec *vector.RowSpec, distortion metric.Distortion, full bool) *vectorProblem {
+	t.Helper()
 	source, err := vector.NewSource(spec, data)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +58,12 @@ func newVectorProblem(t *testing.T, data dataset.Dataset, distortion metric.Dist
 }
 
 func (p *vectorProblem) need(size int64) planning.Workload {
-	return planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
+	need := planning.Workload{DatasetBytes: size, Scaled: p.units != nil, K: p.k, Lanes: p.lanes, Vectors: &planning.Vectors{
 		Rows: p.spec.Rows, Columns: p.spec.Columns, Width: p.spec.Width(), FullMetric: p.full, Entries: planning.TileEntries(p.data)}}
+	if f := p.spec.Features; f != nil {
+		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+	}
+	return need
 }
 
 func (p *vectorProblem) task(id string, size int64, report func(fleet.Status)) fleet.Task {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -25,6 +26,9 @@ type FeatureSpec struct {
 	Landmarks  []int32    // indexes of points, ascending
 	Rank       int        // number of features
 	Projection []float64  // P: a row of Rank values for each landmark
+	// The landmarks themselves, in the units of the matrix, so that the features of some points can be computed from these
+	// points alone; nil if they are taken from the points.
+	Points *dataset.Points
 }
 
 // maxFeature bounds the values of P and of features.
@@ -38,6 +42,9 @@ func (f *FeatureSpec) Check() error {
 		return fmt.Errorf("kernel: features of the matrix %v, which is not a plain one of points", f.Matrix.Function)
 	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank || len(f.Projection)%m != 0:
 		return fmt.Errorf("kernel: %d values that make %d features of %d landmarks among %d points", len(f.Projection), f.Rank, m, f.Matrix.Rows)
+	}
+	if p := f.Points; p != nil && (p.N != m || p.D != f.Matrix.Columns) {
+		return fmt.Errorf("kernel: %d x %d values of %d landmarks with %d columns", p.N, p.D, m, f.Matrix.Columns)
 	}
 	last := int32(-1)
 	for _, l := range f.Landmarks {
@@ -72,6 +79,39 @@ type Features struct {
 	spec    *FeatureSpec
 	source  *Source
 	bundles []bundle // of the columns of P
+	first   int      // the number of the first row, for messages
+}
+
+// NewFeaturesOf returns the features of some rows of the data that the spec was made for, and the number that is added to
+// the number of a row to get its place in Compute. The spec must have the landmarks.
+func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points, rows partition.Range) (f *Features, shift int, err error) {
+	if spec.Points == nil || points.N != rows.Len() || points.D != spec.Matrix.Columns {
+		return nil, 0, fmt.Errorf("kernel: %d x %d points for features of %d rows of %d columns", points.N, points.D, rows.Len(), spec.Matrix.Columns)
+	}
+	// Each point is there once, and in order, so that entries of a landmark with itself remain on the diagonal.
+	before, _ := slices.BinarySearch(spec.Landmarks, int32(rows.From))
+	after, _ := slices.BinarySearch(spec.Landmarks, int32(rows.To))
+	own, d := *spec, points.D
+	own.Landmarks = make([]int32, len(spec.Landmarks))
+	for at, l := range spec.Landmarks {
+		switch {
+		case at < before:
+			own.Landmarks[at] = int32(at)
+		case at < after:
+			own.Landmarks[at] = int32(before + int(l) - rows.From)
+		default:
+			own.Landmarks[at] = int32(at - after + before + rows.Len())
+		}
+	}
+	values := slices.Concat(spec.Points.Values[:before*d], points.Values, spec.Points.Values[after*d:])
+	own.Matrix.Rows = len(values) / d
+	f, err = NewFeatures(&own, &dataset.Points{N: own.Matrix.Rows, D: d, Values: values})
+	if err != nil {
+		return nil, 0, err
+	}
+	shift = before - rows.From
+	f.first = -shift
+	return f, shift, nil
 }
 
 // NewFeatures returns the features of the given data, which must be the dense points that the spec was made for.
@@ -129,7 +169,7 @@ func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	for c := range f.spec.Rank {
 		for r, v := range dst[c*FeatureRows:][:rows.Len()] {
 			if !(math.Abs(v) <= maxFeature) {
-				return fault.InRow(rows.From+r, "OUT_OF_RANGE", " has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", v)
+				return fault.InRow(f.first+rows.From+r, "OUT_OF_RANGE", " has the feature %g of its kernel values with the landmarks; scale the data or choose another kernel", v)
 			}
 		}
 	}

@@ -49,6 +49,7 @@ type Layout struct {
 	hash  []uint64 // of the hosts' IDs
 	room  []int64
 	load  []int // tiles of each host
+	runs  bool  // see KeepRuns
 }
 
 // NewLayout makes a layout without placed tiles. Jobs with different keys prefer different hosts.
@@ -66,6 +67,10 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	}
 	return l
 }
+
+// KeepRuns makes hosts take consecutive tiles, because the rows of neighboring tiles come in the same pieces. Which host
+// takes which run depends on the hosts and the key only, so jobs with the same key find the rows where they were before.
+func (l *Layout) KeepRuns() { l.runs = true }
 
 // MarkPlaced records that a tile is on a host already. The host's free memory does not include it.
 func (l *Layout) MarkPlaced(tile, host int, stored bool) {
@@ -127,7 +132,12 @@ func (l *Layout) Place(rule StorageRule) bool {
 // choose returns the host that a tile of this size prefers among those with enough memory and tiles below their share. If
 // there is none, it returns the least loaded one with enough memory, and of equally loaded ones the preferred one.
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
-	hash := hashTile(l.key, tile)
+	hash := l.hashOf(tile)
+	if before := l.ownerOf(tile - 1); l.runs && before != Nowhere {
+		if l.hosts[before].Accepting && l.room[before] >= bytes && l.load[before] < share[before] {
+			return before
+		}
+	}
 	best, high := Nowhere, 0.0
 	for h, host := range l.hosts {
 		if host.Accepting && l.room[h] >= bytes && l.load[h] < share[h] {
@@ -253,14 +263,18 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 	}
 }
 
-// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there.
+// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To keep
+// runs, it is a tile next to one of host `to` or, if there is none, the last one.
 func (l *Layout) mostPreferred(from, to int) int {
+	if l.runs {
+		return l.nextInRun(from, to)
+	}
 	best, high := Nowhere, math.Inf(-1)
 	for tile, at := range l.Owner {
 		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
 			continue
 		}
-		if s := l.score(hashTile(l.key, tile), to); s > high {
+		if s := l.score(l.hashOf(tile), to); s > high {
 			best, high = tile, s
 		}
 	}

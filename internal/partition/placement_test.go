@@ -32,9 +32,23 @@ func drawTiles(t *rapid.T, most int) []Size {
 
 // placed returns a layout of all tiles, stored on hosts with enough memory.
 func placed(t interface{ Fatal(...any) }, key string, sizes []Size, hosts []Host) *Layout {
-	l := NewLayout(key, sizes, hosts)
+	return placedIn(t, false, key, sizes, hosts)
+}
+
+// placedIn does the same, in runs or not.
+func placedIn(t interface{ Fatal(...any) }, runs bool, key string, sizes []Size, hosts []Host) *Layout {
+	l := layoutIn(runs, key, sizes, hosts)
 	if !l.Place(StoreAll) {
 		t.Fatal("a tile was not placed although there is room for all")
+	}
+	return l
+}
+
+// layoutIn returns a layout without placed tiles, in runs or not.
+func layoutIn(runs bool, key string, sizes []Size, hosts []Host) *Layout {
+	l := NewLayout(key, sizes, hosts)
+	if runs {
+		l.KeepRuns()
 	}
 	return l
 }
@@ -42,7 +56,7 @@ func placed(t interface{ Fatal(...any) }, key string, sizes []Size, hosts []Host
 func TestPlaceKeepsEveryHostWithinItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
-		for h, load := range placed(t, rapid.String().Draw(t, "key"), sizes, hosts).load {
+		for h, load := range placedIn(t, rapid.Bool().Draw(t, "runs"), rapid.String().Draw(t, "key"), sizes, hosts).load {
 			if share := shares(len(sizes), hosts)[h]; load > share {
 				t.Fatalf("host %d has %d tiles, its share is %d", h, load, share)
 			}
@@ -57,7 +71,8 @@ func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 			hosts[h].FreeBytes = rapid.Int64Range(0, 400).Draw(t, "room")
 		}
 		shuffled := rapid.Permutation(hosts).Draw(t, "order")
-		a, b := NewLayout("job", sizes, hosts), NewLayout("job", sizes, shuffled)
+		runs := rapid.Bool().Draw(t, "runs")
+		a, b := layoutIn(runs, "job", sizes, hosts), layoutIn(runs, "job", sizes, shuffled)
 		if ok := a.Place(StoreWhatFits); ok != b.Place(StoreWhatFits) {
 			t.Fatal("only one order can be placed")
 		} else if !ok {
@@ -74,13 +89,14 @@ func TestPlaceDoesNotDependOnTheOrderOfHosts(t *testing.T) {
 func TestPlaceMovesOnlyLostTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
-		before := placed(t, "job", sizes, hosts)
+		runs := rapid.Bool().Draw(t, "runs")
+		before := placedIn(t, runs, "job", sizes, hosts)
 		if len(hosts) == 1 {
 			return
 		}
 		lost := rapid.IntRange(0, len(hosts)-1).Draw(t, "lost")
 		survivors := slices.Delete(slices.Clone(hosts), lost, lost+1)
-		after := NewLayout("job", sizes, survivors)
+		after := layoutIn(runs, "job", sizes, survivors)
 		left := slices.Clone(before.Owner)
 		for tile, h := range before.Owner {
 			switch {
@@ -126,7 +142,7 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 			rule StorageRule
 			can  bool
 		}{{StoreAll, stored >= len(sizes)}, {StoreNone, computed >= len(sizes)}, {StoreWhatFits, computed >= len(sizes)}} {
-			l := NewLayout("job", sizes, hosts)
+			l := layoutIn(rapid.Bool().Draw(t, "runs"), "job", sizes, hosts)
 			if ok := l.Place(c.rule); ok != c.can {
 				t.Fatalf("rule %d placed: %v, with room for %d of %d tiles, %d without storage", c.rule, ok, stored, len(sizes), computed)
 			} else if !ok {
@@ -200,9 +216,10 @@ func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, sizes := drawHosts(t, math.MaxInt64/2), drawTiles(t, 200)
-		before := placed(t, "job", sizes, hosts)
+		runs := rapid.Bool().Draw(t, "runs")
+		before := placedIn(t, runs, "job", sizes, hosts)
 		grown := append(slices.Clone(hosts), Host{ID: "newcomer", Weight: float64(rapid.IntRange(1, 16).Draw(t, "weight")), FreeBytes: math.MaxInt64 / 2, Accepting: true})
-		after := NewLayout("job", sizes, grown)
+		after := layoutIn(runs, "job", sizes, grown)
 		for tile, h := range before.Owner {
 			after.MarkPlaced(tile, h, true)
 		}

@@ -267,7 +267,8 @@ func TestRebalanceIsSound(t *testing.T) {
 		for h := range hosts {
 			hosts[h].FreeBytes = rapid.Int64Range(0, 600).Draw(t, "room")
 		}
-		first := NewLayout("job", sizes, hosts)
+		runs := rapid.Bool().Draw(t, "runs")
+		first := layoutIn(runs, "job", sizes, hosts)
 		if !first.Place(StoreWhatFits) {
 			return
 		}
@@ -283,7 +284,7 @@ func TestRebalanceIsSound(t *testing.T) {
 		}
 		operations, atLeast := rapid.IntRange(1, 50).Draw(t, "operations"), rapid.Float64Range(0, 50).Draw(t, "at least")
 		rebalance := func(hosts []Host) (*Layout, *Shares, Gain, bool) {
-			l, shares := NewLayout("job", sizes, hosts), &Shares{Tempo: tempo}
+			l, shares := layoutIn(runs, "job", sizes, hosts), &Shares{Tempo: tempo}
 			for tile, h := range first.Owner {
 				at := slices.IndexFunc(hosts, func(host Host) bool { return host.ID == first.hosts[h].ID })
 				l.MarkPlaced(tile, at, first.Stored[tile])

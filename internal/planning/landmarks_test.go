@@ -50,6 +50,12 @@ func TestThePlanOfLandmarks(t *testing.T) {
 	if !strings.Contains(plan.Why, "128 features") || !strings.Contains(plan.Why, "1000 landmarks") {
 		t.Errorf("%s", plan.Why)
 	}
+	whole := p
+	whole.Whole = true
+	if p.FixedBytes(2) > whole.FixedBytes(2)-p.DatasetBytes {
+		t.Errorf("%d bytes by rows, %d with the whole data set", p.FixedBytes(2), whole.FixedBytes(2))
+	}
+	p = whole
 	plain := p
 	vectors := *p.Vectors
 	vectors.Features = nil

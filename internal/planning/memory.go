@@ -33,7 +33,7 @@ const sparseEntryBytes = 24
 // TileSize returns the memory of one tile and its sums.
 func (p Workload) TileSize(tile int) partition.Size {
 	if p.Vectors != nil {
-		return p.Vectors.tileSize(tile, int(p.lanes()))
+		return p.vectorTileSize(tile)
 	}
 	if p.Neighbors != nil {
 		return p.Neighbors.tileSize(tile)
@@ -92,19 +92,22 @@ func (p Workload) TileBuildBytes() int64 {
 }
 
 // FetchBytes returns the memory of a data set while it arrives: its own bytes, and as many again while the receiving
-// buffer grows. A given matrix is fetched tile by tile instead.
+// buffer grows. A given matrix and the rows of a job by rows are fetched tile by tile instead.
 func (p Workload) FetchBytes() int64 {
-	if p.Matrix.Function == kernel.Given {
+	if p.byTiles() {
 		return 0
 	}
 	return 2 * p.DatasetBytes
 }
 
+// byTiles reports whether the data set is fetched tile by tile.
+func (p Workload) byTiles() bool { return p.Matrix.Function == kernel.Given || p.ByRows() }
+
 // HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
 // vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are
 // centered, and scaled points once they are copied to the job's units.
 func (p Workload) HeldDatasetBytes() int64 {
-	if !p.hasMatrix() && p.Matrix.Function != kernel.Given && !p.Scaled || p.Matrix.Function == kernel.Adjacency {
+	if !p.hasMatrix() && !p.byTiles() && !p.Scaled || p.Matrix.Function == kernel.Adjacency {
 		return p.DatasetBytes
 	}
 	return 0
@@ -124,7 +127,7 @@ func (p Workload) ScaledCopyBytes() int64 {
 // then for the data set and its copy in other units in addition to FixedBytes.
 func (p Workload) MinFreeBytes(threads int) int64 {
 	released := p.DatasetBytes - p.HeldDatasetBytes() // released once the fixed part exists
-	if p.Matrix.Function == kernel.Given {
+	if p.byTiles() {
 		released = 0
 	}
 	return max(p.FetchBytes(), released+p.ScaledCopyBytes()+p.FixedBytes(threads))

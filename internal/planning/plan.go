@@ -14,6 +14,13 @@ type Worker struct {
 	Name    string
 	Threads int
 	Free    int64 // bytes that the job may use
+	Whole   bool  // it fetches data sets whole, even where rows suffice
+}
+
+// on returns the workload as it is on a worker.
+func (p Workload) on(w Worker) Workload {
+	p.Whole = p.Whole || w.Whole
+	return p
 }
 
 // Plan describes how a job is distributed and what it takes.
@@ -42,7 +49,7 @@ type Share struct {
 func Make(p Workload, workers []Worker) (*Plan, error) {
 	hosts := make([]partition.Host, len(workers))
 	for h, w := range workers {
-		hosts[h] = p.Host(fmt.Sprint(h), w.Threads, w.Free, false)
+		hosts[h] = p.on(w).Host(fmt.Sprint(h), w.Threads, w.Free, false)
 	}
 	sizes := p.TileSizes()
 	layout := partition.NewLayout("plan", sizes, hosts)
@@ -68,7 +75,8 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 			continue
 		}
 		share.Worker = workers[h]
-		share.Bytes = max(p.MinFreeBytes(share.Threads), p.FixedBytes(share.Threads)+share.Bytes)
+		there := p.on(share.Worker)
+		share.Bytes = max(there.MinFreeBytes(share.Threads), there.FixedBytes(share.Threads)+share.Bytes)
 		plan.Shares = append(plan.Shares, share)
 		plan.Bytes += share.Bytes
 	}

@@ -31,6 +31,7 @@ type Workload struct {
 	Search        *Workload         // the neighbor search that runs first, if its graph is the data set; else nil
 	DatasetBytes  int64             // in canonical form
 	Scaled        bool              // workers convert the points of the data set to other units
+	Whole         bool              // workers fetch the data set whole, even where rows of it suffice
 	K             int
 	Lanes         int          // concurrent restarts, each with its own sums; 0 means 1
 	Products      int          // how many vectors the matrix is multiplied by at a time; 0 means 1

@@ -26,8 +26,8 @@ func (p Workload) refuse(workers []Worker) error {
 		needed = addSaturated(needed, sizeBy(p.StorageRule(), p.TileSize(tile)))
 	}
 	for _, w := range workers {
-		needed = addSaturated(needed, p.FixedBytes(w.Threads))
-		minFree = max(minFree, p.MinFreeBytes(w.Threads))
+		needed = addSaturated(needed, p.on(w).FixedBytes(w.Threads))
+		minFree = max(minFree, p.on(w).MinFreeBytes(w.Threads))
 		free = addSaturated(free, max(0, w.Free))
 	}
 	how := "with storage " + p.Storage.String()
@@ -105,7 +105,7 @@ func sizeBy(rule partition.StorageRule, size partition.Size) int64 {
 func (p Workload) fits(workers []Worker) bool {
 	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
 	for _, w := range workers {
-		if host := p.Host("", w.Threads, w.Free, false); host.FreeBytes > 0 {
+		if host := p.on(w).Host("", w.Threads, w.Free, false); host.FreeBytes > 0 {
 			tiles -= host.FreeBytes / size
 		}
 	}

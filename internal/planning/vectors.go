@@ -44,11 +44,12 @@ func (v *Vectors) entries() (total int64) {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// tileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its rows
+// vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its rows
 // take in each lane. All tiles are stored.
-func (v *Vectors) tileSize(tile, lanes int) partition.Size {
+func (p Workload) vectorTileSize(tile int) partition.Size {
+	v := p.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
-	ofLanes, values := int64(lanes)*vector.LaneBytes(rows), vector.DenseTileBytes(rows, v.Width)
+	ofLanes, values := p.lanes()*p.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
 		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
 	}
@@ -93,8 +94,8 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, from
-// which tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
+// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the part
+// from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
 // work with.
 func (p Workload) vectorFixedBytes(threads int) int64 {
 	v := p.Vectors
@@ -103,14 +104,22 @@ func (p Workload) vectorFixedBytes(threads int) int64 {
 	if padded*width > maxValues {
 		return Unlimited
 	}
-	lane := n*rowOperationBytes + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded
+	data, perRow := p.DatasetBytes, int64(rowOperationBytes)
+	if p.ByRows() {
+		data, perRow = p.rowBuildBytes(threads), labelRowBytes
+	}
+	lane := n*perRow + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded
 	if v.FullMetric {
 		lane += (modelValueBytes + 8) * d * d
 	}
-	fixed := p.DatasetBytes + p.lanes()*lane + modelColumnBytes*width +
+	fixed := data + p.lanes()*lane + modelColumnBytes*width +
 		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
 	if f := v.Features; f != nil {
-		fixed += kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns) + projectionBytes*int64(f.Landmarks)*width +
+		points := kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns)
+		if p.ByRows() {
+			points = p.featureRowsBytes(threads)
+		}
+		fixed += points + projectionBytes*int64(f.Landmarks)*width +
 			int64(max(1, threads))*kernel.FeatureThreadBytes(f.Columns, v.Columns)
 	}
 	tiles := int64(partition.TileCount(v.Rows))
@@ -126,6 +135,10 @@ func (p Workload) explainVectors(plan *Plan, offer string) string {
 	}
 	if p.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
+	}
+	if p.ByRows() {
+		return fmt.Sprintf("%s, in %s over all workers; every worker fetches the rows of its own tiles from the data set of %s; %s",
+			what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)
 	}
 	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
 		what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)

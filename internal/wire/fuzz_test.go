@@ -117,7 +117,7 @@ func FuzzWorkerParts(f *testing.F) {
 		ceiling(t, len(encoded)+len(floats)+len(integers), func() {
 			decode(encoded, &workerv1.MatrixSpec{}, func(m *workerv1.MatrixSpec) { _, _ = MatrixSpecFromProto(m, values, nil) })
 			decode(encoded, &workerv1.VectorSpec{}, func(m *workerv1.VectorSpec) { _, _ = VectorSpecFromProto(m, values, numbers) })
-			decode(encoded, &workerv1.KernelFeatures{}, func(m *workerv1.KernelFeatures) { _, _ = FeaturesFromProto(m, 2, nil, numbers, values) })
+			decode(encoded, &workerv1.KernelFeatures{}, func(m *workerv1.KernelFeatures) { _, _ = FeaturesFromProto(m, 2, nil, numbers, values, values) })
 			decode(encoded, &workerv1.VectorQueries{}, func(m *workerv1.VectorQueries) { _, _ = QueriesFromProto(m, 2, values, numbers) })
 			decode(encoded, &workerv1.ClusterStats{}, func(m *workerv1.ClusterStats) { _, _ = StatsFromProto([]*workerv1.ClusterStats{m}) })
 			decode(encoded, &workerv1.Candidate{}, func(m *workerv1.Candidate) { _, _ = CandidatesFromProto([]*workerv1.Candidate{m}) })

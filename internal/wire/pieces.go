@@ -4,10 +4,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"io"
+
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // PieceBytes is the size of the pieces in which data sets reach workers. The last piece may be shorter.
-const PieceBytes = 4 << 20
+const PieceBytes = planning.PieceBytes
 
 // PieceCount returns the number of pieces of a data set.
 func PieceCount(datasetBytes int64) int { return int((datasetBytes + PieceBytes - 1) / PieceBytes) }

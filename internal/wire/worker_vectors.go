@@ -50,18 +50,24 @@ func VectorSpecFromProto(p *workerv1.VectorSpec, mean []float64, grids []int32) 
 
 // FeaturesToProto converts how kernel features are computed. The caller packs the arrays: the mean of the points, nil
 // if there is none, the landmarks and the projection.
-func FeaturesToProto(f *kernel.FeatureSpec, mean, landmarks, projection *workerv1.Payload) *workerv1.KernelFeatures {
-	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks, Projection: projection}
+func FeaturesToProto(f *kernel.FeatureSpec, mean, landmarks, projection, points *workerv1.Payload) *workerv1.KernelFeatures {
+	return &workerv1.KernelFeatures{Matrix: MatrixSpecToProto(f.Matrix, mean, nil), Landmarks: landmarks, Projection: projection, Points: points}
 }
 
 // FeaturesFromProto is the inverse of FeaturesToProto for this number of feature columns. The caller has fetched the
 // arrays.
-func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32, projection []float64) (*kernel.FeatureSpec, error) {
+func FeaturesFromProto(p *workerv1.KernelFeatures, columns int, mean []float64, landmarks []int32, projection, points []float64) (*kernel.FeatureSpec, error) {
 	matrix, err := MatrixSpecFromProto(p.GetMatrix(), mean, nil)
 	if err != nil {
 		return nil, err
 	}
 	f := &kernel.FeatureSpec{Matrix: matrix, Landmarks: landmarks, Rank: columns, Projection: projection}
+	if len(points) > 0 {
+		if len(points) != len(landmarks)*matrix.Columns {
+			return nil, fmt.Errorf("wire: %d values of %d landmarks with %d columns", len(points), len(landmarks), matrix.Columns)
+		}
+		f.Points = &dataset.Points{N: len(landmarks), D: matrix.Columns, Values: points}
+	}
 	return f, f.Check()
 }
 

@@ -57,8 +57,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 			e = &cachedDataset{id: id, bytes: bytes, ready: make(chan struct{})}
 			d.entries[id] = e
 		}
-		e.users++
-		d.unused = slices.DeleteFunc(d.unused, func(u *cachedDataset) bool { return u == e })
+		d.use(e)
 		d.mu.Unlock()
 		if !known {
 			d.fill(ctx, e, fetching, fetch)
@@ -70,7 +69,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 			return nil, ctx.Err()
 		}
 		if e.err == nil {
-			return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}, nil
+			return d.leaseOf(e), nil
 		}
 		d.release(e)
 		// The fetch was canceled along with another job: fetch it for this one.
@@ -79,6 +78,36 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 		}
 		return nil, e.err
 	}
+}
+
+// present returns a lease on a data set that is in memory, or nil if it is not.
+func (d *datasets) present(id string) *lease {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.entries[id]
+	if e == nil {
+		return nil
+	}
+	select {
+	case <-e.ready:
+	default:
+		return nil
+	}
+	if e.err != nil {
+		return nil
+	}
+	d.use(e)
+	return d.leaseOf(e)
+}
+
+// use begins one use of a data set. The caller holds d.mu.
+func (d *datasets) use(e *cachedDataset) {
+	e.users++
+	d.unused = slices.DeleteFunc(d.unused, func(u *cachedDataset) bool { return u == e })
+}
+
+func (d *datasets) leaseOf(e *cachedDataset) *lease {
+	return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}
 }
 
 // fill fetches a data set. On failure it is removed from the cache, so that others can retry.

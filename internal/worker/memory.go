@@ -72,10 +72,17 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 }
 
 // take reserves bytes if there are enough, without waiting, and reports whether it did.
-func (m *memory) take(bytes int64) bool {
+func (m *memory) take(bytes int64) bool { return m.takeBelow(m.limit, bytes) }
+
+// takeSpare does the same for what can be freed at any time. It leaves a quarter of the memory free, so that the garbage
+// collector does not run all the time.
+func (m *memory) takeSpare(bytes int64) bool { return m.takeBelow(m.limit/4*3, bytes) }
+
+// takeBelow reserves bytes unless more than limit would be used then.
+func (m *memory) takeBelow(limit, bytes int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.limit > 0 && m.used+bytes > m.limit {
+	if m.limit > 0 && m.used+bytes > limit {
 		return false
 	}
 	m.used += bytes

@@ -23,6 +23,8 @@ func (w *worker) exchangeConfig() exchange.Config {
 	return exchange.Config{
 		Logger: w.log,
 		Served: w.cfg.Observe.Served,
+		Take:   w.memory.takeSpare,
+		Free:   w.memory.free,
 		Arrived: func(source string, bytes int) {
 			w.received.Add(1)
 			if bytes > 0 {

@@ -23,7 +23,9 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	if p.GetDatasetBytes() > planning.Unlimited || p.GetK() < 1 {
 		return fmt.Errorf("worker: a job of %d clusters of %d bytes of data", p.GetK(), p.GetDatasetBytes())
 	}
-	j.need = planning.Workload{DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), Scaled: p.GetUnits() != nil}
+	j.need = planning.Workload{
+		DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), Scaled: p.GetUnits() != nil, Whole: !p.GetByRows(),
+	}
 	switch what := p.GetWhat().(type) {
 	case *workerv1.Prepare_Matrix:
 		return j.prepareMatrix(p, what.Matrix)
@@ -114,6 +116,9 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 	if f := spec.Features; f != nil {
 		j.need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
 	}
+	if j.need.ByRows() {
+		return j.prepareRows(p.GetDatasetId(), spec, units)
+	}
 	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {
 		return err
@@ -126,6 +131,25 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 			return nil, err
 		}
 		source, err := vector.NewSource(spec, data)
+		if err != nil {
+			return nil, err
+		}
+		return &vectors{Shard: vector.NewShard(source, threads)}, nil
+	})
+}
+
+// prepareRows opens a k-means-family job whose tiles are built from rows that are fetched when they are needed.
+func (j *job) prepareRows(datasetID string, spec *vector.RowSpec, units *dataset.Units) error {
+	columns := spec.Columns
+	if spec.Features != nil {
+		columns = spec.Features.Matrix.Columns
+	}
+	if offset, length := dataset.RowRange(columns, 0, spec.Rows); offset+length != j.need.DatasetBytes {
+		return fmt.Errorf("worker: a data set of %d bytes with %d rows of %d columns", j.need.DatasetBytes, spec.Rows, columns)
+	}
+	j.datasetID, j.rowPieces = datasetID, rowPieces{columns: columns, units: units, held: map[int]heldPiece{}}
+	return j.allocate(spec.Rows, func(threads int) (shard, error) {
+		source, err := vector.NewFetchingSource(spec, j.rowPieces.rowsOf)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +175,11 @@ func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.
 	if err != nil {
 		return nil, err
 	}
-	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection)
+	points, err := j.optionalFloats(f.GetPoints())
+	if err != nil {
+		return nil, err
+	}
+	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection, points)
 }
 
 // unitsOf returns the units to convert the data set to, or nil for none.

@@ -160,6 +160,32 @@ func (j *job) join(id string, size int64) {
 	j.share = j.worker.exchange.Join(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, id, size)
 }
 
+// joinByRows takes part in the distribution of some rows of the data set, unless it does so already.
+func (j *job) joinByRows() {
+	if j.share != nil && !j.share.Over() {
+		return
+	}
+	j.leave()
+	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
+	j.share = j.worker.exchange.JoinPartly(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, j.datasetID, j.need.DatasetBytes)
+}
+
+// fetchPiece fetches a piece of the data set that was asked for. If the coordinator does not distribute it in pieces, the
+// piece is a range of the data set that the coordinator sends.
+func (j *job) fetchPiece(piece int) (data []byte, release func(), err error) {
+	data, release, err = j.share.Piece(j.ctx, piece)
+	if !errors.Is(err, exchange.ErrDirect) {
+		return data, release, err
+	}
+	offset, length := int64(piece)*wire.PieceBytes, wire.PieceSize(j.need.DatasetBytes, piece)
+	err = j.readDataset(j.ctx, j.datasetID, offset, length, func(r io.Reader) error {
+		data = make([]byte, length)
+		_, err := io.ReadFull(r, data)
+		return err
+	})
+	return data, func() {}, err
+}
+
 // leave ends the job's part in the distribution of its data set.
 func (j *job) leave() {
 	if j.share != nil {
@@ -170,6 +196,12 @@ func (j *job) leave() {
 
 // passOn lets other workers fetch the data set of the job from this one, if the cache has it.
 func (j *job) passOn() {
+	if j.need.ByRows() {
+		if j.worker.exchange.Serves() {
+			j.joinByRows()
+		}
+		return
+	}
 	if e := j.worker.exchange; j.datasetID != "" && e.Serves() && e.Complete(j.datasetID, j.need.DatasetBytes) {
 		j.join(j.datasetID, j.need.DatasetBytes)
 	}

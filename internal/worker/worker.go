@@ -62,6 +62,7 @@ type Config struct {
 	// SharedDataset returns data sets that are in the memory of this process and need not be fetched, or nil. It may
 	// be nil.
 	SharedDataset func(id string) dataset.Dataset
+	sharesMemory  bool // SharedDataset was given
 }
 
 const defaultLeaveTimeout = 5 * time.Second
@@ -126,6 +127,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer w.exchange.Close()
 	w.memory.reclaim = func(bytes int64) {
 		w.datasets.evict(bytes)
+		w.exchange.Evict(bytes)
 		w.kept.drop()
 	}
 	defer cfg.Observe.Watch(w.snapshot)()
@@ -199,7 +201,7 @@ func (c Config) withDefaults() Config {
 	if c.KeepFor <= 0 {
 		c.KeepFor = DefaultKeepFor
 	}
-	if c.SharedDataset == nil {
+	if c.sharesMemory = c.SharedDataset != nil; !c.sharesMemory {
 		c.SharedDataset = func(string) dataset.Dataset { return nil }
 	}
 	if c.Name == "" {

@@ -82,8 +82,13 @@ func TestReleasesWorkTogether(t *testing.T) {
 			startWorkerOf(t, program, coordinator.Addr, string(rune('a'+at)))
 		}
 		coordinator.AwaitWorkers(len(c.workers))
-		load := longPoints()
-		load.finish(t, what, coordinator.Watch(coordinator.Create(load.on(coordinator))))
+		loads := []*workload{longPoints()}
+		if c.coordinator == now.Coordinator {
+			loads = append(loads, largeRows()) // earlier workers fetch all of its rows
+		}
+		for _, load := range loads {
+			load.finish(t, what, coordinator.Watch(coordinator.Create(load.on(coordinator))))
+		}
 		coordinator.Terminate()
 	}
 }

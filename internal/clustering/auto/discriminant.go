@@ -168,10 +168,10 @@ func (r *run) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.Poi
 }
 
 // features describes the scores of points, one per group. The slice fitted holds the indices of c.rows among the
-// points. The second value is a bound on the kernel values.
+// points, and c.scaled the same rows in the units of the points. The second value is a bound on the kernel values.
 func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.FeatureSpec, float64, error) {
 	matrix, bounds, err := c.rule.MatrixSpec(points, c.scaled)
-	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.groups), Projection: c.coefficients}, bounds.Entry, err
+	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.groups), Projection: c.coefficients, Points: c.scaled}, bounds.Entry, err
 }
 
 // classifySome labels the rows with supervision, in this process. All other rows get label 0.

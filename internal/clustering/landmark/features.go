@@ -60,7 +60,7 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 		trace += values[i*m+i]
 	}
 	eigenvalues, vectors := eigen.LeadingEigenpairs(m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
-	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors))}
+	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors)), Points: own}
 	for c, v := range vectors {
 		root := math.Sqrt(eigenvalues[c])
 		for j, u := range v {

@@ -121,6 +121,14 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 // DecodeRows reads count values from a range of canonical bytes without a header; see RowRange.
 func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
+// UnpackRows unpacks values from a part of the canonical bytes of points or of a kernel matrix, 8 bytes each, and returns how many
+// it unpacked: as many as both have.
+func UnpackRows(values []float64, b []byte) int {
+	count := min(len(values), len(b)/8)
+	getFloats(values[:count], b)
+	return count
+}
+
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
 	starts, columns, weights, err := readRows(r, n, nonZeros)
 	if err != nil {

@@ -35,6 +35,14 @@ func (u *Units) Apply(d Dataset) (Dataset, error) {
 	if !dense {
 		return nil, fault.Invalid("UNSUPPORTED_DATA", "only dense points have columns to scale; this data set is a different kind of data (%v)", d.Kind())
 	}
+	return u.ApplyToRows(points, 0)
+}
+
+// ApplyToRows returns some rows of points in these units. The first of them has the given number, for messages.
+func (u *Units) ApplyToRows(points *Points, first int) (*Points, error) {
+	if u == nil {
+		return points, nil
+	}
 	if len(u.Center) != points.D || len(u.Scale) != points.D {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but their units are for %d", points.D, len(u.Center))
 	}
@@ -44,7 +52,7 @@ func (u *Units) Apply(d Dataset) (Dataset, error) {
 		for f, v := range points.Row(i) {
 			row[f] = (v - u.Center[f]) / u.Scale[f]
 			if !finite(row[f]) {
-				return nil, fault.InRow(i, "BAD_UNITS", " has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
+				return nil, fault.InRow(first+i, "BAD_UNITS", " has the value %v in column %d, which becomes %v when it is scaled", v, f, row[f])
 			}
 		}
 	}

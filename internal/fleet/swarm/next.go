@@ -18,7 +18,7 @@ func (s *Swarm) Next() []Assignment {
 	return all
 }
 
-// choose returns the next piece for a member, and its source. A member that keeps pieces gets the rarest one within its
+// choose returns the next piece that a member needs, and its source. A member that keeps pieces gets the rarest one within its
 // window, and the first of those. Others get their first one.
 func (s *Swarm) choose(m *member) (piece int, from Source, found bool) {
 	if len(m.fetching) >= s.limits.Downloads {
@@ -29,7 +29,11 @@ func (s *Swarm) choose(m *member) (piece int, from Source, found bool) {
 		window = s.limits.Window
 	}
 	rarest, onlyPeers := 0, s.onlyPeers(m)
-	for p := m.first; p < min(s.known, m.first+window); p++ {
+	for p := m.first; p < min(s.known, m.end) && window > 0; p++ {
+		if !m.needs(p) {
+			continue
+		}
+		window--
 		if _, coming := m.fetching[p]; coming || m.has[p] {
 			continue
 		}
@@ -61,7 +65,7 @@ func (s *Swarm) sourceOf(m *member, piece int) (Source, bool) {
 		if !o.offers[piece] {
 			_, coming := o.fetching[piece]
 			// A member that does not pass pieces on waits until one that does has it, which may not have asked yet.
-			passedOn = passedOn || coming || !m.serves && !o.has[piece]
+			passedOn = passedOn || coming || !m.serves && !o.has[piece] && o.needs(piece)
 			continue
 		}
 		passedOn = true

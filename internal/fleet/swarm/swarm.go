@@ -3,7 +3,7 @@
 //
 // The coordinator sends a piece only if no other worker can pass it on, so that the load on its link does not grow with the
 // number of workers. Workers that keep pieces get the rarest ones first, so that each has something that the others
-// lack. Workers that do not keep them get them in order.
+// lack. Workers that do not keep them get them in order. A worker may need only some of the pieces.
 package swarm
 
 import "slices"
@@ -81,9 +81,11 @@ type member struct {
 	name     string
 	keeps    bool             // can get pieces in any order
 	serves   bool             // passes pieces on
-	has      []bool           // by piece: does not need it
+	has      []bool           // by piece: it has arrived
+	wants    []bool           // by piece: needs it; nil means all
 	offers   []bool           // by piece: passes it on
-	first    int              // all pieces before have arrived
+	first    int              // all pieces before have arrived, or are not needed
+	end      int              // no piece from here on is needed
 	fetching map[int]transfer // transfers to it
 	uploads  int              // transfers from it
 	direct   int              // transfers from the coordinator to it
@@ -116,21 +118,53 @@ func (s *Swarm) SetStore(available bool) { s.store = available }
 func (s *Swarm) Members() int { return len(s.members) }
 
 // Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it also
-// passes them on. A member of the same name leaves first.
+// passes them on. It needs all pieces. A member of the same name leaves first.
 func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
-	s.Leave(name)
-	m := &member{
-		name: name, keeps: keeps, serves: serves, has: make([]bool, s.pieces), offers: make([]bool, s.pieces),
-		fetching: map[int]transfer{}, avoids: map[string]bool{},
-	}
+	s.join(&member{name: name, keeps: keeps, serves: serves, end: s.pieces}, has)
+}
+
+// JoinPartly does the same with a member that needs no pieces until Want says which.
+func (s *Swarm) JoinPartly(name string, has []int, keeps, serves bool) {
+	s.join(&member{name: name, keeps: keeps, serves: serves, wants: make([]bool, s.pieces)}, has)
+}
+
+func (s *Swarm) join(m *member, has []int) {
+	s.Leave(m.name)
+	m.has, m.offers, m.fetching, m.avoids = make([]bool, s.pieces), make([]bool, s.pieces), map[int]transfer{}, map[string]bool{}
 	s.members = append(s.members, m)
-	s.byName[name] = m
+	s.byName[m.name] = m
 	for _, p := range has {
 		if p >= 0 && p < s.pieces {
 			s.take(m, p)
 		}
 	}
 }
+
+// Want says that a member needs a piece, among others.
+func (s *Swarm) Want(name string, piece int) {
+	m := s.byName[name]
+	if m != nil && piece >= 0 && piece < s.pieces {
+		m.want(piece)
+	}
+}
+
+func (m *member) want(piece int) {
+	if m.wants != nil {
+		m.wants[piece] = true
+	}
+	m.first, m.end = min(m.first, piece), max(m.end, piece+1)
+	m.advance()
+}
+
+// advance finds the first piece that is missing.
+func (m *member) advance() {
+	for m.first < m.end && (m.has[m.first] || !m.needs(m.first)) {
+		m.first++
+	}
+}
+
+// needs reports whether a member needs a piece, if it does not have it.
+func (m *member) needs(piece int) bool { return m.wants == nil || m.wants[piece] }
 
 // Leave removes a member. Transfers from it that are in progress end with Arrived or Failed, like all others.
 func (s *Swarm) Leave(name string) {
@@ -202,7 +236,7 @@ func (s *Swarm) Lost(name string, piece int, needed bool) {
 	s.withdraw(m, piece)
 	if needed && m.has[piece] {
 		m.has[piece] = false
-		m.first = min(m.first, piece)
+		m.want(piece)
 	}
 }
 
@@ -219,9 +253,7 @@ func (s *Swarm) assigned(name string, piece int) (*member, Source, bool) {
 // take records that a member has a piece.
 func (s *Swarm) take(m *member, piece int) {
 	m.has[piece] = true
-	for m.first < s.pieces && m.has[m.first] {
-		m.first++
-	}
+	m.advance()
 	if s.passesOn(m) && !m.offers[piece] {
 		m.offers[piece] = true
 		s.offers[piece]++

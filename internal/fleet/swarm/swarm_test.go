@@ -18,6 +18,7 @@ type world struct {
 	pieces   int
 	underWay []Assignment
 	has      map[string]map[int]bool
+	wants    map[string]map[int]bool // nil for those that need everything
 	keeps    map[string]bool
 	serves   map[string]bool
 	blocked  map[[2]string]bool // pairs that cannot reach each other
@@ -35,7 +36,7 @@ type place struct {
 func newWorld(t *testing.T, seed uint64, pieces int) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), swarm: New(pieces, testLimits), pieces: pieces,
-		has: map[string]map[int]bool{}, keeps: map[string]bool{}, serves: map[string]bool{}, blocked: map[[2]string]bool{},
+		has: map[string]map[int]bool{}, wants: map[string]map[int]bool{}, keeps: map[string]bool{}, serves: map[string]bool{}, blocked: map[[2]string]bool{},
 		liars: map[string]bool{}, noStore: map[string]bool{}, copies: map[int]int{}, gone: map[place]bool{},
 	}
 	w.swarm.SetKnown(pieces)
@@ -50,9 +51,28 @@ func (w *world) join(name string, keeps, serves bool, has ...int) {
 	w.swarm.Join(name, has, keeps, keeps && serves)
 }
 
+// joinPartly adds a worker that needs no pieces until want is called.
+func (w *world) joinPartly(name string, keeps, serves bool, has ...int) {
+	w.join(name, keeps, serves, has...)
+	w.swarm.JoinPartly(name, has, keeps, keeps && serves)
+	w.wants[name] = map[int]bool{}
+}
+
+func (w *world) want(name string, piece int) {
+	w.swarm.Want(name, piece)
+	if w.wants[name] != nil {
+		w.wants[name][piece] = true
+	}
+}
+
+func (w *world) needs(name string, piece int) bool {
+	return w.has[name] != nil && !w.has[name][piece] && (w.wants[name] == nil || w.wants[name][piece])
+}
+
 func (w *world) leave(name string) {
 	w.swarm.Leave(name)
 	delete(w.has, name)
+	delete(w.wants, name)
 	maps.DeleteFunc(w.gone, func(p place, _ bool) bool { return p.member == name })
 	w.underWay = slices.DeleteFunc(w.underWay, func(a Assignment) bool { return a.Member == name })
 	for i := range w.underWay {
@@ -67,7 +87,7 @@ func (w *world) assign() {
 	w.t.Helper()
 	for _, a := range w.swarm.Next() {
 		switch {
-		case w.has[a.Member] == nil || w.has[a.Member][a.Piece]:
+		case !w.needs(a.Member, a.Piece):
 			w.t.Fatalf("%+v is not needed", a)
 		case a.From.Kind == Peer && w.has[a.From.Peer] != nil && (!w.serves[a.From.Peer] || !w.has[a.From.Peer][a.Piece] || w.gone[place{a.From.Peer, a.Piece}]):
 			w.t.Fatalf("%+v is from a worker that does not pass it on", a)
@@ -126,7 +146,7 @@ func (w *world) step() {
 	}
 }
 
-// finish runs until every worker has everything, which it must.
+// finish runs until every worker has everything that it needs, which it must.
 func (w *world) finish() {
 	w.t.Helper()
 	for limit := 100 * w.pieces * (len(w.has) + 1); ; limit-- {
@@ -137,8 +157,10 @@ func (w *world) finish() {
 		w.step()
 	}
 	for name, has := range w.has {
-		if len(has) != w.pieces {
-			w.t.Fatalf("%s has %d of %d pieces, and nothing is under way", name, len(has), w.pieces)
+		for p := range w.pieces {
+			if w.needs(name, p) {
+				w.t.Fatalf("%s has %d of %d pieces, but not piece %d, and nothing is under way", name, len(has), w.pieces, p)
+			}
 		}
 	}
 }
@@ -190,7 +212,41 @@ func TestSecondCopy(t *testing.T) {
 	}
 }
 
-// Whatever happens, every worker that stays gets everything.
+// Where workers that reach each other need different pieces, the coordinator sends each piece that somebody needs once, and
+// no others. Needs grow as if tiles moved.
+func TestOneCopyOfWhatIsNeeded(t *testing.T) {
+	for seed := range uint64(300) {
+		w := newWorld(t, seed, 1+int(seed%40))
+		needed := map[int]bool{}
+		for range 10 + w.random.IntN(20) {
+			name := fmt.Sprint("worker ", w.random.IntN(6))
+			if w.has[name] == nil {
+				w.joinPartly(name, true, true)
+			}
+			p := w.random.IntN(w.pieces)
+			for range w.random.IntN(min(8, w.pieces-p) + 1) {
+				w.want(name, p)
+				needed[p] = true
+				p++
+			}
+			w.assign()
+			for range w.random.IntN(6) {
+				if len(w.underWay) > 0 {
+					w.step()
+					w.assign()
+				}
+			}
+		}
+		w.finish()
+		for p := range w.pieces {
+			if want := map[bool]int{true: 1}[needed[p]]; w.copies[p] != want {
+				t.Fatalf("seed %d: the coordinator sent piece %d %d times, and it should be %d", seed, p, w.copies[p], want)
+			}
+		}
+	}
+}
+
+// Whatever happens, every worker that stays gets everything that it needs.
 func TestEveryRunEnds(t *testing.T) {
 	for seed := range uint64(1000) {
 		w := newWorld(t, seed, 1+int(seed%25))
@@ -198,7 +254,13 @@ func TestEveryRunEnds(t *testing.T) {
 		w.swarm.SetStore(seed%3 == 0)
 		name := func() string { return fmt.Sprint("worker ", w.random.IntN(9)) }
 		for range 120 {
-			switch w.random.IntN(9) {
+			switch w.random.IntN(11) {
+			case 9, 10:
+				n, p := name(), w.random.IntN(w.pieces)
+				for range w.random.IntN(w.pieces - p + 1) {
+					w.want(n, p)
+					p++
+				}
 			case 0, 1, 2:
 				var has []int
 				for p := range w.pieces {
@@ -206,8 +268,12 @@ func TestEveryRunEnds(t *testing.T) {
 						has = append(has, p)
 					}
 				}
+				join := w.join
+				if w.random.IntN(2) == 0 {
+					join = w.joinPartly
+				}
 				if n := name(); w.has[n] == nil {
-					w.join(n, w.random.IntN(3) > 0, w.random.IntN(3) > 0, has...)
+					join(n, w.random.IntN(3) > 0, w.random.IntN(3) > 0, has...)
 				}
 			case 3:
 				w.leave(name())
@@ -223,6 +289,7 @@ func TestEveryRunEnds(t *testing.T) {
 					w.swarm.Lost(n, p, needed)
 					if needed {
 						delete(w.has[n], p)
+						w.want(n, p)
 					} else {
 						w.gone[place{n, p}] = true
 					}
@@ -249,6 +316,7 @@ func TestReportsOfNobody(t *testing.T) {
 	s.SetKnown(2)
 	s.Join("a", []int{-1, 0, 7}, true, true)
 	for _, piece := range []int{-1, 0, 1, 2} {
+		s.Want("b", piece)
 		if _, assigned := s.Arrived("a", piece); assigned {
 			t.Errorf("piece %d was never assigned", piece)
 		}

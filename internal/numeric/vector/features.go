@@ -13,8 +13,8 @@ import (
 
 // newFeatureSource returns a source whose rows are features. It fails unless the spec fits the features and the data.
 func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
-	if spec.Preparation != Plain || spec.Mean != nil || spec.Rows != spec.Features.Matrix.Rows || spec.Columns != spec.Features.Rank || len(spec.Grids) != spec.Columns {
-		return nil, fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", spec.Features.Rank, spec.Features.Matrix.Rows, spec.Rows, spec.Columns)
+	if err := spec.fitsFeatures(); err != nil {
+		return nil, err
 	}
 	features, err := kernel.NewFeatures(spec.Features, data)
 	if err != nil {
@@ -25,13 +25,22 @@ func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	return s, nil
 }
 
-// fillFeatures computes and stores the rows of a tile.
-func (s *Source) fillFeatures(t *tile) error {
+// fitsFeatures returns an error unless the spec is one of its features.
+func (spec *RowSpec) fitsFeatures() error {
+	if spec.Preparation != Plain || spec.Mean != nil || spec.Rows != spec.Features.Matrix.Rows || spec.Columns != spec.Features.Rank || len(spec.Grids) != spec.Columns {
+		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", spec.Features.Rank, spec.Features.Matrix.Rows, spec.Rows, spec.Columns)
+	}
+	return nil
+}
+
+// fillFeatures computes and stores the rows of a tile. Shift is added to the number of a row to get its place among the
+// points of the features.
+func (s *Source) fillFeatures(t *tile, features *kernel.Features, shift int) error {
 	t.packed = make([]float64, t.groups()*groupRows*t.width)
 	some := make([]float64, t.width*kernel.FeatureRows)
 	for from := t.rows.From; from < t.rows.To; from += kernel.FeatureRows {
 		rows := partition.Range{From: from, To: min(from+kernel.FeatureRows, t.rows.To)}
-		if err := s.features.Compute(some, rows); err != nil {
+		if err := features.Compute(some, partition.Range{From: rows.From + shift, To: rows.To + shift}); err != nil {
 			return err
 		}
 		for first := 0; first < rows.Len(); first += groupRows {

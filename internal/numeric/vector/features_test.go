@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -35,7 +36,7 @@ func TestTilesOfFeatures(t *testing.T) {
 	}
 	exact, row := make([]float64, rank*kernel.FeatureRows), make([]float64, rank)
 	for number := range partition.TileCount(n) {
-		tile, err := source.buildTile(number)
+		tile, err := source.buildTile(context.Background(), number)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,11 +16,13 @@ type preparer struct {
 	spec   *RowSpec
 	dense  *dataset.Points
 	sparse *dataset.SparsePoints
+	first  int // the number of the first row of dense
 	buffer []float64
 }
 
-func newPreparer(spec *RowSpec, data dataset.Dataset) *preparer {
-	p := &preparer{spec: spec}
+// newPreparer returns a preparer of data. The first row of dense points has the given number.
+func newPreparer(spec *RowSpec, data dataset.Dataset, first int) *preparer {
+	p := &preparer{spec: spec, first: first}
 	switch data := data.(type) {
 	case *dataset.Points:
 		p.dense = data
@@ -34,7 +36,7 @@ func newPreparer(spec *RowSpec, data dataset.Dataset) *preparer {
 func (p *preparer) prepare(i int) (row, error) {
 	var r row
 	if p.dense != nil {
-		r.values = p.dense.Row(i)
+		r.values = p.dense.Row(i - p.first)
 	} else {
 		r.columns, r.values = p.sparse.Row(i)
 	}

@@ -51,7 +51,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 	}
 	built := make([]*tile, len(missing))
 	err := s.pool.Run(ctx, s.threads, len(missing), func(at int) (err error) {
-		built[at], err = s.source.buildTile(missing[at])
+		built[at], err = s.source.buildTile(ctx, missing[at])
 		return err
 	})
 	if err != nil {

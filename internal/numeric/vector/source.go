@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -8,11 +10,12 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Source provides the rows that tiles are built from: a worker's copy of the data, and how rows are prepared. It is
-// safe for concurrent use.
+// Source provides the rows that tiles are built from: a worker's copy of the data, or a way to fetch rows of it, and how
+// rows are prepared. It is safe for concurrent use.
 type Source struct {
 	spec     *RowSpec
-	data     dataset.Dataset
+	data     dataset.Dataset  // nil if rows are fetched
+	fetch    RowFetcher       // nil if there is data
 	features *kernel.Features // nil if rows are those of the data
 	rounders []float64        // per feature, then for the background; see rounder
 	routines routines
@@ -35,14 +38,43 @@ func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	default:
 		return nil, fmt.Errorf("vector: %T is not a kind of points", data)
 	}
-	if spec.Preparation < Plain || spec.Preparation > NonNegative {
-		return nil, fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
-	}
-	if rows != spec.Rows || columns != spec.Columns || len(spec.Grids) != columns || spec.Mean != nil && len(spec.Mean) != columns {
-		return nil, fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
-			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
+	if err := spec.fits(rows, columns); err != nil {
+		return nil, err
 	}
 	return sourceOf(spec, data), nil
+}
+
+// RowFetcher returns the rows from <= i < to of dense points.
+type RowFetcher func(ctx context.Context, from, to int) (*dataset.Points, error)
+
+// NewFetchingSource returns a source that fetches the points of a tile when the tile is built. If rows are features, the
+// spec must have the landmarks.
+func NewFetchingSource(spec *RowSpec, fetch RowFetcher) (*Source, error) {
+	err := spec.fits(spec.Rows, spec.Columns)
+	if spec.Features != nil {
+		err = spec.fitsFeatures()
+		if spec.Features.Points == nil {
+			err = errors.New("vector: features of points that are fetched, without landmarks")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := sourceOf(spec, nil)
+	s.fetch = fetch
+	return s, nil
+}
+
+// fits returns an error unless the spec is one of points of this size.
+func (spec *RowSpec) fits(rows, columns int) error {
+	if spec.Preparation < Plain || spec.Preparation > NonNegative {
+		return fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
+	}
+	if rows != spec.Rows || columns != spec.Columns || len(spec.Grids) != columns || spec.Mean != nil && len(spec.Mean) != columns {
+		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
+			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
+	}
+	return nil
 }
 
 func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
@@ -72,16 +104,17 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added.
+// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added. The source must
+// have the data.
 func (s *Source) Row(dst []float64, i int) error {
-	if i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
+	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
 		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
 	}
 	dst = dst[:s.spec.Columns]
 	if s.features != nil {
 		return s.featureRow(dst, i)
 	}
-	prepared, err := newPreparer(s.spec, s.data).prepare(i)
+	prepared, err := newPreparer(s.spec, s.data, 0).prepare(i)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (s *RowSpec) magnitudes(data dataset.Dataset) ([]float64, error) {
 		return sums, nil
 	}
 	clear(sums)
-	p := newPreparer(s, data)
+	p := newPreparer(s, data, 0)
 	for i := range s.Rows {
 		r, err := p.prepare(i)
 		if err != nil {

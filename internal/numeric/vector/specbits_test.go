@@ -26,7 +26,7 @@ func TestSpecsHaveTheseBits(t *testing.T) {
 		}
 		sums := make([]float64, d)
 		centeredMagnitudes(points, got.Mean, sums)
-		p := newPreparer(got, points)
+		p := newPreparer(got, points, 0)
 		for f := range d {
 			mean, magnitude := 0.0, 0.0
 			for tile := range partition.TileCount(n) {

@@ -1,10 +1,13 @@
 package vector
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -35,10 +38,28 @@ type tile struct {
 	stepped uint64          // the step that the last Step took the tile to, by moves; 0 if moves are not those of a Step
 }
 
-func (s *Source) buildTile(number int) (*tile, error) {
+func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
 	if s.features != nil {
-		return t, s.fillFeatures(t)
+		return t, s.fillFeatures(t, s.features, 0)
+	}
+	p := newPreparer(s.spec, s.data, 0)
+	if s.fetch != nil {
+		points, err := s.fetch(ctx, t.rows.From, t.rows.To)
+		if err != nil {
+			return nil, err
+		}
+		if s.spec.Features != nil {
+			features, shift, err := kernel.NewFeaturesOf(s.spec.Features, points, t.rows)
+			if err != nil {
+				return nil, err
+			}
+			return t, s.fillFeatures(t, features, shift)
+		}
+		if points.N != t.rows.Len() || points.D != s.spec.Columns {
+			return nil, fmt.Errorf("vector: %d x %d points for %d rows of %d columns", points.N, points.D, t.rows.Len(), s.spec.Columns)
+		}
+		p = newPreparer(s.spec, points, t.rows.From)
 	}
 	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
 		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
@@ -53,7 +74,6 @@ func (s *Source) buildTile(number int) (*tile, error) {
 	} else {
 		t.packed = make([]float64, t.groups()*groupRows*t.width)
 	}
-	p := newPreparer(s.spec, s.data)
 	for r := range t.rows.Len() {
 		prepared, err := p.prepare(t.rows.From + r)
 		if err != nil {

@@ -242,6 +242,18 @@ func (c *Cache) Drop(id string) {
 	}
 }
 
+// Has reports whether there is a piece. It may be damaged.
+func (c *Cache) Has(id string, piece int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set := c.sets[id]
+	if set == nil {
+		return false
+	}
+	_, there := set.pieces[piece]
+	return there
+}
+
 // Get reads a piece into a buffer, which must have room for it, and checks it. A damaged piece is removed. It returns
 // errNotCached if there is no such piece.
 func (c *Cache) Get(id string, piece int, buffer []byte) ([]byte, error) {

@@ -39,6 +39,8 @@ type Config struct {
 	Stall   time.Duration                                   // how long a source may send nothing; 0 means 10 s
 	Arrived func(source string, bytes int)                  // called for what arrives, and with 0 for other progress
 	Served  func(bytes int)                                 // called for what is passed on
+	Take    func(bytes int64) bool                          // reserves memory for pieces that may be needed again; nil keeps none in memory
+	Free    func(bytes int64)                               // frees what Take reserved
 	Logger  hclog.Logger
 }
 
@@ -49,7 +51,8 @@ type Exchange struct {
 	web     *http.Client // reads the object store
 	server  *server
 	buffers sync.Pool // of *[]byte with room for a piece
-	stop    func()    // ends the server
+	spare   spare
+	stop    func() // ends the server
 	serves  bool
 
 	listens   net.Addr // if it serves
@@ -69,6 +72,9 @@ func New(cfg Config) *Exchange {
 		cfg.Stall = defaultStall
 	}
 	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}, endOfLife: func() string { return "" }}
+	if cfg.Cache == nil {
+		e.spare = spare{take: cfg.Take, free: cfg.Free}
+	}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
 }
@@ -80,6 +86,12 @@ func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
 
 // Serves reports whether other workers can fetch pieces.
 func (e *Exchange) Serves() bool { return e.serves }
+
+// Keeps reports whether pieces are kept on disk.
+func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
+
+// Evict frees memory of pieces that nobody uses, this many bytes if there are as many.
+func (e *Exchange) Evict(bytes int64) { e.spare.evict(bytes) }
 
 // Complete reports whether the cache has all pieces of a data set.
 func (e *Exchange) Complete(datasetID string, bytes int64) bool {
@@ -133,16 +145,27 @@ type Coordinator struct {
 // Join begins to fetch a data set, and to pass it on, until the result is closed by all that joined or ctx ends, which
 // is the context of the session. A data set that is fetched for one job is not fetched again for another.
 func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	s := e.join(ctx, coordinator, datasetID, bytes, false)
+	s.wantAll()
+	return s
+}
+
+// JoinPartly does the same, but fetches only the pieces that Share.Want names.
+func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	return e.join(ctx, coordinator, datasetID, bytes, true)
+}
+
+func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64, partial bool) *Share {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := shareKey{coordinator.SessionID, datasetID}
-	if s := e.shares[key]; s != nil && !s.over() {
+	if s := e.shares[key]; s != nil && !s.Over() {
 		s.users++
 		return s
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := newShare(e, coordinator, datasetID, bytes, cancel)
-	if s.over() {
+	s := newShare(e, coordinator, datasetID, bytes, partial, cancel)
+	if s.Over() {
 		return s
 	}
 	e.shares[key] = s

@@ -272,7 +272,7 @@ func FuzzAssignments(f *testing.F) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // nothing is sent to wherever the assignment says
-		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1), 1000, cancel)
+		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1), 1000, false, cancel)
 		_ = s.obtain(ctx, m)
 		if s.has[0] || len(s.memory) > 0 {
 			t.Fatalf("%v gives a piece", m)

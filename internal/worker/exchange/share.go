@@ -37,6 +37,7 @@ type Share struct {
 
 	// mu guards the fields below.
 	mu      sync.Mutex
+	wanted  []bool                        // by piece: it is needed; nil means all are
 	keeps   bool                          // pieces go to the cache
 	wrong   int                           // how often the whole was not what it should be
 	has     []bool                        // by piece: it has arrived
@@ -50,7 +51,7 @@ type Share struct {
 // mostPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
 const mostPieces = 1 << 22
 
-func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, cancel context.CancelFunc) *Share {
+func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, partial bool, cancel context.CancelFunc) *Share {
 	s := &Share{
 		exchange: e, coordinator: coordinator, id: id, bytes: bytes, cancel: cancel, users: 1, wake: make(chan struct{}, 1),
 		keeps: e.cfg.Cache != nil, memory: map[int][]byte{}, changed: make(chan struct{}),
@@ -61,11 +62,14 @@ func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, canc
 		s.pieces = wire.PieceCount(bytes)
 	}
 	s.has = make([]bool, s.pieces)
+	if partial {
+		s.wanted = make([]bool, s.pieces)
+	}
 	return s
 }
 
-// over reports whether the share has ended.
-func (s *Share) over() bool {
+// Over reports whether the share has ended.
+func (s *Share) Over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err != nil
@@ -74,18 +78,20 @@ func (s *Share) over() bool {
 // run takes part in the distribution until ctx ends or the coordinator ends it for good. If the connection breaks, the
 // share joins again and keeps its pieces.
 func (s *Share) run(ctx context.Context) {
+	held := s.exchange.spare.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {
-		held, release := cache.Use(s.id)
+		var release func()
+		held, release = cache.Use(s.id)
 		defer release()
-		s.mu.Lock()
-		for _, p := range held {
-			if p < s.pieces {
-				s.has[p] = true
-			}
-		}
-		s.notify()
-		s.mu.Unlock()
 	}
+	s.mu.Lock()
+	for _, p := range held {
+		if p < s.pieces {
+			s.has[p] = true
+		}
+	}
+	s.notify()
+	s.mu.Unlock()
 	for pause := backoff.New(rejoinPolicy); ; {
 		err := s.attend(ctx)
 		switch {
@@ -185,15 +191,21 @@ func (s *Share) join() *workerv1.DistributeRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reports, s.rejoin = nil, false
-	held := make([]byte, (s.pieces+7)/8)
-	for p, has := range s.has {
-		if has {
-			held[p/8] |= 1 << (p % 8)
+	return &workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
+		SessionId: s.coordinator.SessionID, DatasetId: s.id, Bytes: uint64(s.bytes), PieceBytes: wire.PieceBytes, Held: bitsOf(s.has), Keeps: s.keeps,
+		Partial: s.wanted != nil, Wanted: bitsOf(s.wanted),
+	}}}
+}
+
+// bitsOf returns one bit per piece, lowest bit first.
+func bitsOf(pieces []bool) []byte {
+	bits := make([]byte, (len(pieces)+7)/8)
+	for p, set := range pieces {
+		if set {
+			bits[p/8] |= 1 << (p % 8)
 		}
 	}
-	return &workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
-		SessionId: s.coordinator.SessionID, DatasetId: s.id, Bytes: uint64(s.bytes), PieceBytes: wire.PieceBytes, Held: held, Keeps: s.keeps,
-	}}}
+	return bits
 }
 
 // report queues a message for the coordinator.
@@ -271,7 +283,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		if r.piece == r.share.pieces {
 			return 0, io.EOF
 		}
-		data, err := r.share.take(r.ctx, r.piece)
+		data, err := r.share.take(r.ctx, r.piece, false)
 		if err != nil {
 			return 0, err
 		}
@@ -283,8 +295,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take waits for a piece and returns it, in a buffer of its own.
-func (s *Share) take(ctx context.Context, piece int) ([]byte, error) {
+// take waits for a piece and returns it, in a buffer of its own. If check is set, what comes from the cache is checked by
+// its hash; what has just arrived was.
+func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error) {
 	for {
 		s.mu.Lock()
 		data, inMemory := s.memory[piece]
@@ -295,7 +308,7 @@ func (s *Share) take(ctx context.Context, piece int) ([]byte, error) {
 			return data, nil
 		}
 		if has {
-			if data, ok := s.fromCache(piece); ok {
+			if data, ok := s.fromCache(piece, check); ok {
 				return data, nil
 			}
 			s.lose(piece)
@@ -312,14 +325,21 @@ func (s *Share) take(ctx context.Context, piece int) ([]byte, error) {
 	}
 }
 
-// fromCache reads a piece from the cache.
-func (s *Share) fromCache(piece int) ([]byte, bool) {
+// fromCache returns a piece that is still in memory, or reads it from the cache.
+func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 	e := s.exchange
+	if data := e.spare.get(s.id, piece); data != nil {
+		return data, true
+	}
 	if e.cfg.Cache == nil {
 		return nil, false
 	}
 	buffer := e.buffer()
-	data, err := e.cfg.Cache.GetUnchecked(s.id, piece, buffer)
+	get := e.cfg.Cache.GetUnchecked
+	if check {
+		get = e.cfg.Cache.Get
+	}
+	data, err := get(s.id, piece, buffer)
 	if err != nil || int64(len(data)) != wire.PieceSize(s.bytes, piece) {
 		e.reuse(buffer)
 		return nil, false
@@ -332,6 +352,11 @@ func (s *Share) fromCache(piece int) ([]byte, bool) {
 func (s *Share) lose(piece int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(piece)
+}
+
+// forget does the same for a caller that holds s.mu.
+func (s *Share) forget(piece int) {
 	s.has[piece] = false
 	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
 }

@@ -711,6 +711,9 @@ type Prepare struct {
 	Products uint32 `protobuf:"varint,8,opt,name=products,proto3" json:"products,omitempty"`
 	// Maximum number of points in a block of Blocks; 0 means that the job uses no blocks.
 	Block uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
+	// Whether the worker fetches only the rows of its tiles, whenever it builds tiles, and keeps no other part of the data
+	// set. Set only for dense points with vectors, and only for workers that said Hello.fetches_rows.
+	ByRows bool `protobuf:"varint,12,opt,name=by_rows,json=byRows,proto3" json:"by_rows,omitempty"`
 	// A hash of the job ID and of all fields above, with payloads hashed by content. Equal identities imply bit-identical
 	// tiles of the same size.
 	Identity      []byte `protobuf:"bytes,210,opt,name=identity,proto3" json:"identity,omitempty"`
@@ -836,6 +839,13 @@ func (x *Prepare) GetBlock() uint32 {
 		return x.Block
 	}
 	return 0
+}
+
+func (x *Prepare) GetByRows() bool {
+	if x != nil {
+		return x.ByRows
+	}
+	return false
 }
 
 func (x *Prepare) GetIdentity() []byte {
@@ -1564,7 +1574,7 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\toperation\"0\n" +
 	"\x04Tile\x12\x12\n" +
 	"\x04tile\x18\x01 \x01(\rR\x04tile\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xd0\x03\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xe9\x03\n" +
 	"\aPrepare\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x01 \x01(\tR\tdatasetId\x12#\n" +
@@ -1578,7 +1588,8 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"\x0esparse_entries\x18\x06 \x01(\x04R\rsparseEntries\x12\x14\n" +
 	"\x05lanes\x18\a \x01(\rR\x05lanes\x12\x1a\n" +
 	"\bproducts\x18\b \x01(\rR\bproducts\x12\x14\n" +
-	"\x05block\x18\v \x01(\rR\x05block\x12\x1b\n" +
+	"\x05block\x18\v \x01(\rR\x05block\x12\x17\n" +
+	"\aby_rows\x18\f \x01(\bR\x06byRows\x12\x1b\n" +
 	"\bidentity\x18\xd2\x01 \x01(\fR\bidentityB\x06\n" +
 	"\x04what\"\x1d\n" +
 	"\x05Adopt\x12\x14\n" +

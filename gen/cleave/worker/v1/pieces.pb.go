@@ -91,6 +91,7 @@ type DistributeRequest struct {
 	//	*DistributeRequest_Arrived
 	//	*DistributeRequest_Failed
 	//	*DistributeRequest_Lost
+	//	*DistributeRequest_Wanted
 	Message       isDistributeRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -169,6 +170,15 @@ func (x *DistributeRequest) GetLost() *PieceLost {
 	return nil
 }
 
+func (x *DistributeRequest) GetWanted() *PiecesWanted {
+	if x != nil {
+		if x, ok := x.Message.(*DistributeRequest_Wanted); ok {
+			return x.Wanted
+		}
+	}
+	return nil
+}
+
 type isDistributeRequest_Message interface {
 	isDistributeRequest_Message()
 }
@@ -193,6 +203,11 @@ type DistributeRequest_Lost struct {
 	Lost *PieceLost `protobuf:"bytes,4,opt,name=lost,proto3,oneof"`
 }
 
+type DistributeRequest_Wanted struct {
+	// The worker needs other pieces than before.
+	Wanted *PiecesWanted `protobuf:"bytes,5,opt,name=wanted,proto3,oneof"`
+}
+
 func (*DistributeRequest_Join) isDistributeRequest_Message() {}
 
 func (*DistributeRequest_Arrived) isDistributeRequest_Message() {}
@@ -200,6 +215,8 @@ func (*DistributeRequest_Arrived) isDistributeRequest_Message() {}
 func (*DistributeRequest_Failed) isDistributeRequest_Message() {}
 
 func (*DistributeRequest_Lost) isDistributeRequest_Message() {}
+
+func (*DistributeRequest_Wanted) isDistributeRequest_Message() {}
 
 // Join names the data set that a worker fetches or serves.
 type Join struct {
@@ -216,7 +233,11 @@ type Join struct {
 	Held []byte `protobuf:"bytes,5,opt,name=held,proto3" json:"held,omitempty"`
 	// Whether the worker keeps pieces, so that it can get them in any order. If it also listens for other workers, it
 	// passes them on.
-	Keeps         bool `protobuf:"varint,6,opt,name=keeps,proto3" json:"keeps,omitempty"`
+	Keeps bool `protobuf:"varint,6,opt,name=keeps,proto3" json:"keeps,omitempty"`
+	// Whether the worker needs only the pieces in wanted, and those that it asks for later. Otherwise it needs all.
+	Partial bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
+	// The pieces that the worker needs, if partial is set: one bit per piece, like held.
+	Wanted        []byte `protobuf:"bytes,8,opt,name=wanted,proto3" json:"wanted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -293,6 +314,75 @@ func (x *Join) GetKeeps() bool {
 	return false
 }
 
+func (x *Join) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+func (x *Join) GetWanted() []byte {
+	if x != nil {
+		return x.Wanted
+	}
+	return nil
+}
+
+// PiecesWanted asks for pieces in addition to those that a partial Join and earlier messages ask for.
+type PiecesWanted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first piece, counted from 0.
+	First uint32 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	// Number of consecutive pieces.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PiecesWanted) Reset() {
+	*x = PiecesWanted{}
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PiecesWanted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PiecesWanted) ProtoMessage() {}
+
+func (x *PiecesWanted) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PiecesWanted.ProtoReflect.Descriptor instead.
+func (*PiecesWanted) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PiecesWanted) GetFirst() uint32 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *PiecesWanted) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // PieceArrived reports an assigned piece that the worker has and has checked.
 type PieceArrived struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -304,7 +394,7 @@ type PieceArrived struct {
 
 func (x *PieceArrived) Reset() {
 	*x = PieceArrived{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +406,7 @@ func (x *PieceArrived) String() string {
 func (*PieceArrived) ProtoMessage() {}
 
 func (x *PieceArrived) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +419,7 @@ func (x *PieceArrived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceArrived.ProtoReflect.Descriptor instead.
 func (*PieceArrived) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{2}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PieceArrived) GetPiece() uint32 {
@@ -354,7 +444,7 @@ type PieceFailed struct {
 
 func (x *PieceFailed) Reset() {
 	*x = PieceFailed{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +456,7 @@ func (x *PieceFailed) String() string {
 func (*PieceFailed) ProtoMessage() {}
 
 func (x *PieceFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +469,7 @@ func (x *PieceFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceFailed.ProtoReflect.Descriptor instead.
 func (*PieceFailed) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{3}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PieceFailed) GetPiece() uint32 {
@@ -416,7 +506,7 @@ type PieceLost struct {
 
 func (x *PieceLost) Reset() {
 	*x = PieceLost{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -428,7 +518,7 @@ func (x *PieceLost) String() string {
 func (*PieceLost) ProtoMessage() {}
 
 func (x *PieceLost) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -441,7 +531,7 @@ func (x *PieceLost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceLost.ProtoReflect.Descriptor instead.
 func (*PieceLost) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{4}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PieceLost) GetPiece() uint32 {
@@ -478,7 +568,7 @@ type DistributeResponse struct {
 
 func (x *DistributeResponse) Reset() {
 	*x = DistributeResponse{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +580,7 @@ func (x *DistributeResponse) String() string {
 func (*DistributeResponse) ProtoMessage() {}
 
 func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +593,7 @@ func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DistributeResponse.ProtoReflect.Descriptor instead.
 func (*DistributeResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{5}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DistributeResponse) GetPiece() uint32 {
@@ -578,7 +668,7 @@ type PeerSource struct {
 
 func (x *PeerSource) Reset() {
 	*x = PeerSource{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +680,7 @@ func (x *PeerSource) String() string {
 func (*PeerSource) ProtoMessage() {}
 
 func (x *PeerSource) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +693,7 @@ func (x *PeerSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PeerSource.ProtoReflect.Descriptor instead.
 func (*PeerSource) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{6}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PeerSource) GetAddress() string {
@@ -640,7 +730,7 @@ type StoreSource struct {
 
 func (x *StoreSource) Reset() {
 	*x = StoreSource{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +742,7 @@ func (x *StoreSource) String() string {
 func (*StoreSource) ProtoMessage() {}
 
 func (x *StoreSource) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +755,7 @@ func (x *StoreSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreSource.ProtoReflect.Descriptor instead.
 func (*StoreSource) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{7}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StoreSource) GetUrl() string {
@@ -699,7 +789,7 @@ type FetchPieceRequest struct {
 
 func (x *FetchPieceRequest) Reset() {
 	*x = FetchPieceRequest{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +801,7 @@ func (x *FetchPieceRequest) String() string {
 func (*FetchPieceRequest) ProtoMessage() {}
 
 func (x *FetchPieceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +814,7 @@ func (x *FetchPieceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPieceRequest.ProtoReflect.Descriptor instead.
 func (*FetchPieceRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FetchPieceRequest) GetDatasetId() string {
@@ -766,7 +856,7 @@ type FetchPieceResponse struct {
 
 func (x *FetchPieceResponse) Reset() {
 	*x = FetchPieceResponse{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +868,7 @@ func (x *FetchPieceResponse) String() string {
 func (*FetchPieceResponse) ProtoMessage() {}
 
 func (x *FetchPieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +881,7 @@ func (x *FetchPieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPieceResponse.ProtoReflect.Descriptor instead.
 func (*FetchPieceResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FetchPieceResponse) GetData() []byte {
@@ -805,13 +895,14 @@ var File_cleave_worker_v1_pieces_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_pieces_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcleave/worker/v1/pieces.proto\x12\x10cleave.worker.v1\"\xf4\x01\n" +
+	"\x1dcleave/worker/v1/pieces.proto\x12\x10cleave.worker.v1\"\xae\x02\n" +
 	"\x11DistributeRequest\x12,\n" +
 	"\x04join\x18\x01 \x01(\v2\x16.cleave.worker.v1.JoinH\x00R\x04join\x12:\n" +
 	"\aarrived\x18\x02 \x01(\v2\x1e.cleave.worker.v1.PieceArrivedH\x00R\aarrived\x127\n" +
 	"\x06failed\x18\x03 \x01(\v2\x1d.cleave.worker.v1.PieceFailedH\x00R\x06failed\x121\n" +
-	"\x04lost\x18\x04 \x01(\v2\x1b.cleave.worker.v1.PieceLostH\x00R\x04lostB\t\n" +
-	"\amessage\"\xa5\x01\n" +
+	"\x04lost\x18\x04 \x01(\v2\x1b.cleave.worker.v1.PieceLostH\x00R\x04lost\x128\n" +
+	"\x06wanted\x18\x05 \x01(\v2\x1e.cleave.worker.v1.PiecesWantedH\x00R\x06wantedB\t\n" +
+	"\amessage\"\xd7\x01\n" +
 	"\x04Join\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
@@ -821,7 +912,12 @@ const file_cleave_worker_v1_pieces_proto_rawDesc = "" +
 	"\vpiece_bytes\x18\x04 \x01(\rR\n" +
 	"pieceBytes\x12\x12\n" +
 	"\x04held\x18\x05 \x01(\fR\x04held\x12\x14\n" +
-	"\x05keeps\x18\x06 \x01(\bR\x05keeps\"$\n" +
+	"\x05keeps\x18\x06 \x01(\bR\x05keeps\x12\x18\n" +
+	"\apartial\x18\a \x01(\bR\apartial\x12\x16\n" +
+	"\x06wanted\x18\b \x01(\fR\x06wanted\":\n" +
+	"\fPiecesWanted\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\rR\x05first\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"$\n" +
 	"\fPieceArrived\x12\x14\n" +
 	"\x05piece\x18\x01 \x01(\rR\x05piece\"w\n" +
 	"\vPieceFailed\x12\x14\n" +
@@ -877,35 +973,37 @@ func file_cleave_worker_v1_pieces_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_worker_v1_pieces_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_pieces_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_cleave_worker_v1_pieces_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_cleave_worker_v1_pieces_proto_goTypes = []any{
 	(PieceFailure)(0),          // 0: cleave.worker.v1.PieceFailure
 	(*DistributeRequest)(nil),  // 1: cleave.worker.v1.DistributeRequest
 	(*Join)(nil),               // 2: cleave.worker.v1.Join
-	(*PieceArrived)(nil),       // 3: cleave.worker.v1.PieceArrived
-	(*PieceFailed)(nil),        // 4: cleave.worker.v1.PieceFailed
-	(*PieceLost)(nil),          // 5: cleave.worker.v1.PieceLost
-	(*DistributeResponse)(nil), // 6: cleave.worker.v1.DistributeResponse
-	(*PeerSource)(nil),         // 7: cleave.worker.v1.PeerSource
-	(*StoreSource)(nil),        // 8: cleave.worker.v1.StoreSource
-	(*FetchPieceRequest)(nil),  // 9: cleave.worker.v1.FetchPieceRequest
-	(*FetchPieceResponse)(nil), // 10: cleave.worker.v1.FetchPieceResponse
+	(*PiecesWanted)(nil),       // 3: cleave.worker.v1.PiecesWanted
+	(*PieceArrived)(nil),       // 4: cleave.worker.v1.PieceArrived
+	(*PieceFailed)(nil),        // 5: cleave.worker.v1.PieceFailed
+	(*PieceLost)(nil),          // 6: cleave.worker.v1.PieceLost
+	(*DistributeResponse)(nil), // 7: cleave.worker.v1.DistributeResponse
+	(*PeerSource)(nil),         // 8: cleave.worker.v1.PeerSource
+	(*StoreSource)(nil),        // 9: cleave.worker.v1.StoreSource
+	(*FetchPieceRequest)(nil),  // 10: cleave.worker.v1.FetchPieceRequest
+	(*FetchPieceResponse)(nil), // 11: cleave.worker.v1.FetchPieceResponse
 }
 var file_cleave_worker_v1_pieces_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.DistributeRequest.join:type_name -> cleave.worker.v1.Join
-	3,  // 1: cleave.worker.v1.DistributeRequest.arrived:type_name -> cleave.worker.v1.PieceArrived
-	4,  // 2: cleave.worker.v1.DistributeRequest.failed:type_name -> cleave.worker.v1.PieceFailed
-	5,  // 3: cleave.worker.v1.DistributeRequest.lost:type_name -> cleave.worker.v1.PieceLost
-	0,  // 4: cleave.worker.v1.PieceFailed.failure:type_name -> cleave.worker.v1.PieceFailure
-	7,  // 5: cleave.worker.v1.DistributeResponse.peer:type_name -> cleave.worker.v1.PeerSource
-	8,  // 6: cleave.worker.v1.DistributeResponse.store:type_name -> cleave.worker.v1.StoreSource
-	9,  // 7: cleave.worker.v1.PeerService.FetchPiece:input_type -> cleave.worker.v1.FetchPieceRequest
-	10, // 8: cleave.worker.v1.PeerService.FetchPiece:output_type -> cleave.worker.v1.FetchPieceResponse
-	8,  // [8:9] is the sub-list for method output_type
-	7,  // [7:8] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	4,  // 1: cleave.worker.v1.DistributeRequest.arrived:type_name -> cleave.worker.v1.PieceArrived
+	5,  // 2: cleave.worker.v1.DistributeRequest.failed:type_name -> cleave.worker.v1.PieceFailed
+	6,  // 3: cleave.worker.v1.DistributeRequest.lost:type_name -> cleave.worker.v1.PieceLost
+	3,  // 4: cleave.worker.v1.DistributeRequest.wanted:type_name -> cleave.worker.v1.PiecesWanted
+	0,  // 5: cleave.worker.v1.PieceFailed.failure:type_name -> cleave.worker.v1.PieceFailure
+	8,  // 6: cleave.worker.v1.DistributeResponse.peer:type_name -> cleave.worker.v1.PeerSource
+	9,  // 7: cleave.worker.v1.DistributeResponse.store:type_name -> cleave.worker.v1.StoreSource
+	10, // 8: cleave.worker.v1.PeerService.FetchPiece:input_type -> cleave.worker.v1.FetchPieceRequest
+	11, // 9: cleave.worker.v1.PeerService.FetchPiece:output_type -> cleave.worker.v1.FetchPieceResponse
+	9,  // [9:10] is the sub-list for method output_type
+	8,  // [8:9] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_pieces_proto_init() }
@@ -918,8 +1016,9 @@ func file_cleave_worker_v1_pieces_proto_init() {
 		(*DistributeRequest_Arrived)(nil),
 		(*DistributeRequest_Failed)(nil),
 		(*DistributeRequest_Lost)(nil),
+		(*DistributeRequest_Wanted)(nil),
 	}
-	file_cleave_worker_v1_pieces_proto_msgTypes[5].OneofWrappers = []any{
+	file_cleave_worker_v1_pieces_proto_msgTypes[6].OneofWrappers = []any{
 		(*DistributeResponse_Peer)(nil),
 		(*DistributeResponse_Store)(nil),
 	}
@@ -929,7 +1028,7 @@ func file_cleave_worker_v1_pieces_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_pieces_proto_rawDesc), len(file_cleave_worker_v1_pieces_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -320,7 +320,10 @@ type KernelFeatures struct {
 	// The landmarks: one int32 point number each, ascending.
 	Landmarks *Payload `protobuf:"bytes,2,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	// The projection matrix in row-major order: for each landmark, one float64 per column of the rows.
-	Projection    *Payload `protobuf:"bytes,3,opt,name=projection,proto3" json:"projection,omitempty"`
+	Projection *Payload `protobuf:"bytes,3,opt,name=projection,proto3" json:"projection,omitempty"`
+	// The landmarks themselves, in the units of the job, landmark after landmark: one float64 per column of the points. Set
+	// if Prepare.by_rows is.
+	Points        *Payload `protobuf:"bytes,4,opt,name=points,proto3" json:"points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -372,6 +375,13 @@ func (x *KernelFeatures) GetLandmarks() *Payload {
 func (x *KernelFeatures) GetProjection() *Payload {
 	if x != nil {
 		return x.Projection
+	}
+	return nil
+}
+
+func (x *KernelFeatures) GetPoints() *Payload {
+	if x != nil {
+		return x.Points
 	}
 	return nil
 }
@@ -955,13 +965,14 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x0fbackground_grid\x18\x06 \x01(\x05R\x0ebackgroundGrid\x12\x1f\n" +
 	"\vfull_metric\x18\a \x01(\bR\n" +
 	"fullMetric\x12I\n" +
-	"\x0fkernel_features\x18\b \x01(\v2 .cleave.worker.v1.KernelFeaturesR\x0ekernelFeatures\"\xba\x01\n" +
+	"\x0fkernel_features\x18\b \x01(\v2 .cleave.worker.v1.KernelFeaturesR\x0ekernelFeatures\"\xed\x01\n" +
 	"\x0eKernelFeatures\x124\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x127\n" +
 	"\tlandmarks\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\tlandmarks\x129\n" +
 	"\n" +
 	"projection\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\n" +
-	"projection\"\xcf\x01\n" +
+	"projection\x121\n" +
+	"\x06points\x18\x04 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06points\"\xcf\x01\n" +
 	"\rVectorQueries\x127\n" +
 	"\aqueries\x18\x01 \x03(\v2\x1d.cleave.worker.v1.VectorQueryR\aqueries\x121\n" +
 	"\x06values\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06values\x125\n" +
@@ -1058,23 +1069,24 @@ var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	15, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
 	14, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
 	14, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
-	6,  // 7: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
-	14, // 8: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
-	14, // 9: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
-	1,  // 10: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
-	2,  // 11: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
-	5,  // 12: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 13: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 14: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 15: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 16: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 17: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 18: cleave.worker.v1.VectorStep.queries:type_name -> cleave.worker.v1.VectorQueries
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	14, // 7: cleave.worker.v1.KernelFeatures.points:type_name -> cleave.worker.v1.Payload
+	6,  // 8: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
+	14, // 9: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	14, // 10: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	1,  // 11: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
+	2,  // 12: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
+	5,  // 13: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 14: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 15: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 16: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 17: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 18: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 19: cleave.worker.v1.VectorStep.queries:type_name -> cleave.worker.v1.VectorQueries
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }

@@ -295,7 +295,10 @@ type Hello struct {
 	// HOST:PORT at which other workers reach the PeerService of this worker; empty if it has none.
 	PeerAddress string `protobuf:"bytes,213,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	// Whether the worker knows Command.read_object.
-	ReadsObjects  bool `protobuf:"varint,214,opt,name=reads_objects,json=readsObjects,proto3" json:"reads_objects,omitempty"`
+	ReadsObjects bool `protobuf:"varint,214,opt,name=reads_objects,json=readsObjects,proto3" json:"reads_objects,omitempty"`
+	// Whether the worker knows Prepare.by_rows. A worker that shares the memory of the coordinator does not say so, because
+	// every data set is there as a whole.
+	FetchesRows   bool `protobuf:"varint,215,opt,name=fetches_rows,json=fetchesRows,proto3" json:"fetches_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -410,6 +413,13 @@ func (x *Hello) GetPeerAddress() string {
 func (x *Hello) GetReadsObjects() bool {
 	if x != nil {
 		return x.ReadsObjects
+	}
+	return false
+}
+
+func (x *Hello) GetFetchesRows() bool {
+	if x != nil {
+		return x.FetchesRows
 	}
 	return false
 }
@@ -1169,7 +1179,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xb1\x03\n" +
+	"\amessage\"\xd5\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1183,7 +1193,8 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12&\n" +
 	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\"\n" +
 	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddress\x12$\n" +
-	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjectsJ\x04\b\b\x10\t\"}\n" +
+	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjects\x12\"\n" +
+	"\ffetches_rows\x18\xd7\x01 \x01(\bR\vfetchesRowsJ\x04\b\b\x10\t\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +

@@ -29,14 +29,16 @@ ROW_MEASURE_GROUP_SCORES: RowMeasure
 ROW_MEASURE_UNSPECIFIED: RowMeasure
 
 class Choice(_message.Message):
-    __slots__ = ["chosen", "reason", "tried"]
+    __slots__ = ["chosen", "reason", "reason_parts", "tried"]
     CHOSEN_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    REASON_PARTS_FIELD_NUMBER: _ClassVar[int]
     TRIED_FIELD_NUMBER: _ClassVar[int]
     chosen: _event_pb2.Method
     reason: str
+    reason_parts: _containers.RepeatedCompositeFieldContainer[_event_pb2.MessagePart]
     tried: _containers.RepeatedCompositeFieldContainer[MethodScore]
-    def __init__(self, chosen: _Optional[_Union[_event_pb2.Method, _Mapping]] = ..., tried: _Optional[_Iterable[_Union[MethodScore, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, chosen: _Optional[_Union[_event_pb2.Method, _Mapping]] = ..., tried: _Optional[_Iterable[_Union[MethodScore, _Mapping]]] = ..., reason: _Optional[str] = ..., reason_parts: _Optional[_Iterable[_Union[_event_pb2.MessagePart, _Mapping]]] = ...) -> None: ...
 
 class ConstraintReport(_message.Message):
     __slots__ = ["cannot_link_violated", "must_link_violated", "satisfied", "total"]

@@ -1,0 +1,74 @@
+package planning
+
+import (
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/partition"
+)
+
+// A worker of a k-means-family job needs only the rows of its own tiles. It fetches the pieces of the data set that contain
+// them when it builds the tiles, and keeps nothing but the tiles.
+
+const (
+	// PieceBytes is the size of the pieces that data sets travel in.
+	PieceBytes = 4 << 20
+	// wholePieces is the number of pieces up to which a data set is fetched whole: parts of so few pieces would save little,
+	// because neighboring parts share the pieces at their borders.
+	wholePieces = 8
+	// leastBuildPieces is the least number of pieces that tiles are built from at a time.
+	leastBuildPieces = 2
+)
+
+// ByRows reports whether workers fetch only the rows of their tiles. Sparse points are fetched whole, because a tile's
+// entries lie in several places of the data set.
+func (p Workload) ByRows() bool {
+	return p.Vectors != nil && !p.Vectors.isSparse() && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
+}
+
+// BuildPieces returns how many pieces a worker of a job by rows holds while it builds the tiles of their rows, in addition
+// to as many of the next tiles: enough for every thread to build one tile.
+func (p Workload) BuildPieces(threads int) int64 {
+	rows := int64(max(1, threads)) * p.tileDataBytes()
+	return max(leastBuildPieces, (rows+PieceBytes-1)/PieceBytes+1)
+}
+
+// tileDataBytes returns the size of the rows of a full tile in the data set.
+func (p Workload) tileDataBytes() int64 {
+	columns := p.Vectors.Columns
+	if f := p.Vectors.Features; f != nil {
+		columns = f.Columns
+	}
+	return 8 * int64(columns) * int64(partition.TileRows(p.Vectors.Rows))
+}
+
+// rowBuildBytes returns the memory for building tiles by rows: the pieces of these tiles and of the next ones, and the
+// rows of a tile for each thread, once more if they are converted to other units.
+func (p Workload) rowBuildBytes(threads int) int64 {
+	copies := int64(1)
+	if p.Scaled {
+		copies = 2
+	}
+	return min(2*p.BuildPieces(threads)*PieceBytes, p.DatasetBytes) + copies*int64(max(1, threads))*p.tileDataBytes()
+}
+
+// featureRowsBytes returns the memory for computing features by rows, in addition to that of the tiles: the landmarks, packed
+// while the receiving buffer grows, and for each thread the landmarks together with the points of a tile, as they came and
+// as the kernel needs them, and the projection in bundles.
+func (p Workload) featureRowsBytes(threads int) int64 {
+	f, rows := p.Vectors.Features, partition.TileRows(p.Vectors.Rows)+p.Vectors.Features.Landmarks
+	each := 8*int64(rows)*int64(f.Columns) + kernel.FeatureBytes(rows, f.Columns, f.Landmarks, p.Vectors.Columns)
+	return (8+projectionBytes)*int64(f.Landmarks)*int64(f.Columns) + int64(max(1, threads))*each
+}
+
+// labelRowBytes is the size of a row of the whole problem in each lane of a worker of a job by rows: its label, and the
+// label that arrives, packed while the receiving buffer grows and unpacked.
+const labelRowBytes = 4 + 12
+
+// laneBytes returns the memory of some rows of a tile in one lane. A worker of a job by rows gets and returns nothing but
+// labels for the rows of others, so what an operation takes for a row belongs to the row's tile.
+func (p Workload) laneBytes(rows int) int64 {
+	if p.ByRows() {
+		return vector.LaneBytes(rows) + (rowOperationBytes-labelRowBytes)*int64(rows)
+	}
+	return vector.LaneBytes(rows)
+}

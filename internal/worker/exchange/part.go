@@ -1,0 +1,77 @@
+package exchange
+
+import (
+	"context"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// This file has the parts of data sets: pieces that are fetched because somebody asked for them, each of which is checked
+// by its hash whenever it is read.
+
+// Want asks for the pieces first <= p < end. They need not be asked for again until they were read.
+func (s *Share) Want(first, end int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := false
+	for p := max(0, first); p < min(end, s.pieces); p++ {
+		_, here := s.memory[p]
+		if s.has[p] && !here && !s.kept(p) { // it was read before
+			s.forget(p)
+		}
+		if s.wanted != nil && !s.wanted[p] {
+			s.wanted[p], fresh = true, true
+		}
+	}
+	if fresh {
+		s.queueWanted(first, end-first)
+	}
+}
+
+// wantAll asks for all pieces of a share that was a part so far.
+func (s *Share) wantAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted == nil {
+		return
+	}
+	for p := range s.wanted {
+		s.wanted[p] = true
+	}
+	s.queueWanted(0, s.pieces)
+}
+
+// queueWanted tells the coordinator which pieces are needed. The caller holds s.mu.
+func (s *Share) queueWanted(first, count int) {
+	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Wanted{
+		Wanted: &workerv1.PiecesWanted{First: uint32(first), Count: uint32(count)},
+	}})
+}
+
+// kept reports whether a piece is on disk or still in memory.
+func (s *Share) kept(piece int) bool {
+	cache := s.exchange.cfg.Cache
+	return cache != nil && cache.Has(s.id, piece) || s.exchange.spare.has(s.id, piece)
+}
+
+// Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be called
+// once they are no longer used. Without a cache on disk they stay in memory then, while there is room.
+func (s *Share) Piece(ctx context.Context, piece int) (data []byte, release func(), err error) {
+	if data, err = s.take(ctx, piece, true); err != nil {
+		return nil, nil, err
+	}
+	return data, func() {
+		if !s.exchange.spare.put(s.id, piece, data) {
+			s.exchange.reuse(data)
+		}
+	}, nil
+}
+
+// Pieces returns the pieces of a data set that contain some of its bytes.
+func Pieces(offset, length int64) (first, end int) {
+	return int(offset / wire.PieceBytes), int((offset + length + wire.PieceBytes - 1) / wire.PieceBytes)
+}
+
+// Within returns where in its piece a byte of a data set is.
+func Within(offset int64) int { return int(offset % wire.PieceBytes) }
