@@ -26,9 +26,9 @@ func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 }
 
 // fitsFeatures returns an error unless the spec is one of its features.
-func (spec *RowSpec) fitsFeatures() error {
-	if spec.Preparation != Plain || spec.Mean != nil || spec.Rows != spec.Features.Matrix.Rows || spec.Columns != spec.Features.Rank || len(spec.Grids) != spec.Columns {
-		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", spec.Features.Rank, spec.Features.Matrix.Rows, spec.Rows, spec.Columns)
+func (s *RowSpec) fitsFeatures() error {
+	if s.Preparation != Plain || s.Mean != nil || s.Rows != s.Features.Matrix.Rows || s.Columns != s.Features.Rank || len(s.Grids) != s.Columns {
+		return fmt.Errorf("vector: %d features of %d points do not fit a s of %d x %d", s.Features.Rank, s.Features.Matrix.Rows, s.Rows, s.Columns)
 	}
 	return nil
 }

@@ -66,13 +66,13 @@ func NewFetchingSource(spec *RowSpec, fetch RowFetcher) (*Source, error) {
 }
 
 // fits returns an error unless the spec is one of points of this size.
-func (spec *RowSpec) fits(rows, columns int) error {
-	if spec.Preparation < Plain || spec.Preparation > NonNegative {
-		return fmt.Errorf("vector: there is no preparation %d", spec.Preparation)
+func (s *RowSpec) fits(rows, columns int) error {
+	if s.Preparation < Plain || s.Preparation > NonNegative {
+		return fmt.Errorf("vector: there is no preparation %d", s.Preparation)
 	}
-	if rows != spec.Rows || columns != spec.Columns || len(spec.Grids) != columns || spec.Mean != nil && len(spec.Mean) != columns {
-		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
-			rows, columns, len(spec.Grids), len(spec.Mean), spec.Rows, spec.Columns)
+	if rows != s.Rows || columns != s.Columns || len(s.Grids) != columns || s.Mean != nil && len(s.Mean) != columns {
+		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a s of %d x %d",
+			rows, columns, len(s.Grids), len(s.Mean), s.Rows, s.Columns)
 	}
 	return nil
 }
