@@ -71,7 +71,7 @@ func (s *RowSpec) fits(rows, columns int) error {
 		return fmt.Errorf("vector: there is no preparation %d", s.Preparation)
 	}
 	if rows != s.Rows || columns != s.Columns || len(s.Grids) != columns || s.Mean != nil && len(s.Mean) != columns {
-		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a s of %d x %d",
+		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
 			rows, columns, len(s.Grids), len(s.Mean), s.Rows, s.Columns)
 	}
 	return nil
