@@ -28,7 +28,7 @@ func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 // fitsFeatures returns an error unless the spec is one of its features.
 func (s *RowSpec) fitsFeatures() error {
 	if s.Preparation != Plain || s.Mean != nil || s.Rows != s.Features.Matrix.Rows || s.Columns != s.Features.Rank || len(s.Grids) != s.Columns {
-		return fmt.Errorf("vector: %d features of %d points do not fit a s of %d x %d", s.Features.Rank, s.Features.Matrix.Rows, s.Rows, s.Columns)
+		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", s.Features.Rank, s.Features.Matrix.Rows, s.Rows, s.Columns)
 	}
 	return nil
 }
