@@ -106,8 +106,8 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 	next.Terminate()
 
 	for reason, o := range map[string]Options{
-		"the state store has entries already": options(etcd, "&prefix=empty/", "--restore", file),
-		"the blob store has":                  options(StartEtcd(t, 1).Store(), "", "--restore", file),
+		"the state store already has entries": options(etcd, "&prefix=empty/", "--restore", file),
+		"the blob store already has":          options(StartEtcd(t, 1).Store(), "", "--restore", file),
 	} {
 		refused := newProcess(t, "coordinator", Build(t).Coordinator, append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
 		refused.cmd.Env = append(refused.cmd.Env, o.Env...)
