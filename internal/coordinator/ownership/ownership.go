@@ -136,7 +136,8 @@ func parse(content []byte) (o Owner, err error) {
 
 func (o Owner) refuse(where string) error {
 	return fault.New(fault.FailedPrecondition, Foreign, "the blob store %s belongs to another cluster (%s), with another state store; "+
-		"give this one a bucket, prefix or directory of its own by --blobs, or correct --store or --data-dir if it should be that cluster", where, o)
+		"give this one a bucket, prefix or directory of its own by --blobs, or correct --store or --data-dir if it should be that cluster; "+
+		"if it is that cluster, and its state comes from a copy without this ID, delete the blob %q there", where, o, records.IdentityBlob)
 }
 
 // String returns who the owner is, for messages.
