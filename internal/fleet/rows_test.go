@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // rowProblem has a data set that is large enough for workers to fetch the rows of their tiles only. Tiles have 2 MiB, half
@@ -137,9 +138,9 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 			return newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
 		},
 	}
-	for name, make := range problems {
+	for _, name := range testscale.Some([]string{"landmarks", "plain", "probabilities", "scaled", "spherical", "wide"}, 2) {
 		t.Run(name, func(t *testing.T) {
-			c, p := newCluster(t), make(t)
+			c, p := newCluster(t), problems[name](t)
 			p.k, p.lanes = 3, 2
 			_, size := c.datasets.put(t, p.data)
 			if !p.need(size).ByRows() {

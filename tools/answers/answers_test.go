@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/test/clustertest"
+	"github.com/cleave-project/cleave/test/testscale"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
@@ -62,8 +63,8 @@ func TestRun(t *testing.T) {
 // Every peer answers for the kinds of data that it takes, where its libraries are installed.
 func TestPeers(t *testing.T) {
 	pythons := []string{"/usr/bin/python3"}
-	if measure.FindPython(pythons) == "" {
-		t.Skip("no scikit-learn")
+	if !testscale.Long || measure.FindPython(pythons) == "" {
+		t.Skip("needs scikit-learn and make test-long")
 	}
 	var points, texts, edges, classes strings.Builder
 	points.WriteString("x,y\n")
