@@ -34,21 +34,28 @@ func (b *awayBlobs) Open(ctx context.Context, name string, offset, length int64)
 	return b.Blobs.Open(ctx, name, offset, length)
 }
 
-// A job that an earlier coordinator accepted waits while the blob store is away.
-func TestAJobWaitsForTheBlobStore(t *testing.T) {
-	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
+// afterCrash returns a coordinator that takes over a job from one that crashed, while the blob store refuses some reads.
+func afterCrash(t *testing.T, refused int64) (after *harness, blobs *awayBlobs, id string) {
+	t.Helper()
+	open := store.SharedMemory()
+	blobs = &awayBlobs{Blobs: sharedBlobs(t)}
 	cfg := testConfig()
 	cfg.Stores = Stores{State: open(), Blobs: blobs}
 	g := newBarrier()
 	before := newHarness(t, cfg, scripted(g.run))
-	id := before.create(spec(before.upload()))
+	id = before.create(spec(before.upload()))
 	before.firstEvents(id, 1)
 	before.crash()
 
-	blobs.refuse.Store(3)
+	blobs.refuse.Store(refused)
 	cfg.Stores.State = open()
 	close(g.open)
-	after := newHarness(t, cfg, scripted(g.run))
+	return newHarness(t, cfg, scripted(g.run)), blobs, id
+}
+
+// A job that an earlier coordinator accepted waits while the blob store is away.
+func TestAJobWaitsForTheBlobStore(t *testing.T) {
+	after, _, id := afterCrash(t, 3)
 	if job := after.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetStatusMessage() != "" {
 		t.Errorf("the job is %v", job)
 	}
@@ -56,19 +63,7 @@ func TestAJobWaitsForTheBlobStore(t *testing.T) {
 
 // Watchers of a job that waits for the blob store are told so.
 func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
-	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
-	cfg := testConfig()
-	cfg.Stores = Stores{State: open(), Blobs: blobs}
-	g := newBarrier()
-	before := newHarness(t, cfg, scripted(g.run))
-	id := before.create(spec(before.upload()))
-	before.firstEvents(id, 1)
-	before.crash()
-
-	blobs.refuse.Store(math.MaxInt64)
-	cfg.Stores.State = open()
-	close(g.open)
-	after := newHarness(t, cfg, scripted(g.run))
+	after, blobs, id := afterCrash(t, math.MaxInt64)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stream, err := after.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id})

@@ -90,6 +90,19 @@ func TestLateWorkersAreServedByOthers(t *testing.T) {
 	}
 }
 
+// damage changes one bit of a file.
+func damage(t *testing.T, file string) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What a worker has on disk it does not fetch again. What is damaged there it does, and nothing else notices.
 func TestCachedDataSets(t *testing.T) {
 	c := newCluster(t)
@@ -115,18 +128,7 @@ func TestCachedDataSets(t *testing.T) {
 	if err != nil || len(files) != wire.PieceCount(size) {
 		t.Fatalf("%v, %v", files, err)
 	}
-	damage := func(file string) {
-		t.Helper()
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content[len(content)/2] ^= 1
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	damage(files[0])
+	damage(t, files[0])
 	if sent := run("damaged"); sent == 0 || sent > wire.PieceBytes {
 		t.Errorf("a worker with one damaged piece got %d bytes", sent)
 	}

@@ -268,15 +268,7 @@ func TestCachedRows(t *testing.T) {
 	if sent := run("full"); sent != 0 {
 		t.Errorf("a worker with everything got %d bytes", sent)
 	}
-	file := cachedFiles(t, dir)[0]
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content[len(content)/2] ^= 1
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damage(t, cachedFiles(t, dir)[0])
 	if sent := run("damaged"); sent == 0 || sent > wire.PieceBytes {
 		t.Errorf("a worker with one damaged piece got %d bytes", sent)
 	}

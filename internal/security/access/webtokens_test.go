@@ -164,23 +164,8 @@ func TestTheDefaultRoleRaisesNone(t *testing.T) {
 func TestKeysThatCannotBeFetched(t *testing.T) {
 	i := newIssuer(t, "one")
 	var works atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if !works.Load() {
-			http.Error(w, "later", http.StatusInternalServerError)
-			return
-		}
-		_, _ = w.Write(i.keys())
-	}))
-	defer server.Close()
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	cfg := DefaultOIDC()
-	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", server.URL
 	var seconds atomic.Int64
-	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer callers.Close()
+	callers := callersOf(t, i, &works, &seconds)
 	identify := func() error {
 		_, err := callers.Identify(nil, "Bearer "+sign(t, jose.ES256, i.key, i.id, claims(nil)))
 		return err
@@ -198,27 +183,35 @@ func TestKeysThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// A key that the issuer may have withdrawn is accepted for a while if the issuer cannot be reached, but not forever.
-func TestKeysExpireWhileTheIssuerCannotBeReached(t *testing.T) {
-	i := newIssuer(t, "one")
-	var broken atomic.Bool
+// callersOf returns callers who have tokens of an issuer that gives its keys only while works is set, some seconds after noon.
+func callersOf(t *testing.T, i *issuer, works *atomic.Bool, seconds *atomic.Int64) *Callers {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if broken.Load() {
+		if !works.Load() {
 			http.Error(w, "later", http.StatusInternalServerError)
 			return
 		}
 		_, _ = w.Write(i.keys())
 	}))
-	defer server.Close()
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	t.Cleanup(server.Close)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	cfg := DefaultOIDC()
 	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", server.URL
-	var seconds atomic.Int64
 	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer callers.Close()
+	t.Cleanup(callers.Close)
+	return callers
+}
+
+// A key that the issuer may have withdrawn is accepted for a while if the issuer cannot be reached, but not forever.
+func TestKeysExpireWhileTheIssuerCannotBeReached(t *testing.T) {
+	i := newIssuer(t, "one")
+	var works atomic.Bool
+	works.Store(true)
+	var seconds atomic.Int64
+	callers := callersOf(t, i, &works, &seconds)
 	token := sign(t, jose.ES256, i.key, i.id, claims(map[string]any{"exp": noon.Add(24 * time.Hour).Unix()}))
 	after := func(age time.Duration) error {
 		seconds.Store(int64(age / time.Second))
@@ -227,7 +220,7 @@ func TestKeysExpireWhileTheIssuerCannotBeReached(t *testing.T) {
 		return err
 	}
 	callers.oidc.keys.wait.Wait()
-	broken.Store(true)
+	works.Store(false)
 	for _, age := range []time.Duration{0, keysRefresh + time.Second, keysExpire} {
 		if err := after(age); err != nil {
 			t.Errorf("with keys of %v ago: %v", age, err)
@@ -236,7 +229,7 @@ func TestKeysExpireWhileTheIssuerCannotBeReached(t *testing.T) {
 	if err := after(keysExpire + time.Second); !fault.Is(err, "KEYS_MISSING") {
 		t.Errorf("with keys that are too old: %v", err)
 	}
-	broken.Store(false)
+	works.Store(true)
 	_ = after(keysExpire + fetchPause + time.Second)
 	if err := after(keysExpire + fetchPause + time.Second); err != nil {
 		t.Errorf("after the issuer is back: %v", err)
