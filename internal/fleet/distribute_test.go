@@ -333,7 +333,7 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 		{"damaged", name, serve(damaged), "damaged"},
 		{"another blob", name + "y", serve(sealed.Bytes()), "damaged"},
 		{"other bytes", "", serve(sealed.Bytes()), "not those of the piece"},
-		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "403 Forbidden; may the coordinator's keys read it, and is the coordinator's clock right?"},
+		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "(403 Forbidden); check that the coordinator's keys may read the object, and that its clock is right"},
 		{"whole", name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(sealed.Bytes()) }, "200"},
 		{"elsewhere", name, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)

@@ -103,7 +103,7 @@ var packages = []packageRule{
 	{"objects/buckets", io, "fault objects"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
-	{"coordinator/ownership", api, "coordinator/records fault store"},
+	{"coordinator/ownership", api, "coordinator/records fault store store/seal"},
 	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/eventlog", api, "coordinator/records fault store"},
 

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 // Foreign is the reason of the fault about a blob store that belongs to another cluster.
@@ -128,8 +129,8 @@ func Read(ctx context.Context, blobs store.Blobs) (Owner, error) {
 // parse decodes the owner's blob.
 func parse(content []byte) (o Owner, err error) {
 	if err := json.Unmarshal(content, &o); err != nil || o.Cluster == "" {
-		return o, fault.New(fault.DataLoss, store.BlobDamaged, "the blob %q, which says whose blobs these are, cannot be read; restore it from a backup of the blob store, "+
-			"or delete it if no other cluster uses the store", records.IdentityBlob)
+		return o, fault.New(fault.DataLoss, store.BlobDamaged, "%q, which says whose blobs these are, cannot be read; restore it from a backup of the blob store, "+
+			"or delete it if no other cluster uses the store", records.IdentityBlob+seal.Suffix)
 	}
 	return o, nil
 }
@@ -137,7 +138,7 @@ func parse(content []byte) (o Owner, err error) {
 func (o Owner) refuse(where string) error {
 	return fault.New(fault.FailedPrecondition, Foreign, "the blob store %s belongs to another cluster (%s), with another state store; "+
 		"give this one a bucket, prefix or directory of its own by --blobs, or correct --store or --data-dir if it should be that cluster; "+
-		"if it is that cluster, and its state comes from a copy without this ID, delete the blob %q there", where, o, records.IdentityBlob)
+		"if it is that cluster, and its state comes from a copy without this ID, delete %q there", where, o, records.IdentityBlob+seal.Suffix)
 }
 
 // String returns who the owner is, for messages.
