@@ -104,7 +104,7 @@ func Remember(ctx context.Context, n, count int, find func(ctx context.Context) 
 		nearest := r.Int32s()
 		r.Check(len(nearest) == n*count)
 		for _, i := range nearest {
-			r.Check(i >= 0 && int(i) < n)
+			r.Check(i == neighbor.None || i >= 0 && int(i) < n)
 		}
 		return nearest
 	}, find)

@@ -1,6 +1,8 @@
 package knn
 
 import (
+	"bytes"
+	"context"
 	"slices"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // The graph is within its bound, which some graphs reach, and its outline has the same rows.
@@ -78,5 +81,33 @@ func TestTheSpecOfTheGraph(t *testing.T) {
 	}
 	if p.Spec.Neighbors != 0 || p.Spec.NeighborWeights != 0 || p.Spec.Scale != clustering.ScaleDefault || p.Spec.K != 2 || p.Units == nil {
 		t.Errorf("the spec is %+v, the units %v", p.Spec, p.Units)
+	}
+}
+
+// Sparse points that share no column have no neighbors. A resumed job accepts that answer and does not search again.
+func TestMissingNeighborsAreRemembered(t *testing.T) {
+	want := []int32{1, 0, neighbor.None}
+	var saved bytes.Buffer
+	searches := 0
+	for range 2 {
+		memory := snapshot.NewMemory(1<<20, nil)
+		if saved.Len() > 0 {
+			if err := memory.Read(saved.Bytes(), snapshot.Identity{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		nearest, err := Remember(snapshot.With(t.Context(), memory), 3, 1, func(context.Context) ([]int32, error) {
+			searches++
+			return want, nil
+		})
+		if err != nil || !slices.Equal(nearest, want) {
+			t.Errorf("the neighbors are %v, %v", nearest, err)
+		}
+		if err := memory.Write(&saved, snapshot.Identity{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if searches != 1 {
+		t.Errorf("%d searches, want 1", searches)
 	}
 }
