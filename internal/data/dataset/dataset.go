@@ -66,6 +66,15 @@ func (p *Points) Rows() int { return p.N }
 // Row returns the i-th point, which shares memory with the data set.
 func (p *Points) Row(i int) []float64 { return p.Values[i*p.D : (i+1)*p.D : (i+1)*p.D] }
 
+// Take returns the given points, in the given order.
+func (p *Points) Take(rows []int32) *Points {
+	values := make([]float64, 0, len(rows)*p.D)
+	for _, i := range rows {
+		values = append(values, p.Row(int(i))...)
+	}
+	return &Points{N: len(rows), D: p.D, Values: values, Categorical: p.Categorical}
+}
+
 // NewPoints checks n x d values, given row by row, and keeps the slice.
 func NewPoints(n, d int, values []float64) (*Points, error) {
 	if err := checkShape(n, d); err != nil {
@@ -138,11 +147,7 @@ func finite(v float64) bool { return v-v == 0 }
 func Take(data Dataset, rows []int32) (Dataset, error) {
 	switch data := data.(type) {
 	case *Points:
-		values := make([]float64, 0, len(rows)*data.D)
-		for _, i := range rows {
-			values = append(values, data.Row(int(i))...)
-		}
-		return &Points{N: len(rows), D: data.D, Values: values, Categorical: data.Categorical}, nil
+		return data.Take(rows), nil
 	case *SparsePoints:
 		starts, columns, values := []int64{0}, []int32(nil), []float64(nil)
 		for _, i := range rows {

@@ -31,6 +31,26 @@ func (p *SparsePoints) Row(i int) (columns []int32, values []float64) {
 	return p.Column[from:to:to], p.Value[from:to:to]
 }
 
+// Dot returns the inner product of two rows, summed in the order of the features.
+func (p *SparsePoints) Dot(i, j int) float64 {
+	columns, values := p.Row(i)
+	others, otherValues := p.Row(j)
+	sum := 0.0
+	for a, b := 0, 0; a < len(columns) && b < len(others); {
+		switch {
+		case columns[a] < others[b]:
+			a++
+		case columns[a] > others[b]:
+			b++
+		default:
+			sum += float64(values[a] * otherValues[b])
+			a++
+			b++
+		}
+	}
+	return sum
+}
+
 // NonZeros returns the number of entries.
 func (p *SparsePoints) NonZeros() int { return len(p.Column) }
 

@@ -2,50 +2,74 @@
 package choose
 
 import (
+	"cmp"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
 
 // Rank reorders numbers so that numbers[at] is what it would be in sorted order, with none larger before it and none
-// smaller after it. It is quickselect; after too many steps it sorts the rest, so that the worst case stays n log n.
-func Rank(numbers []float64, at int) {
+// smaller after it.
+func Rank(numbers []float64, at int) { RankFunc(numbers, at, cmp.Compare[float64]) }
+
+// RankFunc is Rank for items in the order of compare. It is quickselect; after too many steps it sorts the rest, so that the worst
+// case stays n log n.
+func RankFunc[T any](items []T, at int, compare func(a, b T) int) {
 	const short = 64
-	for steps := 2 * bits.Len(uint(len(numbers))); len(numbers) > short && steps > 0; steps-- {
-		pivot := medianOf(numbers[0], numbers[len(numbers)/2], numbers[len(numbers)-1])
-		low, high := 0, len(numbers)-1
+	for steps := 2 * bits.Len(uint(len(items))); len(items) > short && steps > 0; steps-- {
+		ends := [...]T{items[0], items[len(items)/2], items[len(items)-1]}
+		slices.SortFunc(ends[:], compare)
+		pivot, low, high := ends[1], 0, len(items)-1
 		for low <= high {
-			for numbers[low] < pivot {
+			for compare(items[low], pivot) < 0 {
 				low++
 			}
-			for numbers[high] > pivot {
+			for compare(items[high], pivot) > 0 {
 				high--
 			}
 			if low <= high {
-				numbers[low], numbers[high] = numbers[high], numbers[low]
+				items[low], items[high] = items[high], items[low]
 				low++
 				high--
 			}
 		}
 		switch {
 		case at <= high:
-			numbers = numbers[:high+1]
+			items = items[:high+1]
 		case at >= low:
-			numbers, at = numbers[low:], at-low
+			items, at = items[low:], at-low
 		default:
 			return
 		}
 	}
-	slices.Sort(numbers)
+	slices.SortFunc(items, compare)
 }
 
-func medianOf(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }
+// Largest returns the index of the largest value, the first of equal ones.
+func Largest(values []float64) int {
+	best := 0
+	for at, v := range values {
+		if v > values[best] {
+			best = at
+		}
+	}
+	return best
+}
+
+// All returns the indices 0 to n-1.
+func All[I int | int32](n int) []I {
+	indices := make([]I, n)
+	for at := range indices {
+		indices[at] = I(at)
+	}
+	return indices
+}
 
 // Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count, and draws
 // no random number then.
 func Random(n, count int, rng *rand.Rand) []int {
 	if n <= count {
-		return Even[int](n, n)
+		return All[int](n)
 	}
 	chosen := make(map[int]bool, count)
 	sample := make([]int, 0, count)
