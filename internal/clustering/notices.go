@@ -40,8 +40,12 @@ func singletons(r *Result) (code, message string) {
 	if len(alone) == 0 || len(r.Labels) <= 2*len(r.ClusterSizes) {
 		return "", ""
 	}
+	clusters := "one cluster has"
+	if len(alone) > 1 {
+		clusters = fmt.Sprintf("%d clusters have", len(alone))
+	}
 	return "SINGLETON_CLUSTERS", fmt.Sprintf("%s a single point: %s; check whether it is an outlier, or held apart by constraints; fewer clusters may fit better",
-		map[bool]string{true: "one cluster has", false: text.Plural(len(alone), "cluster") + " have"}[len(alone) == 1], text.First(alone, 10))
+		clusters, text.First(alone, 10))
 }
 
 // fewConstraints is the number of constraints below which manyViolated cannot tell violations from chance.

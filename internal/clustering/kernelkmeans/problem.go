@@ -202,12 +202,22 @@ func (p *Problem) checkCut() error {
 		neighbors, weights := p.graph.Row(i)
 		for at, w := range weights {
 			if w < 0 {
-				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbors[at], w, p.Objective,
-					map[string]string{"": " (ratio-association and kernel-kmeans allow any)", "spectral": " (ratio-association allows any)"}[p.options.MatrixOf])
+				return fault.Invalid("NEGATIVE_AFFINITY", "edge %d-%d has weight %g; %v needs weights of at least 0%s", i, neighbors[at], w, p.Objective, p.allowingNegative())
 			}
 		}
 	}
 	return nil
+}
+
+// allowingNegative returns which objectives of the algorithm allow negative weights, in parentheses, or "" if none do.
+func (p *Problem) allowingNegative() string {
+	switch p.options.MatrixOf {
+	case "":
+		return " (ratio-association and kernel-kmeans allow any)"
+	case "spectral":
+		return " (ratio-association allows any)"
+	}
+	return ""
 }
 
 // Landmarkable reports whether landmarks could replace the matrix; see package landmark.

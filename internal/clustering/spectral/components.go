@@ -91,15 +91,19 @@ func (m *method) leaveOut() {
 			}
 		}
 		if vertices > 0 {
+			are := "are"
+			if len(small) == 1 {
+				are = "is"
+			}
 			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
 				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; set components to keep to include them",
-				text.Plural(len(small), "piece"), vertices, map[bool]string{true: "is", false: "are"}[len(small) == 1], m.spec.K))
+				text.Plural(len(small), "piece"), vertices, are, m.spec.K))
 		}
 	}
 	m.setKept(left)
 	if m.rows() < m.spec.K {
 		m.setup.Warn(m.o, "EMPTY_CLUSTERS", fmt.Sprintf(
-			"%s an affinity to others, fewer than the %d clusters: some clusters are empty", text.Plural(m.rows(), "point")+map[bool]string{true: " has", false: " have"}[m.rows() == 1], m.spec.K))
+			"%s an affinity to others, fewer than the %d clusters: some clusters are empty", text.Count(m.rows(), "point has", "points have"), m.spec.K))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -31,10 +32,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 		}
 	}
 	if p.Kept == nil && p.Total {
-		p.Kept = make([]int32, t.Rows())
-		for row := range p.Kept {
-			p.Kept[row] = int32(row)
-		}
+		p.Kept = choose.All[int32](t.Rows())
 	}
 	rows := t.Rows()
 	if p.Kept != nil {
@@ -62,26 +60,16 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if p.IDs, err = r.ids(t); err != nil {
 		return nil, err
 	}
-	if c := columnOf(t, r.Label); c != nil {
+	if c := t.Column(r.Label); c != nil {
 		p.Labels = texts(c)
 	}
 	if p.Total && p.IDs != nil {
-		p.IDs = append(slices.Clip(p.IDs), totalID(columnOf(whole, r.ID), p.IDs))
+		p.IDs = append(slices.Clip(p.IDs), totalID(whole.Column(r.ID), p.IDs))
 	}
 	if p.Total && p.Labels != nil {
 		p.Labels = append(slices.Clip(p.Labels), "")
 	}
 	return p, nil
-}
-
-// columnOf returns a column by its name, nil if there is none.
-func columnOf(t *table.Table, name string) *table.Column {
-	for at := range t.Columns {
-		if t.Columns[at].Name == name {
-			return &t.Columns[at]
-		}
-	}
-	return nil
 }
 
 // source makes the values of a feature from its column.
@@ -97,7 +85,7 @@ type source struct {
 }
 
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
-	columns := make(map[string]*table.Column, len(t.Columns))
+	columns := make(map[string]*table.Column, len(t.Columns)) // a table may have thousands
 	for at := range t.Columns {
 		columns[t.Columns[at].Name] = &t.Columns[at]
 	}
@@ -288,7 +276,7 @@ func (s *source) notices() []string {
 
 // ids returns the ids of all rows, which must be complete and distinct.
 func (r *Recipe) ids(t *table.Table) ([]string, error) {
-	c := columnOf(t, r.ID)
+	c := t.Column(r.ID)
 	if c == nil {
 		return nil, nil
 	}

@@ -26,10 +26,8 @@ const (
 
 // Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a number.
 func Find(t *table.Table, name string) (int, error) {
-	for at := range t.Columns {
-		if t.Columns[at].Name == name {
-			return at, nil
-		}
+	if at := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == name }); at >= 0 {
+		return at, nil
 	}
 	if number, err := strconv.Atoi(name); err == nil {
 		if number >= 1 && number <= len(t.Columns) {

@@ -81,7 +81,7 @@ func (r *Rows) Table() *table.Table {
 func RowsOf(t *table.Table) *Rows {
 	var kept []int32
 	var ids []string
-	if c := columnOf(t, pointColumn); c != nil {
+	if c := t.Column(pointColumn); c != nil {
 		kept = []int32{}
 		for row := range c.Integers {
 			if !c.IsEmpty(row) {
@@ -89,7 +89,7 @@ func RowsOf(t *table.Table) *Rows {
 			}
 		}
 	}
-	if c := columnOf(t, idColumn); c != nil {
+	if c := t.Column(idColumn); c != nil {
 		ids = c.Texts
 	}
 	return NewRows(t.Rows(), kept, ids)

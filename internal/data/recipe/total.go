@@ -96,7 +96,7 @@ func (r *Recipe) endsInTotals(t *table.Table) bool {
 		return false
 	}
 	if r.TotalColumn != "" {
-		c := columnOf(t, r.TotalColumn)
+		c := t.Column(r.TotalColumn)
 		return c != nil && saysTotal(c)
 	}
 	if !r.TotalSums {
@@ -105,7 +105,7 @@ func (r *Recipe) endsInTotals(t *table.Table) bool {
 	var columns []*table.Column
 	for at := range r.Features {
 		f := &r.Features[at]
-		c := columnOf(t, f.Column)
+		c := t.Column(f.Column)
 		if c == nil || f.Categories != nil {
 			continue
 		}

@@ -104,11 +104,11 @@ func (t *Table) Only(names []string) (*Table, error) {
 	only := *t
 	only.Columns = nil
 	for _, name := range names {
-		at := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
-		if at < 0 {
+		c := t.Column(name)
+		if c == nil {
 			return nil, fault.Invalid("COLUMN_NOT_FOUND", "the table has no column %.60q", name).OnField("columns").With("column", name)
 		}
-		only.Columns = append(only.Columns, t.Columns[at])
+		only.Columns = append(only.Columns, *c)
 	}
 	return &only, nil
 }

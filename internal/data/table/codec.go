@@ -62,8 +62,11 @@ func (t *Table) Encode(w io.Writer) error {
 	e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(t.Columns)))
 	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, uint64(t.rows))
 	for at := range t.Columns {
-		c := &t.Columns[at]
-		e.buffer = append(e.buffer, byte(c.Type), map[bool]byte{true: 1}[c.Empty != nil])
+		c, hasEmpty := &t.Columns[at], byte(0)
+		if c.Empty != nil {
+			hasEmpty = 1
+		}
+		e.buffer = append(e.buffer, byte(c.Type), hasEmpty)
 		e.buffer = binary.LittleEndian.AppendUint16(e.buffer, uint16(len(c.Name)))
 		e.text(c.Name)
 	}

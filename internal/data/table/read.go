@@ -46,7 +46,10 @@ func (columns Columns) String() string {
 		if c.Ignored {
 			continue
 		}
-		name := map[bool]string{true: ","}[at > 0] + c.Name
+		name := c.Name
+		if at > 0 {
+			name = "," + name
+		}
 		if c.Optional {
 			name = "[" + name + "]"
 		}

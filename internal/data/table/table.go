@@ -136,6 +136,14 @@ type Table struct {
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
+// Column returns the column of a name, nil if there is none.
+func (t *Table) Column(name string) *Column {
+	if at := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); at >= 0 {
+		return &t.Columns[at]
+	}
+	return nil
+}
+
 // New checks columns and makes a table of them. It keeps their slices and sets empty cells to zero.
 func New(columns []Column) (*Table, error) {
 	t := &Table{Columns: columns}
