@@ -11,8 +11,8 @@ import (
 // MaxWeight is the largest allowed weight. It keeps the grid and the squares of weights representable.
 const MaxWeight = 1e150
 
-// MaxEntailedByDefault limits the implied pairs that Spec.EntailSmall adds as constraints.
-const MaxEntailedByDefault = 200_000
+// maxEntailedByDefault limits the implied pairs that Spec.EntailSmall adds as constraints.
+const maxEntailedByDefault = 200_000
 
 // NewConstraintSet returns the constraints of a spec over n points, together with those that they imply if spec.Entail
 // or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
@@ -22,7 +22,7 @@ func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*con
 	if err == nil && spec.Entail {
 		set, err = set.Entail(weight)
 	} else if err == nil && spec.EntailSmall {
-		set, err = set.EntailSmall(MaxEntailedByDefault, weight)
+		set, err = set.EntailSmall(maxEntailedByDefault, weight)
 	}
 	if f, isFault := errors.AsType[*fault.Error](err); isFault {
 		return nil, f.OnField("spec.supervision.constraints")

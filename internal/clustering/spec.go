@@ -25,7 +25,7 @@ type Spec struct {
 
 	Constraints []constraint.Constraint
 	Entail      bool // add every pair that the constraints imply as a constraint
-	EntailSmall bool // the same, but only if there are fewer than MaxEntailedByDefault
+	EntailSmall bool // the same, but only if there are fewer than maxEntailedByDefault
 	Seeds       []constraint.Seed
 
 	Start         Start

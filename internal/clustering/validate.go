@@ -99,8 +99,8 @@ func validateSeeds(rows int, spec Spec) error {
 const (
 	// FieldRange is the path of the range of k in a request.
 	FieldRange = "spec.k_range"
-	// MaxRange is the maximum number of values in a range of k.
-	MaxRange = 64
+	// maxRange is the maximum number of values in a range of k.
+	maxRange = 64
 )
 
 // validateRange checks a range of k, which is spec.K to spec.MaxK, against the number of rows, the seeds and the start.
@@ -117,8 +117,8 @@ func validateRange(rows int, spec Spec) error {
 		return refuse("the range of k starts at %d; it must start at 2 or more, because a single cluster cannot be compared", spec.K)
 	case spec.MaxK <= spec.K:
 		return refuse("the range of k is %d..%d; the last number must be larger than the first", spec.K, spec.MaxK)
-	case spec.MaxK-spec.K >= MaxRange:
-		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK, spec.MaxK-spec.K+1, MaxRange)
+	case spec.MaxK-spec.K >= maxRange:
+		return refuse("the range %d..%d has %d numbers of clusters; at most %d are supported", spec.K, spec.MaxK, spec.MaxK-spec.K+1, maxRange)
 	case spec.MaxK > rows:
 		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
 	case labels > spec.K:

@@ -89,11 +89,11 @@ func (a Algorithm) Takes(option string) bool {
 // Has reports whether the kernel has a parameter.
 func (k Kernel) Has(parameter string) bool { return slices.Contains(k.Parameters, parameter) }
 
-// AlgorithmNames returns the names of all algorithms, in order.
-func AlgorithmNames() []string { return names(Algorithms, func(a Algorithm) string { return a.Name }) }
+// algorithmNames returns the names of all algorithms, in order.
+func algorithmNames() []string { return names(Algorithms, func(a Algorithm) string { return a.Name }) }
 
-// KernelNames returns the names of all kernels, in order.
-func KernelNames() []string { return names(Kernels, func(k Kernel) string { return k.Name }) }
+// kernelNames returns the names of all kernels, in order.
+func kernelNames() []string { return names(Kernels, func(k Kernel) string { return k.Name }) }
 
 // algorithmsTaking returns the names of the algorithms that have an option.
 func algorithmsTaking(option string) []string {

@@ -86,7 +86,7 @@ const notApplicable = "OPTION_DOES_NOT_APPLY"
 func (r Request) Check() *Refusal {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
-		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, Or(AlgorithmNames()))
+		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, Or(algorithmNames()))
 	}
 	clustered := r.clustered()
 	for _, check := range []func(Algorithm) *Refusal{

@@ -157,7 +157,7 @@ const MaxLandmarks = 5000
 var Options = []Option{
 	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters, or a range such as 2..10: each is run, and one is proposed",
 		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
-	{Name: "algorithm", Common: true, Type: Choice, Values: AlgorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
+	{Name: "algorithm", Common: true, Type: Choice, Values: algorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
 
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
 	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the k-means and kernel families while fewer than 200,000 pairs are implied and none contradict each other; off with --paper", Group: SupervisionGroup,
@@ -166,7 +166,7 @@ var Options = []Option{
 
 	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
 		Default: "normalized-cut on graphs and for spectral, else kernel-kmeans", Group: KernelGroup, Help: "what is minimized or maximized"},
-	{Name: "kernel", Field: "kernel.function", Type: Choice, Values: KernelNames(), Default: "gaussian", Group: KernelGroup, Help: "kernel function on points"},
+	{Name: "kernel", Field: "kernel.function", Type: Choice, Values: kernelNames(), Default: "gaussian", Group: KernelGroup, Help: "kernel function on points"},
 	{Name: "rho", Field: "kernel.rho", Type: Number, Values: []string{"auto"}, Default: "auto", Min: 1e-100, Max: 1e100, Group: KernelGroup,
 		Help: "width of the gaussian or laplacian kernel; auto is the median distance"},
 	{Name: "gamma", Field: "kernel.gamma", Type: Number, Default: "1", Group: KernelGroup, Help: "factor of the polynomial or sigmoid kernel"},

@@ -26,7 +26,7 @@ type Options struct {
 	OnRise       RisePolicy
 	RiseOpen     bool // whether OnRise is a default; see method.endsAtRise
 	KeepBest     bool // return the best labeling of a run, not the last
-	LocalSearch  int  // maximum length of local search chains; 0 disables it; or LocalSearchByShape
+	LocalSearch  int  // maximum length of local search chains; 0 disables it; or localSearchByShape
 	KeepEmpty    bool // leave empty clusters empty
 	KeepDiagonal bool // keep the diagonal of the affinity in graph objectives on points
 	Weights      []float64
@@ -54,7 +54,7 @@ func NewOptions(r catalog.Request) *Options {
 			o.OnRise, o.RiseOpen = RiseIgnore, true
 		}
 		if r.Values["local-search"] == "" {
-			o.LocalSearch = LocalSearchByShape
+			o.LocalSearch = localSearchByShape
 		}
 	}
 	return o

@@ -1,10 +1,6 @@
 package multilevel
 
-import (
-	"slices"
-
-	"github.com/cleave-project/cleave/internal/data/dataset"
-)
+import "github.com/cleave-project/cleave/internal/data/dataset"
 
 // Matrix is M and a on the vertices of a data set's graph:
 //
@@ -35,7 +31,7 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 	if len(kept) == n && m.Scale == nil && len(m.Entries) == 0 {
 		return &Graph{
 			Start: m.Graph.RowStart, Column: m.Graph.Column, Weight: m.Graph.Weight, Diagonal: m.Diagonal, Mass: m.Mass, Apart: m.Apart,
-			Penalties: NewPenalties(n, m.Penalties),
+			Penalties: newPenalties(n, m.Penalties),
 		}, nil
 	}
 	more := m.further()
@@ -81,7 +77,7 @@ func (m Matrix) Build() (g *Graph, kept []int32) {
 			penalties = append(penalties, Penalty{a, b, p.Weight})
 		}
 	}
-	g.Penalties = NewPenalties(len(kept), penalties)
+	g.Penalties = newPenalties(len(kept), penalties)
 	if len(kept) == n {
 		kept = nil
 	}
@@ -96,18 +92,6 @@ func (m Matrix) further() map[int32][]dataset.Edge {
 		rows[e.Target] = append(rows[e.Target], dataset.Edge{Source: e.Target, Target: e.Source, Weight: e.Weight})
 	}
 	return rows
-}
-
-// Pick returns a copy of the values of the vertices in kept, or of all if kept is nil.
-func Pick[T any](values []T, kept []int32) []T {
-	if kept == nil {
-		return slices.Clone(values)
-	}
-	picked := make([]T, len(kept))
-	for at, i := range kept {
-		picked[at] = values[i]
-	}
-	return picked
 }
 
 // Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the

@@ -18,8 +18,8 @@ type Penalties struct {
 	weight  []float64
 }
 
-// NewPenalties returns the penalties of a graph of n vertices.
-func NewPenalties(n int, all []Penalty) Penalties {
+// newPenalties returns the penalties of a graph of n vertices.
+func newPenalties(n int, all []Penalty) Penalties {
 	if len(all) == 0 {
 		return Penalties{}
 	}
@@ -73,5 +73,5 @@ func (p Penalties) merged(into []int32, count int) Penalties {
 			all = append(all, Penalty{a, b, e.Weight})
 		}
 	}
-	return NewPenalties(count, all)
+	return newPenalties(count, all)
 }
