@@ -22,9 +22,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
-	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -112,7 +112,7 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	}
 	n, q := float64(p.Points.N), len(f.mixture.smooth)
 	parameters := float64(p.K-1) + float64(p.K*(q*(q+1)/2)) - 1 // more than k-means has, whose means and variance count too
-	found.Evidence = 2*n*(plain-last) - float64(parameters*metric.Log(n))
+	found.Evidence = 2*n*(plain-last) - float64(parameters*elementary.Log(n))
 	return found, nil
 }
 
@@ -148,9 +148,9 @@ func (f *fit) plainCost() float64 {
 		for c := range logs {
 			logs[c] = -logs[c] / (2 * variance)
 		}
-		total += toShares(logs) - metric.Log(float64(k))
+		total += toShares(logs) - elementary.Log(float64(k))
 	}
-	return float64(float64(len(columns))*metric.Log(variance))/2 - total/float64(p.N)
+	return float64(float64(len(columns))*elementary.Log(variance))/2 - total/float64(p.N)
 }
 
 func newFit(p *Problem) *fit {
@@ -376,7 +376,7 @@ func (f *fit) expect() float64 {
 func toShares(logs []float64) float64 {
 	largest, sum := slices.Max(logs), 0.0
 	for c, v := range logs {
-		logs[c] = kernel.Exp(v - largest)
+		logs[c] = elementary.Exp(v - largest)
 		sum += logs[c]
 	}
 	for c := range logs {
@@ -384,7 +384,7 @@ func toShares(logs []float64) float64 {
 			logs[c] = 0
 		}
 	}
-	return largest + metric.Log(sum)
+	return largest + elementary.Log(sum)
 }
 
 // label assigns every row to its most likely cluster. It reports false if a cluster has no rows.
@@ -392,7 +392,7 @@ func (f *fit) label(found *Found) bool {
 	found.Labels = make([]int32, f.Points.N)
 	sizes := make([]int, f.K)
 	for i := range found.Labels {
-		found.Labels[i] = mostLikely(f.shares[int(f.of(int32(i)))*f.K:][:f.K])
+		found.Labels[i] = int32(choose.Largest(f.shares[int(f.of(int32(i)))*f.K:][:f.K]))
 		sizes[found.Labels[i]]++
 	}
 	return slices.Min(sizes) > 0

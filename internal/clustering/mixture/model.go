@@ -7,7 +7,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -105,12 +106,12 @@ func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
 
 // offset returns log det V_c - 2 log share_c.
 func (m *Mixture) offset(c int, factor [][]float64) float64 {
-	offset := -2 * metric.Log(m.shares[c])
+	offset := -2 * elementary.Log(m.shares[c])
 	for _, variance := range m.spread {
-		offset += metric.Log(variance)
+		offset += elementary.Log(variance)
 	}
 	for a := range factor {
-		offset += 2 * metric.Log(factor[a][a])
+		offset += 2 * elementary.Log(factor[a][a])
 	}
 	return offset
 }
@@ -185,7 +186,7 @@ func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []in
 			}
 			toShares(shares)
 			if labels == nil {
-				s.Labels[i] = mostLikely(shares)
+				s.Labels[i] = int32(choose.Largest(shares))
 			}
 			own := int(s.Labels[i])
 			s.Own[i], s.Next[i], s.Posterior[i] = distances[own], math.Inf(1), shares[own]
@@ -197,15 +198,4 @@ func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []in
 		}
 		return nil
 	})
-}
-
-// mostLikely returns the cluster of the largest share, the first of equal ones.
-func mostLikely(shares []float64) int32 {
-	best := 0
-	for c, share := range shares {
-		if share > shares[best] {
-			best = c
-		}
-	}
-	return int32(best)
 }

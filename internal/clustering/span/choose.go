@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -54,7 +55,7 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	threads := runtime.GOMAXPROCS(0)
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
 	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
-	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), firstOnes(len(c.all))), c.links)
+	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))), c.links)
 	plain.fit = func(int) factors { return c.unconstrained() }
 	trials, best := []*trial{plain}, plain
 	if c.canCompare() {
@@ -170,7 +171,7 @@ const maxLeftOut = 600
 // bestCompletion chooses width and rho by leaving out links one by one, and tries that completion on every fold. It
 // returns nil if none has a smaller loss than the coordinates without constraints.
 func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, error) {
-	some := firstOnes(len(c.all))
+	some := choose.All[int](len(c.all))
 	if len(some) > maxLeftOut {
 		some = c.Random.Perm(len(some))[:maxLeftOut]
 		slices.Sort(some)

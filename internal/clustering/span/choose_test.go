@@ -38,7 +38,7 @@ func twoSplits(rng *rand.Rand, n int) (vectors [][]float64, costs []float64, see
 	return eigen.Orthonormalize(n, vectors), costs, seen, hidden
 }
 
-func choose(t *testing.T, p *Problem) *Answer {
+func chosen(t *testing.T, p *Problem) *Answer {
 	t.Helper()
 	p.Random = rand.New(rand.NewPCG(9, 9))
 	answer, err := Choose(context.Background(), p)
@@ -77,7 +77,7 @@ func TestPairsChoose(t *testing.T) {
 		"must-links":  {only(constraint.MustLink, truePairs(rng, hidden, 200)), seen, true},
 		"cannot-link": {only(constraint.CannotLink, truePairs(rng, hidden, 200)), hidden, false},
 	} {
-		answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: c.pairs})
+		answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: c.pairs})
 		if plain := answer.Chosen.Rule == clustering.CutUnconstrained; plain != c.plain || agreement(answer.Labels, c.truth) < 0.95 {
 			t.Errorf("%s: %v of %v, the labels agree on %.2f", name, answer.Chosen.Rule, answer.Candidates, agreement(answer.Labels, c.truth))
 		}
@@ -97,7 +97,7 @@ func TestPairsChoose(t *testing.T) {
 func TestPairsAgree(t *testing.T) {
 	rng := clusteringtest.NewRand(10)
 	vectors, costs, seen, _ := twoSplits(rng, 300)
-	if answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: truePairs(rng, seen, 100)}); agreement(answer.Labels, seen) < 0.99 {
+	if answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: truePairs(rng, seen, 100)}); agreement(answer.Labels, seen) < 0.99 {
 		t.Errorf("%v, the labels agree on %.3f", answer.Chosen, agreement(answer.Labels, seen))
 	}
 }
@@ -114,7 +114,7 @@ func TestWrongPairs(t *testing.T) {
 	for at := 0; at < len(pairs); at += 10 {
 		pairs[at].Kind = 3 - pairs[at].Kind
 	}
-	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
+	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	if answer.Chosen.Rule == clustering.CutUnconstrained || agreement(answer.Labels, hidden) < 0.9 {
 		t.Errorf("%v of %v, the labels agree on %.2f", answer.Chosen.Rule, answer.Candidates, agreement(answer.Labels, hidden))
 	}
@@ -127,11 +127,11 @@ func TestWhatTheAnswerDependsOn(t *testing.T) {
 	rng := clusteringtest.NewRand(12)
 	vectors, costs, _, hidden := twoSplits(rng, n)
 	pairs := truePairs(rng, hidden, 80)
-	first := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
+	first := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	before := runtime.GOMAXPROCS(3)
-	again := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
+	again := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	runtime.GOMAXPROCS(1)
-	alone := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
+	alone := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	runtime.GOMAXPROCS(before)
 	for _, other := range []*Answer{again, alone} {
 		if !slices.Equal(first.Labels, other.Labels) || !slices.Equal(first.Embedding.Values, other.Embedding.Values) || first.Chosen.Loss != other.Chosen.Loss {
@@ -151,7 +151,7 @@ func TestWhatTheAnswerDependsOn(t *testing.T) {
 		i, j := int32(order[p.I]), int32(order[p.J])
 		renamed[at].I, renamed[at].J = min(i, j), max(i, j)
 	}
-	other := choose(t, &Problem{K: 2, Vectors: moved, Costs: costs, Pairs: renamed})
+	other := chosen(t, &Problem{K: 2, Vectors: moved, Costs: costs, Pairs: renamed})
 	back := make([]int32, n)
 	for i := range n {
 		back[i] = other.Labels[order[i]]
@@ -164,7 +164,7 @@ func TestWhatTheAnswerDependsOn(t *testing.T) {
 	for at := range heavy {
 		heavy[at].Weight = 3
 	}
-	if other = choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: heavy}); other.Chosen.Rule != first.Chosen.Rule {
+	if other = chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: heavy}); other.Chosen.Rule != first.Chosen.Rule {
 		t.Errorf("%v instead of %v", other.Chosen, first.Chosen)
 	}
 	near(t, "the loss", other.Chosen.Loss, first.Chosen.Loss, 1e-9)
@@ -179,7 +179,7 @@ func TestPaperTakesPart(t *testing.T) {
 	pairs := truePairs(rng, truth, 60)
 	for _, knows := range []clustering.CutRule{clustering.CutPaper, clustering.CutStrict} {
 		asked := 0
-		answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
+		answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
 			Paper: func(_ context.Context, rule clustering.CutRule, known []constraint.Pair) ([]int32, error) {
 				if asked = len(known); rule == knows {
 					return truth, nil
@@ -202,7 +202,7 @@ func TestPaperIsAskedWhileItCanWin(t *testing.T) {
 	rng := clusteringtest.NewRand(16)
 	vectors, costs, seen, _ := twoSplits(rng, 200)
 	pairs, calls := truePairs(rng, seen, 60), 0 // as the cheapest cut has them
-	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
+	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
 		Paper: func(context.Context, clustering.CutRule, []constraint.Pair) ([]int32, error) {
 			calls++
 			return make([]int32, 200), nil // violates all cannot-links
@@ -218,7 +218,7 @@ func TestPaperMayFailInTheEnd(t *testing.T) {
 	vectors, costs, _, _ := twoSplits(rng, 200)
 	truth := clusteringtest.RandomLabels(rng, 200, 2)
 	pairs := truePairs(rng, truth, 60)
-	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
+	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs,
 		Paper: func(_ context.Context, _ clustering.CutRule, known []constraint.Pair) ([]int32, error) {
 			if len(known) < len(pairs) {
 				return truth, nil
@@ -259,7 +259,7 @@ func TestSampleHasTheConstrainedPoints(t *testing.T) {
 	rng := clusteringtest.NewRand(14)
 	vectors, costs, _, hidden := twoSplits(rng, n)
 	pairs := truePairs(rng, hidden, 100)
-	answer := choose(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
+	answer := chosen(t, &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: pairs})
 	if len(answer.Labels) != n || answer.Chosen.Rule == clustering.CutUnconstrained || agreement(answer.Labels, hidden) < 0.95 {
 		t.Errorf("%v, the labels agree on %.3f", answer.Chosen, agreement(answer.Labels, hidden))
 	}

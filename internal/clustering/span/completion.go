@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
-	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // completion completes the matrix of all pairs from the known ones, within the span. With y_i the first `width` entries
@@ -32,10 +32,10 @@ type completion struct {
 
 func (b *basis) newCompletion(l *links, width int) *completion {
 	c := &completion{basis: b, links: l, width: width, damping: make([]float64, width), damped: make([][]float64, width)}
-	unit := metric.Log(1 - b.costs[b.k-1])
+	unit := elementary.Log(1 - b.costs[b.k-1])
 	for a := range c.damping {
-		times := metric.Log(1-b.costs[a]) / unit
-		c.damping[a] = math.Sqrt(min(1, kernel.Exp(1-times)))
+		times := elementary.Log(1-b.costs[a]) / unit
+		c.damping[a] = math.Sqrt(min(1, elementary.Exp(1-times)))
 		c.damped[a] = make([]float64, len(l.points))
 		for i, row := range l.scaled {
 			c.damped[a][i] = float64(c.damping[a] * row[a])
@@ -119,7 +119,7 @@ func (c *completion) sides(of []int) (b, roots []float64) {
 // remember computes the kernels between all links if fits to folds will use them.
 func (c *completion) remember(folds []fold) {
 	if slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
-		c.between, _, _ = c.kernels(firstOnes(len(c.all)))
+		c.between, _, _ = c.kernels(choose.All[int](len(c.all)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // X, by links and by conjugate gradients, is the solution of the least squares problem in all entries of the upper triangle.
@@ -17,8 +18,8 @@ func TestCompletionSolvesLeastSquares(t *testing.T) {
 		b := randomBasis(rng, n, k, 9)
 		c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
 		for _, rho := range []float64{30, 1, 0.03} {
-			want := leastSquares(c, rho, firstOnes(m))
-			byLinks, byGradients := c.solveByLinks(rho, firstOnes(m)), c.solveByGradients(rho, firstOnes(m))
+			want := leastSquares(c, rho, choose.All[int](m))
+			byLinks, byGradients := c.solveByLinks(rho, choose.All[int](m)), c.solveByGradients(rho, choose.All[int](m))
 			for a := range width {
 				for d := range width {
 					near(t, "an entry of X by links", byLinks[a][d], want.At(a, d), 1e-9)
@@ -91,7 +92,7 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 	rng := clusteringtest.NewRand(7)
 	b := randomBasis(rng, n, k, width)
 	c := b.newCompletion(b.newLinks(randomPairs(rng, n, 30)), width)
-	all := firstOnes(30)
+	all := choose.All[int](30)
 	f := c.factors(rho, all)
 	m, x := mat.NewDense(width, width, nil), c.solve(rho, all)
 	for a := range width {
@@ -141,7 +142,7 @@ func leftOutEqualsRefits(t *testing.T, width int, quick bool) {
 	b := randomBasis(rng, n, k, 8)
 	b.quick = quick
 	c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
-	losses := c.leftOut(firstOnes(m))
+	losses := c.leftOut(choose.All[int](m))
 	for at, rho := range rhos {
 		for left, pair := range c.all {
 			var rest []int

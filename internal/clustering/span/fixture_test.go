@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
@@ -177,7 +178,7 @@ func checkFolds(t *testing.T, l *links, folds []fold) {
 		}
 	}
 	slices.Sort(all)
-	if !slices.Equal(all, firstOnes(len(l.all))) {
+	if !slices.Equal(all, choose.All[int](len(l.all))) {
 		t.Errorf("held out are %d", all)
 	}
 }

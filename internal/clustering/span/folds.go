@@ -3,7 +3,8 @@ package span
 import (
 	"math/rand/v2"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // fold holds the held-out links, and those that a fit may use.
@@ -15,7 +16,7 @@ const allLinks = -1
 // known returns the links that a fit may use.
 func (c *chooser) known(fold int) []int {
 	if fold == allLinks {
-		return firstOnes(len(c.all))
+		return choose.All[int](len(c.all))
 	}
 	return c.folds[fold].known
 }
@@ -50,7 +51,7 @@ func newFolds(l *links, n int, rng *rand.Rand) []fold {
 // repeatPoints reports whether the links have less than half as many distinct points as m random pairs would have, n (1
 // - exp(-2m/n)).
 func (l *links) repeatPoints(n int) bool {
-	expected := float64(n) * (1 - kernel.Exp(-2*float64(len(l.all))/float64(n)))
+	expected := float64(n) * (1 - elementary.Exp(-2*float64(len(l.all))/float64(n)))
 	return float64(len(l.points)) < expected/2
 }
 
@@ -76,13 +77,4 @@ func foldsOfPoints(l *links, rng *rand.Rand) []fold {
 		}
 	}
 	return folds
-}
-
-// firstOnes returns 0 to m-1.
-func firstOnes(m int) []int {
-	all := make([]int, m)
-	for at := range all {
-		all[at] = at
-	}
-	return all
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // G is Z'QZ with a Q of all points.
@@ -16,7 +17,7 @@ func TestPairMatrixIsThatOfAllPoints(t *testing.T) {
 	rng := clusteringtest.NewRand(2)
 	b, pairs := randomBasis(rng, n, k, r), randomPairs(rng, n, 25)
 	l := b.newLinks(pairs)
-	g := b.pairMatrix(l, firstOnes(len(pairs)))
+	g := b.pairMatrix(l, choose.All[int](len(pairs)))
 	q, mean := mat.NewDense(n, n, nil), 0.0
 	for _, p := range pairs {
 		mean += p.Weight / float64(len(pairs))
@@ -45,7 +46,7 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 	rng := clusteringtest.NewRand(3)
 	b, pairs := randomBasis(rng, n, k, r), randomPairs(rng, n, 60)
 	l := b.newLinks(pairs)
-	g := b.pairMatrix(l, firstOnes(len(pairs)))
+	g := b.pairMatrix(l, choose.All[int](len(pairs)))
 	for _, width := range b.widths() {
 		p := b.newPencil(width, g)
 		for _, theta := range thetas {

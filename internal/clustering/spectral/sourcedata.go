@@ -8,19 +8,19 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// MaxSourceRows is the maximum number of points whose n^2/2 affinities are converted to beliefs.
-const MaxSourceRows = 2000
+// maxSourceRows is the maximum number of points whose n^2/2 affinities are converted to beliefs.
+const maxSourceRows = 2000
 
 // BeliefsFromPoints returns the Gaussian affinities of points, with their median distance as width: a second metric on
 // the objects that are clustered (Wang2014 7.4).
 func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
-	if points.N > MaxSourceRows {
+	if points.N > maxSourceRows {
 		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",
-			points.N, points.N*(points.N-1)/2, MaxSourceRows)
+			points.N, points.N*(points.N-1)/2, maxSourceRows)
 	}
 	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")
 	if err != nil {
@@ -30,7 +30,7 @@ func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
 	for i := range points.N {
 		for j := i + 1; j < points.N; j++ {
 			square := metric.SquaredDistance(points.Row(i), points.Row(j))
-			if value := kernel.Exp(-square / float64(2*float64(rho*rho))); value > 0 {
+			if value := elementary.Exp(-square / float64(2*float64(rho*rho))); value > 0 {
 				beliefs = append(beliefs, constraint.Belief{I: int32(i), J: int32(j), Value: value})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -163,7 +164,7 @@ func spansOf(widths []float64) Spans {
 		if width <= 0 {
 			continue
 		}
-		if logs = append(logs, math.Log(width)); len(logs) == 1 {
+		if logs = append(logs, elementary.Log(width)); len(logs) == 1 {
 			s.Narrow, s.Wide = f, f
 		}
 		if width < widths[s.Narrow] {
@@ -184,8 +185,8 @@ func spansOf(widths []float64) Spans {
 	for _, v := range logs {
 		squares += float64((v - mean) * (v - mean))
 	}
-	widest := math.Log(widths[s.Wide])
-	s.Ratio = math.Exp(widest - math.Log(widths[s.Narrow]))
-	s.SameUnit = widest-mean < math.Log(wideSpan) && math.Sqrt(squares/float64(len(logs))) < math.Log(apartSpans)
+	widest := elementary.Log(widths[s.Wide])
+	s.Ratio = elementary.Exp(widest - elementary.Log(widths[s.Narrow]))
+	s.SameUnit = widest-mean < elementary.Log(wideSpan) && math.Sqrt(squares/float64(len(logs))) < elementary.Log(apartSpans)
 	return s
 }

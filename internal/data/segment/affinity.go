@@ -6,7 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // MinWeight is the smallest weight of an edge; the largest is 1. Less similar pairs have no edge, except
@@ -121,7 +121,7 @@ func (a Affinity) offsets(p *Picture) []offset {
 				continue
 			}
 			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
-			if kernel.Exp(-positionTerm) < MinWeight && dx*dx+dy*dy > 1 {
+			if elementary.Exp(-positionTerm) < MinWeight && dx*dx+dy*dy > 1 {
 				continue // too small, whatever the gray values are
 			}
 			offsets = append(offsets, offset{dx, dy, positionTerm, dx*dx+dy*dy == 1})
@@ -155,7 +155,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 
 // weight returns the weight of an edge, 0 if there is none. difference is between gray values from 0 to 65535.
 func (a Affinity) weight(o offset, difference float64) float64 {
-	weight := kernel.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray)))
+	weight := elementary.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray)))
 	switch {
 	case weight >= MinWeight:
 		return weight

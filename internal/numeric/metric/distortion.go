@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Distortion selects the distance D between a point and a mean (Bilenko2004 2.1).
@@ -131,7 +132,7 @@ func divergence(d Distortion, x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
 		if v > 0 {
-			sum += float64(v * Log(v/y[i]))
+			sum += float64(v * elementary.Log(v/y[i]))
 		}
 		if d == IDivergence {
 			sum += y[i] - v

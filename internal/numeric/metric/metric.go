@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Form is the kind of matrix that A is.
@@ -86,7 +87,7 @@ func NewDiagonal(weights []float64) (*Metric, error) {
 			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
 		}
 		m.factor[i] = math.Sqrt(w)
-		m.logDet += Log(w)
+		m.logDet += elementary.Log(w)
 	}
 	return m, nil
 }
@@ -114,7 +115,7 @@ func NewFull(d int, values []float64) (*Metric, error) {
 	}
 	m := &Metric{form: Full, d: d, values: values, factor: factor}
 	for i := range d {
-		m.logDet += 2 * Log(factor[i*d+i])
+		m.logDet += 2 * elementary.Log(factor[i*d+i])
 	}
 	return m, nil
 }

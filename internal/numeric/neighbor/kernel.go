@@ -6,12 +6,13 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // kernelSearch finds neighbors in a kernel matrix, reading its rows on demand.
 type kernelSearch struct {
 	diagonal []float64
-	read     func(ctx context.Context, from, to int) ([]float64, error)
+	rows     kernel.RowFetcher
 }
 
 // KernelDiagonal returns the diagonal of a kernel matrix.
@@ -23,9 +24,9 @@ func KernelDiagonal(k *dataset.Kernel) []float64 {
 	return diagonal
 }
 
-// NewKernelSearch returns a search in the kernel matrix with the given diagonal. It reads rows on demand through the
-// function, which returns rows [from, to), row by row. Consecutive rows of one request are read in one call.
-func NewKernelSearch(diagonal []float64, rows func(ctx context.Context, from, to int) ([]float64, error)) *Search {
+// NewKernelSearch returns a search in the kernel matrix with the given diagonal. It fetches rows on demand, consecutive rows of one
+// request in one call.
+func NewKernelSearch(diagonal []float64, rows kernel.RowFetcher) *Search {
 	return &Search{len(diagonal), &kernelSearch{diagonal, rows}}
 }
 
@@ -46,7 +47,7 @@ func (s *kernelSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 // ofRun finds the neighbors of run consecutive rows, starting at from.
 func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count, threads int) error {
 	n := len(s.diagonal)
-	values, err := s.read(ctx, from, from+run)
+	values, err := s.rows(ctx, from, from+run)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -50,9 +52,7 @@ func NewSearch(data dataset.Dataset) (*Search, error) {
 	case *dataset.SparsePoints:
 		return &Search{data.N, newSparseSearch(data)}, nil
 	case *dataset.Kernel:
-		return NewKernelSearch(KernelDiagonal(data), func(_ context.Context, from, to int) ([]float64, error) {
-			return data.Values[from*data.N : to*data.N], nil
-		}), nil
+		return NewKernelSearch(KernelDiagonal(data), kernel.GivenRows(data)), nil
 	}
 	return nil, fault.Invalid("UNSUPPORTED_DATA", "neighbors are found among points or in a kernel matrix; a %s has edges instead", data.Kind())
 }
@@ -82,20 +82,12 @@ func (s *Search) Order() []int32 {
 	if points, ok := s.kind.(*pointSearch); ok {
 		return points.order
 	}
-	rows := make([]int32, s.n)
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	return rows
+	return choose.All[int32](s.n)
 }
 
 // All returns the nearest neighbors of every row, laid out as by Rows.
 func (s *Search) All(ctx context.Context, count, threads int) ([]int32, error) {
-	rows := make([]int32, s.n)
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	return s.Rows(ctx, rows, count, threads)
+	return s.Rows(ctx, choose.All[int32](s.n), count, threads)
 }
 
 // Of returns, for every row of another data set of the same kind, the nearest rows of this one: min(count, n) for each.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // groupRows is the number of rows that are compared with a query at a time. Rows are stored in groups, feature by
@@ -24,10 +25,7 @@ type pointSearch struct {
 }
 
 func newPointSearch(data *dataset.Points) *pointSearch {
-	s := &pointSearch{data: data, order: make([]int32, data.N), place: make([]int32, data.N), routines: detectRoutines()}
-	for i := range s.order {
-		s.order[i] = int32(i)
-	}
+	s := &pointSearch{data: data, order: choose.All[int32](data.N), place: make([]int32, data.N), routines: detectRoutines()}
 	s.tree = growTree(data, s.order)
 	s.packed = make([]float64, s.tree.groups*groupRows*data.D)
 	for at, i := range s.order {
@@ -48,10 +46,7 @@ func (s *pointSearch) group(g int) []float64 {
 
 func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
 	// Process rows that are near each other together.
-	turns := make([]int32, len(rows))
-	for at := range turns {
-		turns[at] = int32(at)
-	}
+	turns := choose.All[int32](len(rows))
 	slices.SortFunc(turns, func(a, b int32) int { return int(s.place[rows[a]]) - int(s.place[rows[b]]) })
 	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return s.data.Row(int(rows[at])), rows[at] })
 }
@@ -61,11 +56,7 @@ func (s *pointSearch) of(ctx context.Context, out []int32, queries dataset.Datas
 	if !dense || others.D != s.data.D {
 		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)
 	}
-	turns := make([]int32, others.N)
-	for at := range turns {
-		turns[at] = int32(at)
-	}
-	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return others.Row(int(at)), None })
+	return s.each(ctx, out, choose.All[int32](others.N), count, threads, func(at int32) ([]float64, int32) { return others.Row(int(at)), None })
 }
 
 // each finds the neighbors of queries in the order of turns. query returns the values of a query and its row number in

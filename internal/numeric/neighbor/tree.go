@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // maxFeatures is the maximum number of features that boxes bound: those that vary most.
@@ -33,10 +34,7 @@ func growTree(data *dataset.Points, order []int32) tree {
 // widestFeatures returns the features that vary most, at most maxFeatures of them.
 func widestFeatures(data *dataset.Points) []int {
 	deviation := dataset.ColumnSpread(data).Deviation
-	features := make([]int, data.D)
-	for f := range features {
-		features[f] = f
-	}
+	features := choose.All[int](data.D)
 	slices.SortStableFunc(features, func(a, b int) int { return cmp.Compare(deviation[b], deviation[a]) })
 	features = features[:min(maxFeatures, data.D)]
 	slices.Sort(features)
@@ -63,7 +61,7 @@ func (t *tree) grow(data *dataset.Points, order []int32, node, from, to int) {
 	f := t.features[widest]
 	middle, left, right := t.children(node, from, to)
 	half := (middle - from) * groupRows
-	divide(order, half, func(a, b int32) int {
+	choose.RankFunc(order, half, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(data.Values[int(a)*data.D+f], data.Values[int(b)*data.D+f]), cmp.Compare(a, b))
 	})
 	t.grow(data, order[:half], left, from, middle)
@@ -114,40 +112,5 @@ func (b *boxes) include(batch int, features []int, row []float64) {
 	for at, f := range features {
 		at = at*blockBatches + batch
 		b.low[at], b.high[at] = min(b.low[at], row[f]), max(b.high[at], row[f])
-	}
-}
-
-// divide moves the count lowest items to the front, in no particular order. It requires 0 < count < len(items).
-func divide(items []int32, count int, compare func(a, b int32) int) {
-	for rounds := 0; len(items) > 1; rounds++ {
-		if rounds > 64 { // bad pivots
-			slices.SortFunc(items, compare)
-			return
-		}
-		last := len(items) - 1
-		candidates := []int32{items[0], items[last/2], items[last]}
-		slices.SortFunc(candidates, compare)
-		pivot, low, high := candidates[1], 0, last
-		for low <= high {
-			for compare(items[low], pivot) < 0 {
-				low++
-			}
-			for compare(items[high], pivot) > 0 {
-				high--
-			}
-			if low <= high {
-				items[low], items[high] = items[high], items[low]
-				low++
-				high--
-			}
-		}
-		switch { // items up to high are at most the pivot, items from low on at least the pivot
-		case count <= high:
-			items = items[:high+1]
-		case count > low:
-			items, count = items[low:], count-low
-		default:
-			return
-		}
 	}
 }

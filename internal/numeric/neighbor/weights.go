@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Weights selects how the edges of a neighbor graph are weighted.
@@ -74,7 +74,7 @@ func (g *gaussians) weight(i, j int32) float64 {
 	if distance == 0 || math.IsNaN(exponent) { // squares overflowed: all rows count as equally far
 		return 1
 	}
-	return max(leastWeight, kernel.Exp(-exponent))
+	return max(leastWeight, elementary.Exp(-exponent))
 }
 
 // squaredDistances returns a function that computes the squared distance of two rows, as used to compare neighbors. For
@@ -83,7 +83,7 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 	switch data := data.(type) {
 	case *dataset.SparsePoints:
 		unit := unitRows(data)
-		return func(i, j int32) float64 { return difference(2, float64(2*product(unit, int(i), int(j)))) }
+		return func(i, j int32) float64 { return difference(2, float64(2*unit.Dot(int(i), int(j)))) }
 	case *dataset.Kernel:
 		return func(i, j int32) float64 {
 			row := data.Row(int(i))
@@ -108,24 +108,4 @@ func difference(a, b float64) float64 {
 		return d
 	}
 	return 0
-}
-
-// product returns the inner product of two sparse rows.
-func product(p *dataset.SparsePoints, i, j int) float64 {
-	columns, values := p.Row(i)
-	others, otherValues := p.Row(j)
-	sum := 0.0
-	for a, b := 0, 0; a < len(columns) && b < len(others); {
-		switch {
-		case columns[a] < others[b]:
-			a++
-		case columns[a] > others[b]:
-			b++
-		default:
-			sum += float64(values[a] * otherValues[b])
-			a++
-			b++
-		}
-	}
-	return sum
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
@@ -30,7 +31,7 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 		sum := t.bias[c]
 		for at, v := range x.values {
 			if v > 0 {
-				sum += float64(v*metric.Log(v/notZero(mu[x.column(at)]))) - v
+				sum += float64(v*elementary.Log(v/notZero(mu[x.column(at)]))) - v
 			}
 		}
 		return max(0, sum)
@@ -94,13 +95,13 @@ func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
 // from the sum for a row of background only, u (d log u - sum of log mu), and adds what each listed value changes.
 func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	u := x.background
-	logU := metric.Log(u)
+	logU := elementary.Log(u)
 	sum := u * (float64(float64(len(mu))*logU) + t.weight(c, len(mu)))
 	for at, v := range x.values {
 		if v > 0 {
 			f := x.column(at)
 			p := v + u
-			sum += float64(p*metric.Log(p/notZero(mu[f]))) - float64(u*(logU+t.weight(c, f)))
+			sum += float64(p*elementary.Log(p/notZero(mu[f]))) - float64(u*(logU+t.weight(c, f)))
 		}
 	}
 	return max(0, sum)

@@ -1,6 +1,9 @@
 package vector
 
-import "github.com/cleave-project/cleave/internal/numeric/metric"
+import (
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
+)
 
 // terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a score that
 // is linear in x; the omitted terms are the same for all clusters:
@@ -157,7 +160,7 @@ func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64
 }
 
 // logOf returns the logarithm of a centroid's value, which is finite even for 0.
-func logOf(mu float64) float64 { return metric.Log(notZero(mu)) }
+func logOf(mu float64) float64 { return elementary.Log(notZero(mu)) }
 
 func notZero(mu float64) float64 {
 	if mu == 0 {
