@@ -2,6 +2,8 @@ package clustering
 
 import (
 	"math"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // RowMeasure is what the distance of a row to a cluster measures.
@@ -143,10 +145,7 @@ func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted
 // not count toward the means, and their distances are +Inf. If kept is nil, all rows have coordinates.
 func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []float64) {
 	if kept == nil {
-		kept = make([]int32, e.Rows)
-		for i := range kept {
-			kept[i] = int32(i)
-		}
+		kept = choose.All[int32](e.Rows)
 	}
 	means, sizes := make([]float64, k*e.Columns), make([]float64, k)
 	for _, i := range kept {

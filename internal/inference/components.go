@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // graph is a part of the problem: some points and the constraints among them. All pairs of the same two points are one
@@ -100,11 +102,7 @@ func wholeGraph(p *PairwiseEnergy) *graph {
 			edges = append(edges, edge{i, j, must - cannot})
 		}
 	}
-	points := make([]int32, p.Points())
-	for i := range points {
-		points[i] = int32(i)
-	}
-	g := newGraph(p.K, points, p.Unary, edges)
+	g := newGraph(p.K, choose.All[int32](p.Points()), p.Unary, edges)
 	g.constant = constant
 	return g
 }

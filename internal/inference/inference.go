@@ -201,11 +201,3 @@ func (s *solver) keepCurrent(p *PairwiseEnergy, current []int32) {
 		s.result.Energy = before
 	}
 }
-
-func pick(from, at []int32) []int32 {
-	picked := make([]int32, len(at))
-	for to, i := range at {
-		picked[to] = from[i]
-	}
-	return picked
-}

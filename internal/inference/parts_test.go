@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // Each move of ICM lowers the energy, from any labels, until no single move would.
@@ -73,7 +75,7 @@ func TestPartsKeepTheEnergy(t *testing.T) {
 		seen, total := 0, 0.0
 		for _, part := range split(wholeGraph(p)) {
 			seen += part.size()
-			total += part.energy(pick(labels, part.points))
+			total += part.energy(choose.At(labels, part.points))
 		}
 		if seen != p.Points() || !near(total, p.Energy(labels)) {
 			t.Fatalf("%d of %d points with energy %g, want %g", seen, p.Points(), total, p.Energy(labels))

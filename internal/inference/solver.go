@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // solver runs one engine on all components and collects the result. It serves a single call of Solve.
@@ -73,7 +75,7 @@ func (s *solver) solveReduced(g *graph, current []int32) ([]int32, *int, error) 
 	labels, exact, bound := make([]int32, g.size()), true, r.constant
 	by := &s.result.Used.Reduced
 	for _, piece := range r.pieces() {
-		o, err := s.solvePiece(piece, pick(current, piece.points), g)
+		o, err := s.solvePiece(piece, choose.At(current, piece.points), g)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -214,7 +215,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 			}
 			row := wanted[rows.From+at]
 			c.blend(row, own)
-			labels[row] = c.groups[largest(own)]
+			labels[row] = c.groups[choose.Largest(own)]
 		}
 		return nil
 	})
@@ -250,11 +251,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 			model.Centroids[at]++
 		}
 	}
-	points := make([]int32, r.n)
-	for i := range points {
-		points[i] = int32(i)
-	}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: model, Points: points}})
+	distances, err := x.Distances(ctx, []vector.Query{{Model: model, Points: choose.All[int32](r.n)}})
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +266,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	for i := range a.labels {
 		scoresOf(distances[0][i*k:(i+1)*k], scores)
 		c.blend(int32(i), scores)
-		a.labels[i] = int32(largest(scores))
+		a.labels[i] = int32(choose.Largest(scores))
 		if g, isKnown := group[int32(i)]; isKnown {
 			a.labels[i] = g
 		}
@@ -314,17 +311,6 @@ func fromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
 		}
 	}
 	return ownDistance, nextDistance
-}
-
-// largest returns the index of the largest value, the first of equal ones.
-func largest(values []float64) int {
-	best := 0
-	for at, v := range values {
-		if v > values[best] {
-			best = at
-		}
-	}
-	return best
 }
 
 // maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in float32.

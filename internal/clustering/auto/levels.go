@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -117,7 +118,9 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		return nil
 	}
 	if s.unconstrained != nil && options.K == r.spec.K {
-		options.Labels = multilevel.Pick(s.unconstrained.labels, rows)
+		if options.Labels = s.unconstrained.labels; rows != nil {
+			options.Labels = choose.At(options.Labels, rows)
+		}
 		if err := try("from labels"); err != nil {
 			return nil, 0, err
 		}

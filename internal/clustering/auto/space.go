@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -217,9 +218,6 @@ func (r *run) principalComponents(ctx context.Context, matrix embedding.Multipli
 			vector[i] *= length
 		}
 	}
-	e := &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: make([]int32, r.n)}
-	for i := range e.kept {
-		e.kept[i] = int32(i)
-	}
+	e := &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: choose.All[int32](r.n)}
 	return e, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 const (
@@ -173,16 +174,7 @@ func (r *run) isHopeless(right, ahead []bool) bool {
 	if len(some.Pairs) < enoughInFold {
 		return false
 	}
-	return some.Advantage(picked(ahead, places), picked(right, places)) > hopeless
-}
-
-// picked returns the values at the given indices.
-func picked(values []bool, places []int) []bool {
-	some := make([]bool, len(places))
-	for i, place := range places {
-		some[i] = values[place]
-	}
-	return some
+	return some.Advantage(choose.At(ahead, places), choose.At(right, places)) > hopeless
 }
 
 // tried returns the score of a method over all folds.
@@ -193,8 +185,8 @@ func (r *run) tried(method clustering.Method, right, base []bool) clustering.Met
 // triedFirst returns the score of a method over the folds that it was fitted to.
 func (r *run) triedFirst(one outcome, base []bool) clustering.MethodScore {
 	some, places := r.supervision.First(one.folds)
-	right := picked(one.right, places)
-	return clustering.MethodScore{Trial: some.Trial(one.method, right, one.folds, heldout.None), Advantage: some.Advantage(right, picked(base, places))}
+	right := choose.At(one.right, places)
+	return clustering.MethodScore{Trial: some.Trial(one.method, right, one.folds, heldout.None), Advantage: some.Advantage(right, choose.At(base, places))}
 }
 
 // right reports for every held-out pair whether the answers have it right. There is one answer per fold, or one for

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
@@ -147,10 +148,7 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 		return nil, err
 	}
 	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
-	all := &coordinates{columns: points.D, values: points.Values, kept: make([]int32, r.n)}
-	for i := range all.kept {
-		all.kept[i] = int32(i)
-	}
+	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](r.n)}
 	rows, err := r.localRows(ctx, all)
 	if err != nil {
 		return nil, err

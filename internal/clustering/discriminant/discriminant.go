@@ -18,6 +18,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
@@ -56,11 +57,7 @@ const (
 func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust []float64, k int) (Rule, error) {
 	if len(groups) > maxCompared {
 		some := Sample(groups, k, maxCompared)
-		taken, err := dataset.Take(points, some)
-		if err != nil {
-			return Rule{}, err
-		}
-		points, groups, trust = taken.(*dataset.Points), at(groups, some), at(trust, some)
+		points, groups, trust = points.Take(some), choose.At(groups, some), choose.At(trust, some)
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
@@ -239,15 +236,6 @@ func Sample(groups []int32, k, most int) []int32 {
 	}
 	slices.Sort(chosen)
 	return chosen
-}
-
-// at returns the values at the given indices.
-func at[T any](values []T, places []int32) []T {
-	some := make([]T, len(places))
-	for i, place := range places {
-		some[i] = values[place]
-	}
-	return some
 }
 
 // medianSquaredDistance returns the median over all pairs of points, or 1 if it is 0.

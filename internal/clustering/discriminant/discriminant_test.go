@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // groups are points of k normal distributions with the given centers apart, and who belongs where.
@@ -172,7 +173,7 @@ func TestChosenRuleTellsGroupsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known, own := taken.(*dataset.Points), at(of, some)
+		known, own := taken.(*dataset.Points), choose.At(of, some)
 		r, err := Choose(context.Background(), known, own, ones(len(some)), 3)
 		if err != nil {
 			t.Fatal(err)

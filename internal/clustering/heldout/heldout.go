@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // EnoughPairs is the number of held-out pairs from which answers are compared by folds.
@@ -59,12 +60,7 @@ func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.R
 	s.Seeds = make([]Seed, len(gathered))
 	for at, place := range rng.Perm(len(gathered)) {
 		given := gathered[place]
-		best := 0
-		for l, chance := range given.Chances {
-			if chance > given.Chances[best] {
-				best = l
-			}
-		}
+		best := choose.Largest(given.Chances)
 		s.Seeds[place] = Seed{given.Point, given.Labels[best], given.Chances[best], at % folds}
 	}
 	for at, c := range s.Constraints {

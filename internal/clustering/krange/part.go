@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -142,12 +143,7 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	switch options := spec.Algorithm.(type) {
 	case *kernelkmeans.Options:
 		own := *options
-		if own.Weights != nil {
-			own.Weights = nil
-			for _, i := range p.rows {
-				own.Weights = append(own.Weights, options.Weights[i])
-			}
-		}
+		own.Weights = choose.At(options.Weights, p.rows)
 		own.Landmarks = min(own.Landmarks, len(p.rows))
 		spec.Algorithm = &own
 	case *spectral.Options:
@@ -201,10 +197,7 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		}
 		of := labels
 		if p.rows != nil {
-			of = make([]int32, len(p.rows))
-			for place, i := range p.rows {
-				of[place] = labels[i]
-			}
+			of = choose.At(labels, p.rows)
 		}
 		values[at] = Strength(of, found.Labels, spec.K)
 		return nil

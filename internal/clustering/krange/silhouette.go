@@ -109,12 +109,7 @@ func euclidean(p *dataset.Points) Distances {
 	return func(i int32, to []int32, out []float64) {
 		row := p.Row(int(i))
 		for at, j := range to {
-			sum := 0.0
-			for f, v := range p.Row(int(j)) {
-				d := row[f] - v
-				sum += float64(d * d)
-			}
-			out[at] = math.Sqrt(sum)
+			out[at] = math.Sqrt(metric.SquaredDistance(row, p.Row(int(j))))
 		}
 	}
 }
@@ -172,19 +167,8 @@ func densely(p *dataset.Points) Distances {
 
 func sparsely(p *dataset.SparsePoints) Distances {
 	return func(i int32, to []int32, out []float64) {
-		columns, values := p.Row(int(i))
 		for at, j := range to {
-			others, weights := p.Row(int(j))
-			sum, own := 0.0, 0
-			for place, column := range others {
-				for own < len(columns) && columns[own] < column {
-					own++
-				}
-				if own < len(columns) && columns[own] == column {
-					sum += float64(values[own] * weights[place])
-				}
-			}
-			out[at] = sum
+			out[at] = p.Dot(int(i), int(j))
 		}
 	}
 }

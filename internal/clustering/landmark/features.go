@@ -21,31 +21,24 @@ const (
 	leastEigenvalue = 1e-6 // of the largest
 )
 
-// draw chooses the landmarks uniformly without replacement.
-func (p *Problem) draw(points *dataset.Points, spec clustering.Spec) ([]int32, error) {
+// draw chooses the landmarks among n points, uniformly without replacement. It returns them in ascending order.
+func draw(n int, spec clustering.Spec) ([]int32, error) {
 	options := spec.Algorithm.(*kernelkmeans.Options)
-	count := min(options.Landmarks, points.N)
+	count := min(options.Landmarks, n)
 	if count < spec.K {
 		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
-	chosen := choose.Random(points.N, count, spec.Random(clustering.StreamLandmarks))
-	p.landmarks = &dataset.Points{N: count, D: points.D, Values: make([]float64, 0, count*points.D)}
 	rows := make([]int32, count)
-	for at, i := range chosen {
+	for at, i := range choose.Random(n, count, spec.Random(clustering.StreamLandmarks)) {
 		rows[at] = int32(i)
-		p.landmarks.Values = append(p.landmarks.Values, points.Row(i)...)
 	}
 	return rows, nil
 }
 
 // features returns the map from points, in their units, to features.
 func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
-	m := len(chosen)
-	own := &dataset.Points{N: m, D: points.D}
-	for _, i := range chosen {
-		own.Values = append(own.Values, points.Row(int(i))...)
-	}
+	m, own := len(chosen), points.Take(chosen)
 	if p.Matrix.Mean != nil { // the mean of the landmarks is as good, and is all that predictions have
 		p.Matrix.Mean = kernel.ColumnMeans(own)
 	}

@@ -57,10 +57,11 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if points.N <= exactRows {
 		p.points = points
 	}
-	chosen, err := p.draw(points, spec)
+	chosen, err := draw(points.N, spec)
 	if err != nil {
 		return nil, err
 	}
+	p.landmarks = points.Take(chosen)
 	scaled, err := kernels.Units.Apply(points)
 	if err != nil {
 		return nil, err

@@ -44,12 +44,8 @@ func (p *Problem) drawSample(points *dataset.Points) *sample {
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
-	s := &sample{
-		points:    &dataset.Points{N: len(rows), D: points.D, Values: make([]float64, 0, len(rows)*points.D)},
-		landmarks: make([]int32, len(landmarks)),
-	}
+	s := &sample{points: points.Take(rows), landmarks: make([]int32, len(landmarks))}
 	for at, i := range rows {
-		s.points.Values = append(s.points.Values, points.Row(int(i))...)
 		if place, is := slices.BinarySearch(landmarks, i); is {
 			s.landmarks[place] = int32(at)
 		}

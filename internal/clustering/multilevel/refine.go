@@ -3,6 +3,7 @@ package multilevel
 import (
 	"context"
 
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -43,10 +44,7 @@ func (r *refiner) refine(ctx context.Context, l *labeling) error {
 		least = finalGain
 	}
 	n := l.g.Rows()
-	all := make([]int32, n)
-	for v := range all {
-		all[v] = int32(v)
-	}
+	all := choose.All[int32](n)
 	active, marked := all, make([]bool, n)
 	for range maxRounds {
 		before := l.value()
