@@ -5,9 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Assign finds the points of the given tiles that are nearer to another cluster than to their own:
@@ -157,107 +155,87 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 	return tiles, nil
 }
 
-// Bounds holds upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel, never on
-// constraints.
-type Bounds struct {
-	RowSum float64 // bounds the sum of |M_ij| in every row; the grid is chosen from it
-	Entry  float64 // bounds |M_ij|; the scale of half precision is chosen from it
-}
-
-// HalfScale returns the power of two that entries are divided by before they are rounded to half precision.
-func (e Bounds) HalfScale() float64 { return halfScaleFor(e.Entry) }
-
-// FindBounds returns bounds of the base matrix without building it.
-//
-// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj). The simpler
-// bound, n times the largest diagonal entry, would waste bits on a single outlier.
-func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
-	switch data := data.(type) {
-	case *dataset.Graph:
-		return graphBound(spec, data), nil
-	case *dataset.Kernel:
-		return givenBound(spec, data)
-	case *dataset.Points, *dataset.SparsePoints:
-		source, err := NewSource(spec, data, nil)
-		if err != nil {
-			return Bounds{}, err
-		}
-		return source.pointsBound()
+// Fits returns two lists for each lane with stats, each with one value for every row of the given tiles: the distance
+// d_ic of Kulis2009 (1) to the row's own cluster, and the distance to the nearest other non-empty cluster. The first is
+// +Inf for a row without a cluster, the second if there is no other cluster.
+func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []ClusterStats) ([][]float64, error) {
+	if _, err := s.ready(numbers, step, stats); err != nil {
+		return nil, err
 	}
-	return Bounds{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+	s.workspaces.reset(s.operands.clusters())
+	if s.source.graph != nil {
+		for asked := range stats {
+			s.terms[asked].sortBySquare()
+		}
+	}
+	return s.listsPerRow(ctx, numbers, 2*len(stats), func(t *tile, list int, dst []float64) error {
+		if err := s.loadDiagonal(t); err != nil {
+			return err
+		}
+		w, lane := s.workspaces.borrow(), stats[list/2].Lane
+		w.assignment = s.assignment(t, lane)
+		w.terms = &s.terms[list/2]
+		dst = dst[:t.rows.Len()]
+		if list%2 == 0 {
+			w.ownParts(dst, t.own[lane*t.rows.Len():])
+		} else {
+			t.sums.otherParts(dst, w)
+		}
+		for r, weight := range w.weights[:len(dst)] {
+			dst[r] += w.terms.shifted(t.diagonal[r], weight) / float64(weight*weight)
+		}
+		s.workspaces.giveBack(w)
+		return nil
+	})
 }
 
-func (s *Source) pointsBound() (Bounds, error) {
-	if s.spec.Function.directional() {
-		for i, norm := range s.points.norms {
-			if norm == 0 {
-				return Bounds{}, fault.InRow(i, "ZERO_ROW", " is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
+// ownParts computes the distance part of each row's own cluster, where sums[r] is the row's sum over it; +Inf for rows
+// without a cluster.
+func (a *assignment) ownParts(dst, sums []float64) {
+	for r := range dst {
+		dst[r] = math.Inf(1)
+		if own := a.own(r); own >= 0 {
+			dst[r] = a.part(r, own, sums[r])
+		}
+	}
+}
+
+// otherParts iterates over clusters, because the sums of a cluster are contiguous.
+func (s *denseSums) otherParts(dst []float64, w *workspace) {
+	for r := range dst {
+		dst[r] = math.Inf(1)
+	}
+	a := &w.assignment
+	for _, c := range a.terms.nonEmpty {
+		for r, sum := range s.values[int(a.first+c)*s.stride:][:len(dst)] {
+			if a.own(r) != c {
+				dst[r] = min(dst[r], a.terms.distancePart(c, sum, a.weights[r]))
 			}
 		}
 	}
-	if largest, indefinite := s.spec.indefiniteBound(slices.Max(s.points.norms)); indefinite {
-		if s.spec.Scale != nil {
-			heaviest := slices.Max(s.spec.Scale)
-			largest *= heaviest * heaviest
-		}
-		if !(largest <= math.MaxFloat32) {
-			return Bounds{}, outOfRange(0, 0, largest)
-		}
-		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
-	}
-	largest, total := 0.0, 0.0
-	for i := range s.spec.Rows {
-		entry := s.diagonalEntry(i)
-		if !(entry <= math.MaxFloat32) {
-			return Bounds{}, outOfRange(i, i, entry)
-		}
-		root := math.Sqrt(max(0, entry))
-		largest = max(largest, root)
-		total += root
-	}
-	return Bounds{RowSum: largest * total, Entry: largest * largest}, nil
 }
 
-func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
-	var bound Bounds
-	for i := range k.N {
-		row := 0.0
-		for j, v := range k.Row(i) {
-			if spec.Scale != nil {
-				v *= spec.Scale[i] * spec.Scale[j]
-			}
-			if !(math.Abs(v) <= math.MaxFloat32) {
-				return Bounds{}, outOfRange(i, j, v)
-			}
-			row += math.Abs(v)
-			bound.Entry = max(bound.Entry, math.Abs(v))
+// otherParts compares the clusters adjacent to a row with the nearest of all others, where S_ic = 0.
+func (s *graphSums) otherParts(dst []float64, w *workspace) {
+	a := &w.assignment
+	for r := range dst {
+		own, row, least := a.own(r), s.row(r), math.Inf(1)
+		if own >= 0 {
+			w.place[own] = 1
 		}
-		bound.RowSum = max(bound.RowSum, row)
-	}
-	return bound, nil
-}
-
-func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
-	var bound Bounds
-	for i := range g.N {
-		row := 0.0
-		columns, weights := g.Row(i)
-		for at, w := range weights {
-			if spec.Scale != nil {
-				w *= spec.Scale[i] * spec.Scale[columns[at]]
+		for at := range row {
+			c := row[at].cluster
+			if c != own {
+				least = min(least, a.part(r, c, row[at].sum))
 			}
-			magnitude := math.Abs(w)
-			row += magnitude
-			if magnitude > bound.Entry {
-				bound.Entry = magnitude
-			}
+			w.place[c] = 1
 		}
-		bound.RowSum = max(bound.RowSum, row)
+		dst[r] = min(least, nearestOther(w.place, a.terms))
+		if own >= 0 {
+			w.place[own] = 0
+		}
+		for at := range row {
+			w.place[row[at].cluster] = 0
+		}
 	}
-	return bound
-}
-
-func outOfRange(i, j int, v float64) error {
-	return fault.Invalid("OUT_OF_FLOAT32_RANGE",
-		"the kernel value of rows %d and %d is %g, beyond what float32 holds (%g); scale the data or choose another kernel", i, j, v, math.MaxFloat32)
 }

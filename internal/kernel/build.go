@@ -251,7 +251,7 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 	}
 	m.values = resized(m.values, rows.Len())
 	for r := range m.values {
-		m.values[r] = spec.entry(products[r], m.norms[row+r], s.points.norms[j])
+		m.values[r] = spec.Value(products[r], m.norms[row+r], s.points.norms[j])
 	}
 	return spec.store(column, rows, j, m.values)
 }
@@ -280,5 +280,66 @@ func (s *MatrixSpec) store(column []float32, rows partition.Range, j int, values
 func (s *MatrixSpec) clearDiagonal(column []float32, rows partition.Range, j int) {
 	if s.ZeroDiagonal && j >= rows.From && j < rows.To {
 		column[j-rows.From] = 0
+	}
+}
+
+// featuresPerPass is the maximum number of features that are multiplied before moving on to the next rows. A group of
+// packed rows takes 32 KiB for that many features, and stays in the first-level cache.
+const featuresPerPass = 128
+
+// pointsPerPack is the number of points that routines.pack processes at a time.
+const pointsPerPack = 8
+
+// packed holds points laid out for multiplyBlock: for each pass of features and each group of `lanes` points, the
+// values of the group feature by feature. The last group is padded with points of zeros.
+type packed struct {
+	lanes, groups, features int
+	perPass                 int // features per pass
+	values                  []float64
+	zeros                   []float32 // stands for a missing point
+	points                  [pointsPerPack][]float32
+}
+
+// pack lays out count points in groups of lanes, where point maps a position to a row. It reuses the buffers of k.
+func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at int) int) {
+	k.lanes, k.groups, k.features = lanes, (count+lanes-1)/lanes, p.d
+	passes := max(1, (p.d+featuresPerPass-1)/featuresPerPass)
+	k.perPass = padded((p.d + passes - 1) / passes) // passes of about equal length, in whole SIMD vectors
+	// The routine may write beyond the lanes of a feature, where the next feature's values will go. The last feature
+	// needs spare room for that too.
+	size := k.groups * lanes * p.d
+	k.values = resized(k.values, size+pointsPerPack)[:size]
+	if len(k.zeros) < p.d {
+		k.zeros = make([]float32, p.d)
+	}
+	for from := 0; from < p.d; from += k.perPass {
+		to := min(from+k.perPass, p.d)
+		for group := range k.groups {
+			for lane := 0; lane < lanes; lane += pointsPerPack {
+				for i := range k.points {
+					k.points[i] = k.zeros[from:to]
+					if at := group*lanes + lane + i; lane+i < lanes && at < count {
+						k.points[i] = p.row(point(at))[from:to]
+					}
+				}
+				r.pack(k.group(from, group)[lane:], lanes, &k.points)
+			}
+		}
+	}
+}
+
+// group returns the values of one group in the pass of features that begins at from. They alias k.values.
+func (k *packed) group(from, group int) []float64 {
+	width := min(k.perPass, k.features-from)
+	start := from*k.groups*k.lanes + group*width*k.lanes
+	return k.values[start : start+width*k.lanes]
+}
+
+// packPortable writes value f of point i to dst[f*lanes+i], for the first lanes points.
+func packPortable(dst []float64, lanes int, points *[pointsPerPack][]float32) {
+	for i := range min(lanes, pointsPerPack) {
+		for f, v := range points[i] {
+			dst[f*lanes+i] = float64(v)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func checkEntries(t *testing.T, s *Source, tile *denseTile) {
 				for f, v := range points.row(i) {
 					product += float64(v) * float64(points.row(j)[f])
 				}
-				v := spec.entry(product, points.norms[i], points.norms[j])
+				v := spec.Value(product, points.norms[i], points.norms[j])
 				if spec.Scale != nil {
 					v *= spec.Scale[i] * spec.Scale[j]
 				}

@@ -207,8 +207,7 @@ func (t *denseTile) chunking(p *plan) chunking {
 
 // apply updates the sums as the plan prescribes. The plan's layout for this tile must have been computed before.
 func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
-	pace := t.chunking(p)
-	l := &p.layouts[pace] // computed before the threads started
+	l := &p.layouts[t.chunking(p)] // computed before the threads started
 	for at, b := range l.blocks {
 		columns := p.columns[b.firstColumn:b.endColumn]
 		v, err := t.locate(columns, w)

@@ -46,7 +46,7 @@ func TestEntriesEqualTheirFormulas(t *testing.T) {
 			continue
 		}
 		spec := MatrixSpec{Function: function, Rho: 1.5, Gamma: 0.2, Coef0: 0.5, Degree: 3, Rows: 2, Columns: 3}
-		got := spec.entry(product, squares[1], squares[2])
+		got := spec.Value(product, squares[1], squares[2])
 		want := formula(spec, product, math.Sqrt(squares[0]), math.Sqrt(squares[1]), math.Sqrt(squares[2]))
 		if math.Abs(got-want) > 1e-14*math.Abs(want) {
 			t.Errorf("%v of two points is %g, want %g", function, got, want)

@@ -76,15 +76,15 @@ func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 		}
 		return nil
 	}
-	touches := p.changes.of(s.base.rows)
-	if len(touches) == 0 {
+	changes := p.changes.of(s.base.rows)
+	if len(changes) == 0 {
 		return nil
 	}
-	if err := s.applyChanges(p, touches, w); err != nil {
+	if err := s.applyChanges(p, changes, w); err != nil {
 		return err
 	}
-	for r, changes := range w.changeCounts {
-		if changes != 0 {
+	for r, count := range w.changeCounts {
+		if count != 0 {
 			s.loadOwn(t, r, p.labels)
 		}
 	}
@@ -139,22 +139,22 @@ func recomputeIsCheaper(changes, clusters, entries int) bool {
 
 // applyChanges applies the changes that moved points make to the tile's rows, and counts them in w.changeCounts. A row
 // with so many changes that reading all its entries is cheaper is recomputed, which also bounds the work on hubs.
-func (s *graphSums) applyChanges(p *plan, touches []rowChange, w *workspace) error {
+func (s *graphSums) applyChanges(p *plan, changes []rowChange, w *workspace) error {
 	w.changeCounts = resized(w.changeCounts, len(s.used))
 	clear(w.changeCounts)
-	for _, t := range touches {
-		w.changeCounts[t.row]++
+	for _, c := range changes {
+		w.changeCounts[c.row]++
 	}
-	for r, changes := range w.changeCounts {
-		if changes > 0 && recomputeIsCheaper(int(changes), int(s.used[r]), s.degree(r)) {
+	for r, count := range w.changeCounts {
+		if count > 0 && recomputeIsCheaper(int(count), int(s.used[r]), s.degree(r)) {
 			s.recompute(r, p.labels, w)
 			w.changeCounts[r] = rowRecomputed
 		}
 	}
-	for _, t := range touches {
-		if r := int(t.row); t.move != onlyLabelChanged && w.changeCounts[r] != rowRecomputed {
-			m := &p.moves[t.move]
-			if !s.removeContributor(r, m.From, t.weight) || !s.addContributor(r, m.To, t.weight) {
+	for _, c := range changes {
+		if r := int(c.row); c.move != onlyLabelChanged && w.changeCounts[r] != rowRecomputed {
+			m := &p.moves[c.move]
+			if !s.removeContributor(r, m.From, c.weight) || !s.addContributor(r, m.To, c.weight) {
 				return errMovesMismatch
 			}
 		}

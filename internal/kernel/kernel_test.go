@@ -16,36 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Our exponential is within two units in the last place of the true one.
-func TestExpIsAccurate(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 200_000 {
-		x := -720 + 1400*rng.Float64()
-		if rng.IntN(2) == 0 {
-			x = rng.NormFloat64()
-		}
-		got, want := exp(x), math.Exp(min(x, maxExpArgument))
-		if x < minExpArgument {
-			want = 0
-		}
-		if math.Abs(got-want) > 4*0x1p-53*want {
-			t.Fatalf("exp(%v) = %v, want %v", x, got, want)
-		}
-	}
-	if exp(0) != 1 || exp(math.Inf(-1)) != 0 {
-		t.Error("exp(0) must be 1 and exp(-Inf) 0")
-	}
-}
-
-// The bits of the exponential are part of the numeric class: they must never change.
-func TestExpBitsArePinned(t *testing.T) {
-	for x, bits := range map[float64]uint64{-0.5: 0x3fe368b2fc6f960a, -10: 0x3f07cd79b5647c9a, -3.7: 0x3f99511fc6871044, 0.3: 0x3ff599058c8c1a96} {
-		if got := math.Float64bits(exp(x)); got != bits {
-			t.Errorf("exp(%v) has bits %#x, want %#x", x, got, bits)
-		}
-	}
-}
-
 func TestTanhIsOddAndAccurate(t *testing.T) {
 	for z := -30.0; z <= 30; z += 0.37 {
 		if math.Abs(tanh(z)-math.Tanh(z)) > 1e-15 || tanh(-z) != -tanh(z) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -195,10 +196,7 @@ type Source struct {
 // NewSource returns the source of a matrix over points or a graph. A given kernel matrix is read through rows instead,
 // so that a worker fetches only what its tiles need; data may be nil in that case.
 func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
-	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: make([]int32, spec.Rows)}
-	for j := range s.columns {
-		s.columns[j] = int32(j)
-	}
+	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: choose.All[int32](spec.Rows)}
 	switch data := data.(type) {
 	case *dataset.Points:
 		points, err := newPointSet(data, spec.Mean)
@@ -253,9 +251,9 @@ func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
 // Rows returns n.
 func (s *Source) Rows() int { return s.spec.Rows }
 
-// CanRecompute reports whether tiles may remain unstored. Columns of points can be computed at any time; a given matrix
+// canRecompute reports whether tiles may remain unstored. Columns of points can be computed at any time; a given matrix
 // would have to be fetched again, and a graph is in memory anyway.
-func (s *Source) CanRecompute() bool { return s.points != nil }
+func (s *Source) canRecompute() bool { return s.points != nil }
 
 // maxLanes returns the maximum number of lanes. A graph has only one: its sweeps read little more than what the moves
 // of a lane touch, so lanes would have nothing to share.
@@ -271,7 +269,7 @@ func (s *Source) allColumns() []int32 { return s.columns }
 
 // diagonalEntry returns k(x_i, x_i) a_i^2 before rounding. It requires points.
 func (s *Source) diagonalEntry(i int) float64 {
-	v := s.spec.entry(s.points.norms[i], s.points.norms[i], s.points.norms[i])
+	v := s.spec.Value(s.points.norms[i], s.points.norms[i], s.points.norms[i])
 	if s.spec.Scale != nil {
 		v *= s.spec.Scale[i] * s.spec.Scale[i]
 	}

@@ -2,12 +2,62 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
+
+// ClusterStats describes the clusters of one lane: what distances need in addition to the row sums. All slices are
+// indexed by cluster.
+type ClusterStats struct {
+	Lane         int
+	Sigma        float64   // the diagonal shift
+	Weight       []float64 // s_c, the sum of a_i over the cluster
+	SelfAffinity []float64 // Q_c, the sum of S_ic over the points i of the cluster, without shift
+	Count        []int32   // points in the cluster
+}
+
+// Sparse is a symmetric matrix in compressed rows, with ascending columns and values on the grid. Row i has the entries
+// RowStart[i] to RowStart[i+1].
+type Sparse struct {
+	RowStart []int64
+	Column   []int32
+	Value    []float64
+}
+
+// Row returns the columns and values of row i. Both alias the matrix and must not be changed.
+func (s *Sparse) Row(i int) ([]int32, []float64) {
+	from, to := s.RowStart[i], s.RowStart[i+1]
+	return s.Column[from:to:to], s.Value[from:to:to]
+}
+
+// Operands turn the base matrix into a clustering problem.
+//
+// Lanes are independent labelings, such as restarts, that share the matrix: a column is read once for all of
+// them. Clusters and labels are numbered as in labeling.Shape.
+type Operands struct {
+	ID      uint64    // must change whenever anything below changes
+	K       int       // clusters per lane
+	Lanes   int       // 0 means 1; a graph allows only 1
+	Weights []float64 // a_i per row, positive
+	Sparse  *Sparse   // the sparse part of M
+}
+
+// MaxLanes is the maximum number of lanes of a shard. More would gain nothing.
+const MaxLanes = 16
+
+// lanes returns the number of lanes, at least 1.
+func (a *Operands) lanes() int { return max(1, a.Lanes) }
+
+// clusters returns the number of clusters of all lanes together.
+func (a *Operands) clusters() int { return a.lanes() * a.K }
+
+// ErrNotReady reports that a tile is not built, has no operands, or is at a different step than the operation expects.
+// The caller should rebuild it and try again.
+var ErrNotReady = errors.New("kernel: tile is not ready")
 
 // Shard holds tiles of one problem with their sums: the part of one worker or, with all tiles, a whole problem in one
 // process.
@@ -76,7 +126,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, e
 		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
 			return 0, fmt.Errorf("kernel: there is no tile %d", number)
 		}
-		if t := s.tiles[number]; t == nil || s.source.CanRecompute() && t.base.stored() != stored {
+		if t := s.tiles[number]; t == nil || s.source.canRecompute() && t.base.stored() != stored {
 			missing = append(missing, number)
 		}
 	}

@@ -4,3139 +4,1472 @@
 
 #include "textflag.h"
 
-// func addColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// func addColumnsAVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns1AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DX
-	MOVQ dst+0(FP), BX
-	XORQ SI, SI
+TEXT ·addColumnsAVX512(SB), NOSPLIT, $0-48
+	MOVQ count+32(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
 
-loop:
-	MOVQ       (DX), DI
-	PREFETCHT0 (AX)(DI*4)
-	VCVTPS2PD  (CX)(SI*4), Z0
-	VADDPD     (BX)(SI*8), Z0, Z0
-	VMOVUPD    Z0, (BX)(SI*8)
-	VCVTPS2PD  32(CX)(SI*4), Z0
-	VADDPD     64(BX)(SI*8), Z0, Z0
-	VMOVUPD    Z0, 64(BX)(SI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, SI
-	MOVQ       rows+32(FP), DI
-	CMPQ       SI, DI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns1AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DX
-	MOVQ dst+0(FP), BX
-	XORQ SI, SI
-
-loop:
-	MOVQ       (DX), DI
-	PREFETCHT0 (AX)(DI*4)
-	VCVTPS2PD  (CX)(SI*4), Z0
-	VMOVUPD    (BX)(SI*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (BX)(SI*8)
-	VCVTPS2PD  32(CX)(SI*4), Z0
-	VMOVUPD    64(BX)(SI*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(BX)(SI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, SI
-	MOVQ       rows+32(FP), DI
-	CMPQ       SI, DI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns1AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns1AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), DX
-	MOVQ from+0(FP), BX
-	MOVQ to+8(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (DX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (CX)(DI*4), Z0
-	VMOVUPD    (BX)(DI*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (BX)(DI*8)
-	VADDPD     (SI)(DI*8), Z0, Z0
-	VMOVUPD    Z0, (SI)(DI*8)
-	VCVTPS2PD  32(CX)(DI*4), Z0
-	VMOVUPD    64(BX)(DI*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(BX)(DI*8)
-	VADDPD     64(SI)(DI*8), Z0, Z0
-	VMOVUPD    Z0, 64(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+40(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns2AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), BX
-	MOVQ dst+0(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	MOVQ       8(BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (DX)(DI*4), Z0
-	VCVTPS2PD  (CX)(DI*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (SI)(DI*8), Z0, Z0
-	VMOVUPD    Z0, (SI)(DI*8)
-	VCVTPS2PD  32(DX)(DI*4), Z0
-	VCVTPS2PD  32(CX)(DI*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(SI)(DI*8), Z0, Z0
-	VMOVUPD    Z0, 64(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+32(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns2AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), BX
-	MOVQ dst+0(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	MOVQ       8(BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (DX)(DI*4), Z0
-	VCVTPS2PD  (CX)(DI*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (SI)(DI*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (SI)(DI*8)
-	VCVTPS2PD  32(DX)(DI*4), Z0
-	VCVTPS2PD  32(CX)(DI*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(SI)(DI*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+32(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns2AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns2AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), BX
-	MOVQ from+0(FP), SI
-	MOVQ to+8(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (BX), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(BX), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Z0
-	VCVTPS2PD  (CX)(R8*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (SI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (SI)(R8*8)
-	VADDPD     (DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, (DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Z0
-	VCVTPS2PD  32(CX)(R8*4), Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(SI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(SI)(R8*8)
-	VADDPD     64(DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, 64(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+40(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns3AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Z0
-	VCVTPS2PD  (BX)(R8*4), Z1
-	VCVTPS2PD  (CX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, (DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Z0
-	VCVTPS2PD  32(BX)(R8*4), Z1
-	VCVTPS2PD  32(CX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(DI)(R8*8), Z0, Z0
-	VMOVUPD    Z0, 64(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+32(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns3AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Z0
-	VCVTPS2PD  (BX)(R8*4), Z1
-	VCVTPS2PD  (CX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (DI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Z0
-	VCVTPS2PD  32(BX)(R8*4), Z1
-	VCVTPS2PD  32(CX)(R8*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(DI)(R8*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+32(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns3AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns3AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), SI
-	MOVQ from+0(FP), DI
-	MOVQ to+8(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Z0
-	VCVTPS2PD  (BX)(R9*4), Z1
-	VCVTPS2PD  (CX)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (DI)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (DI)(R9*8)
-	VADDPD     (R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, (R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Z0
-	VCVTPS2PD  32(BX)(R9*4), Z1
-	VCVTPS2PD  32(CX)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(DI)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(DI)(R9*8)
-	VADDPD     64(R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, 64(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+40(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns4AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DI
-	MOVQ dst+0(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       24(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Z0
-	VCVTPS2PD  (BX)(R9*4), Z1
-	VCVTPS2PD  (SI)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, (R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Z0
-	VCVTPS2PD  32(BX)(R9*4), Z1
-	VCVTPS2PD  32(SI)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R8)(R9*8), Z0, Z0
-	VMOVUPD    Z0, 64(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns4AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DI
-	MOVQ dst+0(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       24(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Z0
-	VCVTPS2PD  (BX)(R9*4), Z1
-	VCVTPS2PD  (SI)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R8)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Z0
-	VCVTPS2PD  32(BX)(R9*4), Z1
-	VCVTPS2PD  32(SI)(R9*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R9*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R8)(R9*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns4AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns4AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), DI
-	MOVQ from+0(FP), R8
-	MOVQ to+8(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Z0
-	VCVTPS2PD  (BX)(R10*4), Z1
-	VCVTPS2PD  (SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R8)(R10*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R8)(R10*8)
-	VADDPD     (R9)(R10*8), Z0, Z0
-	VMOVUPD    Z0, (R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Z0
-	VCVTPS2PD  32(BX)(R10*4), Z1
-	VCVTPS2PD  32(SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R8)(R10*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R8)(R10*8)
-	VADDPD     64(R9)(R10*8), Z0, Z0
-	VMOVUPD    Z0, 64(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+40(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns5AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R8
-	MOVQ dst+0(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       32(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Z0
-	VCVTPS2PD  (BX)(R10*4), Z1
-	VCVTPS2PD  (SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (R9)(R10*8), Z0, Z0
-	VMOVUPD    Z0, (R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Z0
-	VCVTPS2PD  32(BX)(R10*4), Z1
-	VCVTPS2PD  32(SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R9)(R10*8), Z0, Z0
-	VMOVUPD    Z0, 64(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+32(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns5AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R8
-	MOVQ dst+0(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       32(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Z0
-	VCVTPS2PD  (BX)(R10*4), Z1
-	VCVTPS2PD  (SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R9)(R10*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Z0
-	VCVTPS2PD  32(BX)(R10*4), Z1
-	VCVTPS2PD  32(SI)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R10*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R10*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R9)(R10*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+32(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns5AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns5AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R8
-	MOVQ from+0(FP), R9
-	MOVQ to+8(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Z0
-	VCVTPS2PD  (BX)(R11*4), Z1
-	VCVTPS2PD  (SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R9)(R11*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R9)(R11*8)
-	VADDPD     (R10)(R11*8), Z0, Z0
-	VMOVUPD    Z0, (R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Z0
-	VCVTPS2PD  32(BX)(R11*4), Z1
-	VCVTPS2PD  32(SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R9)(R11*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R9)(R11*8)
-	VADDPD     64(R10)(R11*8), Z0, Z0
-	VMOVUPD    Z0, 64(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+40(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns6AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R9
-	MOVQ dst+0(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       40(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Z0
-	VCVTPS2PD  (BX)(R11*4), Z1
-	VCVTPS2PD  (SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (R10)(R11*8), Z0, Z0
-	VMOVUPD    Z0, (R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Z0
-	VCVTPS2PD  32(BX)(R11*4), Z1
-	VCVTPS2PD  32(SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R10)(R11*8), Z0, Z0
-	VMOVUPD    Z0, 64(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+32(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns6AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R9
-	MOVQ dst+0(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       40(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Z0
-	VCVTPS2PD  (BX)(R11*4), Z1
-	VCVTPS2PD  (SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R10)(R11*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Z0
-	VCVTPS2PD  32(BX)(R11*4), Z1
-	VCVTPS2PD  32(SI)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R11*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R11*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R10)(R11*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+32(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns6AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns6AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R9
-	MOVQ from+0(FP), R10
-	MOVQ to+8(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Z0
-	VCVTPS2PD  (BX)(R12*4), Z1
-	VCVTPS2PD  (SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R10)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R10)(R12*8)
-	VADDPD     (R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, (R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Z0
-	VCVTPS2PD  32(BX)(R12*4), Z1
-	VCVTPS2PD  32(SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R10)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R10)(R12*8)
-	VADDPD     64(R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, 64(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+40(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns7AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Z0
-	VCVTPS2PD  (BX)(R12*4), Z1
-	VCVTPS2PD  (SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R9)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     (R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, (R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Z0
-	VCVTPS2PD  32(BX)(R12*4), Z1
-	VCVTPS2PD  32(SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R9)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R11)(R12*8), Z0, Z0
-	VMOVUPD    Z0, 64(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+32(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns7AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Z0
-	VCVTPS2PD  (BX)(R12*4), Z1
-	VCVTPS2PD  (SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R9)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R11)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Z0
-	VCVTPS2PD  32(BX)(R12*4), Z1
-	VCVTPS2PD  32(SI)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R9)(R12*4), Z2
-	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R12*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R11)(R12*8), Z1
-	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+32(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns7AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns7AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R10
-	MOVQ from+0(FP), R11
-	MOVQ to+8(FP), R12
+count8:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), R11
+	LEAQ (CX)(R11*4), R11
+	MOVQ 56(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R12
 	XORQ R13, R13
 
-loop:
-	MOVQ       (R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Z0
-	VCVTPS2PD  (BX)(R13*4), Z1
-	VCVTPS2PD  (SI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+loop8:
+	MOVQ       (R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       56(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	VCVTPS2PD  (BX)(R13*4), Z0
+	VCVTPS2PD  (SI)(R13*4), Z1
 	VCVTPS2PD  (DI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  (R8)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+	VADDPD     Z2, Z1, Z1
 	VCVTPS2PD  (R9)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R10)(R13*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (CX)(R13*4), Z2
+	VCVTPS2PD  (R11)(R13*4), Z2
 	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R11)(R13*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R11)(R13*8)
-	VADDPD     (R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, (R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Z0
-	VCVTPS2PD  32(BX)(R13*4), Z1
-	VCVTPS2PD  32(SI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+	VADDPD     (AX)(R13*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R13*8)
+	VCVTPS2PD  32(BX)(R13*4), Z0
+	VCVTPS2PD  32(SI)(R13*4), Z1
 	VCVTPS2PD  32(DI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  32(R8)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R9)(R13*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(CX)(R13*4), Z2
+	VCVTPS2PD  32(R9)(R13*4), Z2
 	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R10)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R11)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R11)(R13*8), Z1
-	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R11)(R13*8)
-	VADDPD     64(R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, 64(R12)(R13*8)
-	ADDQ       $0x00000040, AX
+	VADDPD     64(AX)(R13*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R13*8)
+	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000010, R13
 	MOVQ       rows+40(FP), R14
 	CMPQ       R13, R14
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func addColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addColumns8AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
+count7:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), DX
+	LEAQ (CX)(DX*4), DX
 	MOVQ ahead+24(FP), R11
-	MOVQ dst+0(FP), R12
+	XORQ R12, R12
+
+loop7:
+	MOVQ       (R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       48(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	VCVTPS2PD  (BX)(R12*4), Z0
+	VCVTPS2PD  (SI)(R12*4), Z1
+	VCVTPS2PD  (DI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R8)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R9)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R10)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (DX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(R12*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R12*8)
+	VCVTPS2PD  32(BX)(R12*4), Z0
+	VCVTPS2PD  32(SI)(R12*4), Z1
+	VCVTPS2PD  32(DI)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R8)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R9)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R10)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(DX)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(R12*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R12*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop7
+	VZEROUPPER
+	RET
+
+count6:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R10
+	XORQ R11, R11
+
+loop6:
+	MOVQ       (R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       40(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	VCVTPS2PD  (BX)(R11*4), Z0
+	VCVTPS2PD  (SI)(R11*4), Z1
+	VCVTPS2PD  (DI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R8)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R9)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(R11*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R11*8)
+	VCVTPS2PD  32(BX)(R11*4), Z0
+	VCVTPS2PD  32(SI)(R11*4), Z1
+	VCVTPS2PD  32(DI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R8)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R9)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(R11*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R11*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R9
+	XORQ R10, R10
+
+loop5:
+	MOVQ       (R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       32(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	VCVTPS2PD  (BX)(R10*4), Z0
+	VCVTPS2PD  (SI)(R10*4), Z1
+	VCVTPS2PD  (DI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R8)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (DX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(R10*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R10*8)
+	VCVTPS2PD  32(BX)(R10*4), Z0
+	VCVTPS2PD  32(SI)(R10*4), Z1
+	VCVTPS2PD  32(DI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R8)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(DX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(R10*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R10*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R8
+	XORQ R9, R9
+
+loop4:
+	MOVQ       (R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       24(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	VCVTPS2PD  (BX)(R9*4), Z0
+	VCVTPS2PD  (SI)(R9*4), Z1
+	VCVTPS2PD  (DI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(R9*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R9*8)
+	VCVTPS2PD  32(BX)(R9*4), Z0
+	VCVTPS2PD  32(SI)(R9*4), Z1
+	VCVTPS2PD  32(DI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(R9*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R9*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), DI
+	XORQ R8, R8
+
+loop3:
+	MOVQ       (DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       16(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	VCVTPS2PD  (BX)(R8*4), Z0
+	VCVTPS2PD  (SI)(R8*4), Z1
+	VCVTPS2PD  (DX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(R8*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(R8*8)
+	VCVTPS2PD  32(BX)(R8*4), Z0
+	VCVTPS2PD  32(SI)(R8*4), Z1
+	VCVTPS2PD  32(DX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(R8*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(R8*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), SI
+	XORQ DI, DI
+
+loop2:
+	MOVQ       (SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	MOVQ       8(SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Z0
+	VCVTPS2PD  (DX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     (AX)(DI*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Z0
+	VCVTPS2PD  32(DX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VADDPD     64(AX)(DI*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(DI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), BX
+	XORQ SI, SI
+
+loop1:
+	MOVQ       (BX), DI
+	PREFETCHT0 (CX)(DI*4)
+	VCVTPS2PD  (DX)(SI*4), Z0
+	VADDPD     (AX)(SI*8), Z0, Z0
+	VMOVUPD    Z0, (AX)(SI*8)
+	VCVTPS2PD  32(DX)(SI*4), Z0
+	VADDPD     64(AX)(SI*8), Z0, Z0
+	VMOVUPD    Z0, 64(AX)(SI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+40(FP), DI
+	CMPQ       SI, DI
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func subtractColumnsAVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subtractColumnsAVX512(SB), NOSPLIT, $0-48
+	MOVQ count+32(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count8:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), R11
+	LEAQ (CX)(R11*4), R11
+	MOVQ 56(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R12
 	XORQ R13, R13
 
-loop:
-	MOVQ       (R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       56(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Z0
-	VCVTPS2PD  (BX)(R13*4), Z1
-	VCVTPS2PD  (SI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+loop8:
+	MOVQ       (R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       56(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	VCVTPS2PD  (BX)(R13*4), Z0
+	VCVTPS2PD  (SI)(R13*4), Z1
 	VCVTPS2PD  (DI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  (R8)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+	VADDPD     Z2, Z1, Z1
 	VCVTPS2PD  (R9)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  (R10)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R11)(R13*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R13*4), Z2
+	VCVTPS2PD  (DX)(R13*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VADDPD     (R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, (R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Z0
-	VCVTPS2PD  32(BX)(R13*4), Z1
-	VCVTPS2PD  32(SI)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
+	VMOVUPD    (AX)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(R13*8)
+	VCVTPS2PD  32(BX)(R13*4), Z0
+	VCVTPS2PD  32(SI)(R13*4), Z1
 	VCVTPS2PD  32(DI)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  32(R8)(R13*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R9)(R13*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R10)(R13*4), Z2
+	VCVTPS2PD  32(R9)(R13*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R13*4), Z2
+	VCVTPS2PD  32(R10)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R11)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R13*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VADDPD     64(R12)(R13*8), Z0, Z0
-	VMOVUPD    Z0, 64(R12)(R13*8)
-	ADDQ       $0x00000040, AX
+	VMOVUPD    64(AX)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(R13*8)
+	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
+	MOVQ       rows+40(FP), R14
 	CMPQ       R13, R14
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func subtractColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·subtractColumns8AVX512(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
+count7:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), DX
+	LEAQ (CX)(DX*4), DX
 	MOVQ ahead+24(FP), R11
-	MOVQ dst+0(FP), R12
-	XORQ R13, R13
+	XORQ R12, R12
 
-loop:
-	MOVQ       (R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       56(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Z0
-	VCVTPS2PD  (BX)(R13*4), Z1
-	VCVTPS2PD  (SI)(R13*4), Z2
+loop7:
+	MOVQ       (R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       48(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	VCVTPS2PD  (BX)(R12*4), Z0
+	VCVTPS2PD  (SI)(R12*4), Z1
+	VCVTPS2PD  (DI)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R13*4), Z2
+	VCVTPS2PD  (R8)(R12*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R8)(R13*4), Z2
+	VCVTPS2PD  (R9)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (R9)(R13*4), Z2
+	VCVTPS2PD  (R10)(R12*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  (R10)(R13*4), Z2
+	VCVTPS2PD  (DX)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R12)(R13*8), Z1
+	VMOVUPD    (AX)(R12*8), Z1
 	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, (R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Z0
-	VCVTPS2PD  32(BX)(R13*4), Z1
-	VCVTPS2PD  32(SI)(R13*4), Z2
+	VMOVUPD    Z0, (AX)(R12*8)
+	VCVTPS2PD  32(BX)(R12*4), Z0
+	VCVTPS2PD  32(SI)(R12*4), Z1
+	VCVTPS2PD  32(DI)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R13*4), Z2
+	VCVTPS2PD  32(R8)(R12*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R8)(R13*4), Z2
+	VCVTPS2PD  32(R9)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(R9)(R13*4), Z2
+	VCVTPS2PD  32(R10)(R12*4), Z2
 	VADDPD     Z2, Z1, Z1
-	VCVTPS2PD  32(R10)(R13*4), Z2
+	VCVTPS2PD  32(DX)(R12*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R13*4), Z2
-	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R12)(R13*8), Z1
+	VMOVUPD    64(AX)(R12*8), Z1
 	VSUBPD     Z0, Z1, Z0
-	VMOVUPD    Z0, 64(R12)(R13*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
-	CMPQ       R13, R14
-	JL         loop
+	VMOVUPD    Z0, 64(AX)(R12*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop7
 	VZEROUPPER
 	RET
 
-// func moveColumns8AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+count6:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R10
+	XORQ R11, R11
+
+loop6:
+	MOVQ       (R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       40(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	VCVTPS2PD  (BX)(R11*4), Z0
+	VCVTPS2PD  (SI)(R11*4), Z1
+	VCVTPS2PD  (DI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R8)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R9)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(R11*8)
+	VCVTPS2PD  32(BX)(R11*4), Z0
+	VCVTPS2PD  32(SI)(R11*4), Z1
+	VCVTPS2PD  32(DI)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R8)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R9)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(R11*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R9
+	XORQ R10, R10
+
+loop5:
+	MOVQ       (R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       32(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	VCVTPS2PD  (BX)(R10*4), Z0
+	VCVTPS2PD  (SI)(R10*4), Z1
+	VCVTPS2PD  (DI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R8)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (DX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(R10*8)
+	VCVTPS2PD  32(BX)(R10*4), Z0
+	VCVTPS2PD  32(SI)(R10*4), Z1
+	VCVTPS2PD  32(DI)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R8)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(DX)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(R10*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R8
+	XORQ R9, R9
+
+loop4:
+	MOVQ       (R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       24(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	VCVTPS2PD  (BX)(R9*4), Z0
+	VCVTPS2PD  (SI)(R9*4), Z1
+	VCVTPS2PD  (DI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (DX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(R9*8)
+	VCVTPS2PD  32(BX)(R9*4), Z0
+	VCVTPS2PD  32(SI)(R9*4), Z1
+	VCVTPS2PD  32(DI)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(DX)(R9*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(R9*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), DI
+	XORQ R8, R8
+
+loop3:
+	MOVQ       (DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       16(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	VCVTPS2PD  (BX)(R8*4), Z0
+	VCVTPS2PD  (SI)(R8*4), Z1
+	VCVTPS2PD  (DX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(R8*8)
+	VCVTPS2PD  32(BX)(R8*4), Z0
+	VCVTPS2PD  32(SI)(R8*4), Z1
+	VCVTPS2PD  32(DX)(R8*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(R8*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), SI
+	XORQ DI, DI
+
+loop2:
+	MOVQ       (SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	MOVQ       8(SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Z0
+	VCVTPS2PD  (DX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Z0
+	VCVTPS2PD  32(DX)(DI*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(DI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), BX
+	XORQ SI, SI
+
+loop1:
+	MOVQ       (BX), DI
+	PREFETCHT0 (CX)(DI*4)
+	VCVTPS2PD  (DX)(SI*4), Z0
+	VMOVUPD    (AX)(SI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, (AX)(SI*8)
+	VCVTPS2PD  32(DX)(SI*4), Z0
+	VMOVUPD    64(AX)(SI*8), Z1
+	VSUBPD     Z0, Z1, Z0
+	VMOVUPD    Z0, 64(AX)(SI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+40(FP), DI
+	CMPQ       SI, DI
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func moveColumnsAVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·moveColumns8AVX512(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R11
-	MOVQ from+0(FP), R12
-	MOVQ to+8(FP), R13
+TEXT ·moveColumnsAVX512(SB), NOSPLIT, $0-56
+	MOVQ count+40(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count8:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), R11
+	LEAQ (DX)(R11*4), R11
+	MOVQ 48(BX), R12
+	LEAQ (DX)(R12*4), R12
+	MOVQ 56(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R13
 	XORQ R14, R14
 
-loop:
-	MOVQ       (R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       8(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       16(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       24(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       32(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       40(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       48(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       56(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	VCVTPS2PD  (DX)(R14*4), Z0
-	VCVTPS2PD  (BX)(R14*4), Z1
-	VCVTPS2PD  (SI)(R14*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (DI)(R14*4), Z2
-	VADDPD     Z2, Z1, Z1
+loop8:
+	MOVQ       (R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       8(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       16(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       24(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       32(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       40(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       48(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       56(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	VCVTPS2PD  (SI)(R14*4), Z0
+	VCVTPS2PD  (DI)(R14*4), Z1
 	VCVTPS2PD  (R8)(R14*4), Z2
 	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  (R9)(R14*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VCVTPS2PD  (R10)(R14*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  (CX)(R14*4), Z2
+	VCVTPS2PD  (R11)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R12)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (BX)(R14*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    (R12)(R14*8), Z1
+	VMOVUPD    (AX)(R14*8), Z1
 	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (R12)(R14*8)
-	VADDPD     (R13)(R14*8), Z0, Z0
-	VMOVUPD    Z0, (R13)(R14*8)
-	VCVTPS2PD  32(DX)(R14*4), Z0
-	VCVTPS2PD  32(BX)(R14*4), Z1
-	VCVTPS2PD  32(SI)(R14*4), Z2
-	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(DI)(R14*4), Z2
-	VADDPD     Z2, Z1, Z1
+	VMOVUPD    Z1, (AX)(R14*8)
+	VADDPD     (CX)(R14*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R14*8)
+	VCVTPS2PD  32(SI)(R14*4), Z0
+	VCVTPS2PD  32(DI)(R14*4), Z1
 	VCVTPS2PD  32(R8)(R14*4), Z2
 	VADDPD     Z2, Z0, Z0
 	VCVTPS2PD  32(R9)(R14*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VCVTPS2PD  32(R10)(R14*4), Z2
 	VADDPD     Z2, Z0, Z0
-	VCVTPS2PD  32(CX)(R14*4), Z2
+	VCVTPS2PD  32(R11)(R14*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R12)(R14*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(BX)(R14*4), Z2
 	VADDPD     Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VMOVUPD    64(R12)(R14*8), Z1
+	VMOVUPD    64(AX)(R14*8), Z1
 	VSUBPD     Z0, Z1, Z1
-	VMOVUPD    Z1, 64(R12)(R14*8)
-	VADDPD     64(R13)(R14*8), Z0, Z0
-	VMOVUPD    Z0, 64(R13)(R14*8)
-	ADDQ       $0x00000040, AX
+	VMOVUPD    Z1, 64(AX)(R14*8)
+	VADDPD     64(CX)(R14*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R14*8)
+	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000010, R14
-	MOVQ       rows+40(FP), R15
+	MOVQ       rows+48(FP), R15
 	CMPQ       R14, R15
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func addProducts1AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+count7:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), R11
+	LEAQ (DX)(R11*4), R11
+	MOVQ 48(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R12
+	XORQ R13, R13
+
+loop7:
+	MOVQ       (R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	VCVTPS2PD  (SI)(R13*4), Z0
+	VCVTPS2PD  (DI)(R13*4), Z1
+	VCVTPS2PD  (R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R11)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (BX)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R13*8)
+	VADDPD     (CX)(R13*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R13*8)
+	VCVTPS2PD  32(SI)(R13*4), Z0
+	VCVTPS2PD  32(DI)(R13*4), Z1
+	VCVTPS2PD  32(R8)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R10)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R11)(R13*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(BX)(R13*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R13*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R13*8)
+	VADDPD     64(CX)(R13*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R13*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+48(FP), R14
+	CMPQ       R13, R14
+	JL         loop7
+	VZEROUPPER
+	RET
+
+count6:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R11
+	XORQ R12, R12
+
+loop6:
+	MOVQ       (R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	VCVTPS2PD  (SI)(R12*4), Z0
+	VCVTPS2PD  (DI)(R12*4), Z1
+	VCVTPS2PD  (R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (R10)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (BX)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R12*8)
+	VADDPD     (CX)(R12*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R12*8)
+	VCVTPS2PD  32(SI)(R12*4), Z0
+	VCVTPS2PD  32(DI)(R12*4), Z1
+	VCVTPS2PD  32(R8)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(R10)(R12*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(BX)(R12*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R12*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R12*8)
+	VADDPD     64(CX)(R12*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R12*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+48(FP), R13
+	CMPQ       R12, R13
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R10
+	XORQ R11, R11
+
+loop5:
+	MOVQ       (R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	VCVTPS2PD  (SI)(R11*4), Z0
+	VCVTPS2PD  (DI)(R11*4), Z1
+	VCVTPS2PD  (R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (R9)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  (BX)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R11*8)
+	VADDPD     (CX)(R11*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R11*8)
+	VCVTPS2PD  32(SI)(R11*4), Z0
+	VCVTPS2PD  32(DI)(R11*4), Z1
+	VCVTPS2PD  32(R8)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(R9)(R11*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VCVTPS2PD  32(BX)(R11*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R11*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R11*8)
+	VADDPD     64(CX)(R11*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R11*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+48(FP), R12
+	CMPQ       R11, R12
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R9
+	XORQ R10, R10
+
+loop4:
+	MOVQ       (R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	VCVTPS2PD  (SI)(R10*4), Z0
+	VCVTPS2PD  (DI)(R10*4), Z1
+	VCVTPS2PD  (R8)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  (BX)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R10*8)
+	VADDPD     (CX)(R10*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R10*8)
+	VCVTPS2PD  32(SI)(R10*4), Z0
+	VCVTPS2PD  32(DI)(R10*4), Z1
+	VCVTPS2PD  32(R8)(R10*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VCVTPS2PD  32(BX)(R10*4), Z2
+	VADDPD     Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R10*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R10*8)
+	VADDPD     64(CX)(R10*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R10*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+48(FP), R11
+	CMPQ       R10, R11
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R8
+	XORQ R9, R9
+
+loop3:
+	MOVQ       (R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	VCVTPS2PD  (SI)(R9*4), Z0
+	VCVTPS2PD  (DI)(R9*4), Z1
+	VCVTPS2PD  (BX)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R9*8)
+	VADDPD     (CX)(R9*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R9*8)
+	VCVTPS2PD  32(SI)(R9*4), Z0
+	VCVTPS2PD  32(DI)(R9*4), Z1
+	VCVTPS2PD  32(BX)(R9*4), Z2
+	VADDPD     Z2, Z0, Z0
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R9*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R9*8)
+	VADDPD     64(CX)(R9*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R9*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+48(FP), R10
+	CMPQ       R9, R10
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), DI
+	XORQ R8, R8
+
+loop2:
+	MOVQ       (DI), R9
+	PREFETCHT0 (DX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (DX)(R9*4)
+	VCVTPS2PD  (SI)(R8*4), Z0
+	VCVTPS2PD  (BX)(R8*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    (AX)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(R8*8)
+	VADDPD     (CX)(R8*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(R8*8)
+	VCVTPS2PD  32(SI)(R8*4), Z0
+	VCVTPS2PD  32(BX)(R8*4), Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVUPD    64(AX)(R8*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(R8*8)
+	VADDPD     64(CX)(R8*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(R8*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+48(FP), R9
+	CMPQ       R8, R9
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), SI
+	XORQ DI, DI
+
+loop1:
+	MOVQ       (SI), R8
+	PREFETCHT0 (DX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Z0
+	VMOVUPD    (AX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)(DI*8)
+	VADDPD     (CX)(DI*8), Z0, Z0
+	VMOVUPD    Z0, (CX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Z0
+	VMOVUPD    64(AX)(DI*8), Z1
+	VSUBPD     Z0, Z1, Z1
+	VMOVUPD    Z1, 64(AX)(DI*8)
+	VADDPD     64(CX)(DI*8), Z0, Z0
+	VMOVUPD    Z0, 64(CX)(DI*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+48(FP), R8
+	CMPQ       DI, R8
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func addProductsAVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, vectors int, columns int, ahead *float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts1AVX512(SB), NOSPLIT, $0-64
+TEXT ·addProductsAVX512(SB), NOSPLIT, $0-72
+	MOVQ vectors+48(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  count12
+	CMPQ AX, $0x0b
+	JEQ  count11
+	CMPQ AX, $0x0a
+	JEQ  count10
+	CMPQ AX, $0x09
+	JEQ  count9
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count12:
 	MOVQ    values+16(FP), AX
 	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
+	MOVQ    ahead+64(FP), DX
 	SHLQ    $0x02, CX
 	MOVQ    dst+0(FP), BX
 	MOVQ    stride+8(FP), SI
 	MOVQ    wide+32(FP), DI
 	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, SI
-	VMOVUPD (SI), Z0
-	VMOVUPD 64(SI), Z1
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z2
-	VMOVUPD      Z2, (DI)
-	VCVTPS2PD    32(AX), Z3
-	VMOVUPD      Z3, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000008, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts1AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts1AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, CX
-	VMOVUPD (CX), Z0
-	VMOVUPD 64(CX), Z1
-
-loop:
-	VMOVUPD      (DX), Z2
-	VMOVUPD      64(DX), Z3
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  Z2, Z4, Z0
-	VFMADD231PD  Z3, Z4, Z1
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000008, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts2AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts2AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z4
-	VMOVUPD      Z4, (DI)
-	VCVTPS2PD    32(AX), Z5
-	VMOVUPD      Z5, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 8(R8), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000010, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts2AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts2AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-
-loop:
-	VMOVUPD      (DX), Z4
-	VMOVUPD      64(DX), Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 8(BX), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000010, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts3AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts3AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z6
-	VMOVUPD      Z6, (DI)
-	VCVTPS2PD    32(AX), Z7
-	VMOVUPD      Z7, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z8
-	VFMADD231PD  Z6, Z8, Z0
-	VFMADD231PD  Z7, Z8, Z1
-	VBROADCASTSD 8(R8), Z8
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	VBROADCASTSD 16(R8), Z8
-	VFMADD231PD  Z6, Z8, Z4
-	VFMADD231PD  Z7, Z8, Z5
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000018, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts3AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts3AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-
-loop:
-	VMOVUPD      (DX), Z6
-	VMOVUPD      64(DX), Z7
-	VBROADCASTSD (BX), Z8
-	VFMADD231PD  Z6, Z8, Z0
-	VFMADD231PD  Z7, Z8, Z1
-	VBROADCASTSD 8(BX), Z8
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	VBROADCASTSD 16(BX), Z8
-	VFMADD231PD  Z6, Z8, Z4
-	VFMADD231PD  Z7, Z8, Z5
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000018, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts4AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts4AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z8
-	VMOVUPD      Z8, (DI)
-	VCVTPS2PD    32(AX), Z9
-	VMOVUPD      Z9, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 8(R8), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 16(R8), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 24(R8), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000020, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts4AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts4AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-
-loop:
-	VMOVUPD      (DX), Z8
-	VMOVUPD      64(DX), Z9
-	VBROADCASTSD (BX), Z10
-	VFMADD231PD  Z8, Z10, Z0
-	VFMADD231PD  Z9, Z10, Z1
-	VBROADCASTSD 8(BX), Z10
-	VFMADD231PD  Z8, Z10, Z2
-	VFMADD231PD  Z9, Z10, Z3
-	VBROADCASTSD 16(BX), Z10
-	VFMADD231PD  Z8, Z10, Z4
-	VFMADD231PD  Z9, Z10, Z5
-	VBROADCASTSD 24(BX), Z10
-	VFMADD231PD  Z8, Z10, Z6
-	VFMADD231PD  Z9, Z10, Z7
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000020, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts5AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts5AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z10
-	VMOVUPD      Z10, (DI)
-	VCVTPS2PD    32(AX), Z11
-	VMOVUPD      Z11, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z12
-	VFMADD231PD  Z10, Z12, Z0
-	VFMADD231PD  Z11, Z12, Z1
-	VBROADCASTSD 8(R8), Z12
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD 16(R8), Z12
-	VFMADD231PD  Z10, Z12, Z4
-	VFMADD231PD  Z11, Z12, Z5
-	VBROADCASTSD 24(R8), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	VBROADCASTSD 32(R8), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Z11, Z12, Z9
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000028, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts5AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts5AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-
-loop:
-	VMOVUPD      (DX), Z10
-	VMOVUPD      64(DX), Z11
-	VBROADCASTSD (BX), Z12
-	VFMADD231PD  Z10, Z12, Z0
-	VFMADD231PD  Z11, Z12, Z1
-	VBROADCASTSD 8(BX), Z12
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD 16(BX), Z12
-	VFMADD231PD  Z10, Z12, Z4
-	VFMADD231PD  Z11, Z12, Z5
-	VBROADCASTSD 24(BX), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	VBROADCASTSD 32(BX), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Z11, Z12, Z9
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000028, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts6AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts6AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z12
-	VMOVUPD      Z12, (DI)
-	VCVTPS2PD    32(AX), Z13
-	VMOVUPD      Z13, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z14
-	VFMADD231PD  Z12, Z14, Z0
-	VFMADD231PD  Z13, Z14, Z1
-	VBROADCASTSD 8(R8), Z14
-	VFMADD231PD  Z12, Z14, Z2
-	VFMADD231PD  Z13, Z14, Z3
-	VBROADCASTSD 16(R8), Z14
-	VFMADD231PD  Z12, Z14, Z4
-	VFMADD231PD  Z13, Z14, Z5
-	VBROADCASTSD 24(R8), Z14
-	VFMADD231PD  Z12, Z14, Z6
-	VFMADD231PD  Z13, Z14, Z7
-	VBROADCASTSD 32(R8), Z14
-	VFMADD231PD  Z12, Z14, Z8
-	VFMADD231PD  Z13, Z14, Z9
-	VBROADCASTSD 40(R8), Z14
-	VFMADD231PD  Z12, Z14, Z10
-	VFMADD231PD  Z13, Z14, Z11
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000030, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts6AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts6AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-
-loop:
-	VMOVUPD      (DX), Z12
-	VMOVUPD      64(DX), Z13
-	VBROADCASTSD (BX), Z14
-	VFMADD231PD  Z12, Z14, Z0
-	VFMADD231PD  Z13, Z14, Z1
-	VBROADCASTSD 8(BX), Z14
-	VFMADD231PD  Z12, Z14, Z2
-	VFMADD231PD  Z13, Z14, Z3
-	VBROADCASTSD 16(BX), Z14
-	VFMADD231PD  Z12, Z14, Z4
-	VFMADD231PD  Z13, Z14, Z5
-	VBROADCASTSD 24(BX), Z14
-	VFMADD231PD  Z12, Z14, Z6
-	VFMADD231PD  Z13, Z14, Z7
-	VBROADCASTSD 32(BX), Z14
-	VFMADD231PD  Z12, Z14, Z8
-	VFMADD231PD  Z13, Z14, Z9
-	VBROADCASTSD 40(BX), Z14
-	VFMADD231PD  Z12, Z14, Z10
-	VFMADD231PD  Z13, Z14, Z11
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000030, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts7AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts7AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z12
-	VMOVUPD 64(R10), Z13
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z14
-	VMOVUPD      Z14, (DI)
-	VCVTPS2PD    32(AX), Z15
-	VMOVUPD      Z15, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z16
-	VFMADD231PD  Z14, Z16, Z0
-	VFMADD231PD  Z15, Z16, Z1
-	VBROADCASTSD 8(R8), Z16
-	VFMADD231PD  Z14, Z16, Z2
-	VFMADD231PD  Z15, Z16, Z3
-	VBROADCASTSD 16(R8), Z16
-	VFMADD231PD  Z14, Z16, Z4
-	VFMADD231PD  Z15, Z16, Z5
-	VBROADCASTSD 24(R8), Z16
-	VFMADD231PD  Z14, Z16, Z6
-	VFMADD231PD  Z15, Z16, Z7
-	VBROADCASTSD 32(R8), Z16
-	VFMADD231PD  Z14, Z16, Z8
-	VFMADD231PD  Z15, Z16, Z9
-	VBROADCASTSD 40(R8), Z16
-	VFMADD231PD  Z14, Z16, Z10
-	VFMADD231PD  Z15, Z16, Z11
-	VBROADCASTSD 48(R8), Z16
-	VFMADD231PD  Z14, Z16, Z12
-	VFMADD231PD  Z15, Z16, Z13
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000038, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z12, (BX)
-	VMOVUPD      Z13, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts7AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts7AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z12
-	VMOVUPD 64(DI), Z13
-
-loop:
-	VMOVUPD      (DX), Z14
-	VMOVUPD      64(DX), Z15
-	VBROADCASTSD (BX), Z16
-	VFMADD231PD  Z14, Z16, Z0
-	VFMADD231PD  Z15, Z16, Z1
-	VBROADCASTSD 8(BX), Z16
-	VFMADD231PD  Z14, Z16, Z2
-	VFMADD231PD  Z15, Z16, Z3
-	VBROADCASTSD 16(BX), Z16
-	VFMADD231PD  Z14, Z16, Z4
-	VFMADD231PD  Z15, Z16, Z5
-	VBROADCASTSD 24(BX), Z16
-	VFMADD231PD  Z14, Z16, Z6
-	VFMADD231PD  Z15, Z16, Z7
-	VBROADCASTSD 32(BX), Z16
-	VFMADD231PD  Z14, Z16, Z8
-	VFMADD231PD  Z15, Z16, Z9
-	VBROADCASTSD 40(BX), Z16
-	VFMADD231PD  Z14, Z16, Z10
-	VFMADD231PD  Z15, Z16, Z11
-	VBROADCASTSD 48(BX), Z16
-	VFMADD231PD  Z14, Z16, Z12
-	VFMADD231PD  Z15, Z16, Z13
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000038, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts8AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts8AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z12
-	VMOVUPD 64(R10), Z13
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z14
-	VMOVUPD 64(R10), Z15
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z16
-	VMOVUPD      Z16, (DI)
-	VCVTPS2PD    32(AX), Z17
-	VMOVUPD      Z17, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 8(R8), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 16(R8), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 24(R8), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 32(R8), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 40(R8), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 48(R8), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 56(R8), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000040, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z12, (BX)
-	VMOVUPD      Z13, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z14, (BX)
-	VMOVUPD      Z15, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts8AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts8AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z12
-	VMOVUPD 64(DI), Z13
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z14
-	VMOVUPD 64(DI), Z15
-
-loop:
-	VMOVUPD      (DX), Z16
-	VMOVUPD      64(DX), Z17
-	VBROADCASTSD (BX), Z18
-	VFMADD231PD  Z16, Z18, Z0
-	VFMADD231PD  Z17, Z18, Z1
-	VBROADCASTSD 8(BX), Z18
-	VFMADD231PD  Z16, Z18, Z2
-	VFMADD231PD  Z17, Z18, Z3
-	VBROADCASTSD 16(BX), Z18
-	VFMADD231PD  Z16, Z18, Z4
-	VFMADD231PD  Z17, Z18, Z5
-	VBROADCASTSD 24(BX), Z18
-	VFMADD231PD  Z16, Z18, Z6
-	VFMADD231PD  Z17, Z18, Z7
-	VBROADCASTSD 32(BX), Z18
-	VFMADD231PD  Z16, Z18, Z8
-	VFMADD231PD  Z17, Z18, Z9
-	VBROADCASTSD 40(BX), Z18
-	VFMADD231PD  Z16, Z18, Z10
-	VFMADD231PD  Z17, Z18, Z11
-	VBROADCASTSD 48(BX), Z18
-	VFMADD231PD  Z16, Z18, Z12
-	VFMADD231PD  Z17, Z18, Z13
-	VBROADCASTSD 56(BX), Z18
-	VFMADD231PD  Z16, Z18, Z14
-	VFMADD231PD  Z17, Z18, Z15
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000040, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts9AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts9AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z12
-	VMOVUPD 64(R10), Z13
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z14
-	VMOVUPD 64(R10), Z15
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z16
-	VMOVUPD 64(R10), Z17
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z18
-	VMOVUPD      Z18, (DI)
-	VCVTPS2PD    32(AX), Z19
-	VMOVUPD      Z19, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z20
-	VFMADD231PD  Z18, Z20, Z0
-	VFMADD231PD  Z19, Z20, Z1
-	VBROADCASTSD 8(R8), Z20
-	VFMADD231PD  Z18, Z20, Z2
-	VFMADD231PD  Z19, Z20, Z3
-	VBROADCASTSD 16(R8), Z20
-	VFMADD231PD  Z18, Z20, Z4
-	VFMADD231PD  Z19, Z20, Z5
-	VBROADCASTSD 24(R8), Z20
-	VFMADD231PD  Z18, Z20, Z6
-	VFMADD231PD  Z19, Z20, Z7
-	VBROADCASTSD 32(R8), Z20
-	VFMADD231PD  Z18, Z20, Z8
-	VFMADD231PD  Z19, Z20, Z9
-	VBROADCASTSD 40(R8), Z20
-	VFMADD231PD  Z18, Z20, Z10
-	VFMADD231PD  Z19, Z20, Z11
-	VBROADCASTSD 48(R8), Z20
-	VFMADD231PD  Z18, Z20, Z12
-	VFMADD231PD  Z19, Z20, Z13
-	VBROADCASTSD 56(R8), Z20
-	VFMADD231PD  Z18, Z20, Z14
-	VFMADD231PD  Z19, Z20, Z15
-	VBROADCASTSD 64(R8), Z20
-	VFMADD231PD  Z18, Z20, Z16
-	VFMADD231PD  Z19, Z20, Z17
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000048, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z12, (BX)
-	VMOVUPD      Z13, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z14, (BX)
-	VMOVUPD      Z15, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z16, (BX)
-	VMOVUPD      Z17, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts9AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts9AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z12
-	VMOVUPD 64(DI), Z13
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z14
-	VMOVUPD 64(DI), Z15
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z16
-	VMOVUPD 64(DI), Z17
-
-loop:
-	VMOVUPD      (DX), Z18
-	VMOVUPD      64(DX), Z19
-	VBROADCASTSD (BX), Z20
-	VFMADD231PD  Z18, Z20, Z0
-	VFMADD231PD  Z19, Z20, Z1
-	VBROADCASTSD 8(BX), Z20
-	VFMADD231PD  Z18, Z20, Z2
-	VFMADD231PD  Z19, Z20, Z3
-	VBROADCASTSD 16(BX), Z20
-	VFMADD231PD  Z18, Z20, Z4
-	VFMADD231PD  Z19, Z20, Z5
-	VBROADCASTSD 24(BX), Z20
-	VFMADD231PD  Z18, Z20, Z6
-	VFMADD231PD  Z19, Z20, Z7
-	VBROADCASTSD 32(BX), Z20
-	VFMADD231PD  Z18, Z20, Z8
-	VFMADD231PD  Z19, Z20, Z9
-	VBROADCASTSD 40(BX), Z20
-	VFMADD231PD  Z18, Z20, Z10
-	VFMADD231PD  Z19, Z20, Z11
-	VBROADCASTSD 48(BX), Z20
-	VFMADD231PD  Z18, Z20, Z12
-	VFMADD231PD  Z19, Z20, Z13
-	VBROADCASTSD 56(BX), Z20
-	VFMADD231PD  Z18, Z20, Z14
-	VFMADD231PD  Z19, Z20, Z15
-	VBROADCASTSD 64(BX), Z20
-	VFMADD231PD  Z18, Z20, Z16
-	VFMADD231PD  Z19, Z20, Z17
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000048, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, (AX)
-	VMOVUPD      Z17, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts10AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts10AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z12
-	VMOVUPD 64(R10), Z13
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z14
-	VMOVUPD 64(R10), Z15
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z16
-	VMOVUPD 64(R10), Z17
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z18
-	VMOVUPD 64(R10), Z19
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z20
-	VMOVUPD      Z20, (DI)
-	VCVTPS2PD    32(AX), Z21
-	VMOVUPD      Z21, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z22
-	VFMADD231PD  Z20, Z22, Z0
-	VFMADD231PD  Z21, Z22, Z1
-	VBROADCASTSD 8(R8), Z22
-	VFMADD231PD  Z20, Z22, Z2
-	VFMADD231PD  Z21, Z22, Z3
-	VBROADCASTSD 16(R8), Z22
-	VFMADD231PD  Z20, Z22, Z4
-	VFMADD231PD  Z21, Z22, Z5
-	VBROADCASTSD 24(R8), Z22
-	VFMADD231PD  Z20, Z22, Z6
-	VFMADD231PD  Z21, Z22, Z7
-	VBROADCASTSD 32(R8), Z22
-	VFMADD231PD  Z20, Z22, Z8
-	VFMADD231PD  Z21, Z22, Z9
-	VBROADCASTSD 40(R8), Z22
-	VFMADD231PD  Z20, Z22, Z10
-	VFMADD231PD  Z21, Z22, Z11
-	VBROADCASTSD 48(R8), Z22
-	VFMADD231PD  Z20, Z22, Z12
-	VFMADD231PD  Z21, Z22, Z13
-	VBROADCASTSD 56(R8), Z22
-	VFMADD231PD  Z20, Z22, Z14
-	VFMADD231PD  Z21, Z22, Z15
-	VBROADCASTSD 64(R8), Z22
-	VFMADD231PD  Z20, Z22, Z16
-	VFMADD231PD  Z21, Z22, Z17
-	VBROADCASTSD 72(R8), Z22
-	VFMADD231PD  Z20, Z22, Z18
-	VFMADD231PD  Z21, Z22, Z19
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000050, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z12, (BX)
-	VMOVUPD      Z13, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z14, (BX)
-	VMOVUPD      Z15, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z16, (BX)
-	VMOVUPD      Z17, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z18, (BX)
-	VMOVUPD      Z19, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts10AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts10AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z12
-	VMOVUPD 64(DI), Z13
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z14
-	VMOVUPD 64(DI), Z15
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z16
-	VMOVUPD 64(DI), Z17
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z18
-	VMOVUPD 64(DI), Z19
-
-loop:
-	VMOVUPD      (DX), Z20
-	VMOVUPD      64(DX), Z21
-	VBROADCASTSD (BX), Z22
-	VFMADD231PD  Z20, Z22, Z0
-	VFMADD231PD  Z21, Z22, Z1
-	VBROADCASTSD 8(BX), Z22
-	VFMADD231PD  Z20, Z22, Z2
-	VFMADD231PD  Z21, Z22, Z3
-	VBROADCASTSD 16(BX), Z22
-	VFMADD231PD  Z20, Z22, Z4
-	VFMADD231PD  Z21, Z22, Z5
-	VBROADCASTSD 24(BX), Z22
-	VFMADD231PD  Z20, Z22, Z6
-	VFMADD231PD  Z21, Z22, Z7
-	VBROADCASTSD 32(BX), Z22
-	VFMADD231PD  Z20, Z22, Z8
-	VFMADD231PD  Z21, Z22, Z9
-	VBROADCASTSD 40(BX), Z22
-	VFMADD231PD  Z20, Z22, Z10
-	VFMADD231PD  Z21, Z22, Z11
-	VBROADCASTSD 48(BX), Z22
-	VFMADD231PD  Z20, Z22, Z12
-	VFMADD231PD  Z21, Z22, Z13
-	VBROADCASTSD 56(BX), Z22
-	VFMADD231PD  Z20, Z22, Z14
-	VFMADD231PD  Z21, Z22, Z15
-	VBROADCASTSD 64(BX), Z22
-	VFMADD231PD  Z20, Z22, Z16
-	VFMADD231PD  Z21, Z22, Z17
-	VBROADCASTSD 72(BX), Z22
-	VFMADD231PD  Z20, Z22, Z18
-	VFMADD231PD  Z21, Z22, Z19
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000050, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, (AX)
-	VMOVUPD      Z17, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, (AX)
-	VMOVUPD      Z19, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts11AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts11AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Z0
-	VMOVUPD 64(R10), Z1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z2
-	VMOVUPD 64(R10), Z3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z4
-	VMOVUPD 64(R10), Z5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z6
-	VMOVUPD 64(R10), Z7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z8
-	VMOVUPD 64(R10), Z9
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z10
-	VMOVUPD 64(R10), Z11
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z12
-	VMOVUPD 64(R10), Z13
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z14
-	VMOVUPD 64(R10), Z15
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z16
-	VMOVUPD 64(R10), Z17
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z18
-	VMOVUPD 64(R10), Z19
-	ADDQ    SI, R10
-	VMOVUPD (R10), Z20
-	VMOVUPD 64(R10), Z21
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Z22
-	VMOVUPD      Z22, (DI)
-	VCVTPS2PD    32(AX), Z23
-	VMOVUPD      Z23, 64(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000040, DX
-	VBROADCASTSD (R8), Z24
-	VFMADD231PD  Z22, Z24, Z0
-	VFMADD231PD  Z23, Z24, Z1
-	VBROADCASTSD 8(R8), Z24
-	VFMADD231PD  Z22, Z24, Z2
-	VFMADD231PD  Z23, Z24, Z3
-	VBROADCASTSD 16(R8), Z24
-	VFMADD231PD  Z22, Z24, Z4
-	VFMADD231PD  Z23, Z24, Z5
-	VBROADCASTSD 24(R8), Z24
-	VFMADD231PD  Z22, Z24, Z6
-	VFMADD231PD  Z23, Z24, Z7
-	VBROADCASTSD 32(R8), Z24
-	VFMADD231PD  Z22, Z24, Z8
-	VFMADD231PD  Z23, Z24, Z9
-	VBROADCASTSD 40(R8), Z24
-	VFMADD231PD  Z22, Z24, Z10
-	VFMADD231PD  Z23, Z24, Z11
-	VBROADCASTSD 48(R8), Z24
-	VFMADD231PD  Z22, Z24, Z12
-	VFMADD231PD  Z23, Z24, Z13
-	VBROADCASTSD 56(R8), Z24
-	VFMADD231PD  Z22, Z24, Z14
-	VFMADD231PD  Z23, Z24, Z15
-	VBROADCASTSD 64(R8), Z24
-	VFMADD231PD  Z22, Z24, Z16
-	VFMADD231PD  Z23, Z24, Z17
-	VBROADCASTSD 72(R8), Z24
-	VFMADD231PD  Z22, Z24, Z18
-	VFMADD231PD  Z23, Z24, Z19
-	VBROADCASTSD 80(R8), Z24
-	VFMADD231PD  Z22, Z24, Z20
-	VFMADD231PD  Z23, Z24, Z21
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000058, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Z0, (BX)
-	VMOVUPD      Z1, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z2, (BX)
-	VMOVUPD      Z3, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z4, (BX)
-	VMOVUPD      Z5, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z6, (BX)
-	VMOVUPD      Z7, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z8, (BX)
-	VMOVUPD      Z9, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z10, (BX)
-	VMOVUPD      Z11, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z12, (BX)
-	VMOVUPD      Z13, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z14, (BX)
-	VMOVUPD      Z15, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z16, (BX)
-	VMOVUPD      Z17, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z18, (BX)
-	VMOVUPD      Z19, 64(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Z20, (BX)
-	VMOVUPD      Z21, 64(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts11AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, AVX512F
-TEXT ·addWideProducts11AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z6
-	VMOVUPD 64(DI), Z7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z10
-	VMOVUPD 64(DI), Z11
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z12
-	VMOVUPD 64(DI), Z13
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z14
-	VMOVUPD 64(DI), Z15
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z16
-	VMOVUPD 64(DI), Z17
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z18
-	VMOVUPD 64(DI), Z19
-	ADDQ    CX, DI
-	VMOVUPD (DI), Z20
-	VMOVUPD 64(DI), Z21
-
-loop:
-	VMOVUPD      (DX), Z22
-	VMOVUPD      64(DX), Z23
-	VBROADCASTSD (BX), Z24
-	VFMADD231PD  Z22, Z24, Z0
-	VFMADD231PD  Z23, Z24, Z1
-	VBROADCASTSD 8(BX), Z24
-	VFMADD231PD  Z22, Z24, Z2
-	VFMADD231PD  Z23, Z24, Z3
-	VBROADCASTSD 16(BX), Z24
-	VFMADD231PD  Z22, Z24, Z4
-	VFMADD231PD  Z23, Z24, Z5
-	VBROADCASTSD 24(BX), Z24
-	VFMADD231PD  Z22, Z24, Z6
-	VFMADD231PD  Z23, Z24, Z7
-	VBROADCASTSD 32(BX), Z24
-	VFMADD231PD  Z22, Z24, Z8
-	VFMADD231PD  Z23, Z24, Z9
-	VBROADCASTSD 40(BX), Z24
-	VFMADD231PD  Z22, Z24, Z10
-	VFMADD231PD  Z23, Z24, Z11
-	VBROADCASTSD 48(BX), Z24
-	VFMADD231PD  Z22, Z24, Z12
-	VFMADD231PD  Z23, Z24, Z13
-	VBROADCASTSD 56(BX), Z24
-	VFMADD231PD  Z22, Z24, Z14
-	VFMADD231PD  Z23, Z24, Z15
-	VBROADCASTSD 64(BX), Z24
-	VFMADD231PD  Z22, Z24, Z16
-	VFMADD231PD  Z23, Z24, Z17
-	VBROADCASTSD 72(BX), Z24
-	VFMADD231PD  Z22, Z24, Z18
-	VFMADD231PD  Z23, Z24, Z19
-	VBROADCASTSD 80(BX), Z24
-	VFMADD231PD  Z22, Z24, Z20
-	VFMADD231PD  Z23, Z24, Z21
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000058, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Z0, (AX)
-	VMOVUPD      Z1, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, (AX)
-	VMOVUPD      Z3, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, (AX)
-	VMOVUPD      Z5, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, (AX)
-	VMOVUPD      Z7, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, (AX)
-	VMOVUPD      Z9, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, (AX)
-	VMOVUPD      Z11, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, (AX)
-	VMOVUPD      Z13, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, (AX)
-	VMOVUPD      Z15, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, (AX)
-	VMOVUPD      Z17, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, (AX)
-	VMOVUPD      Z19, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, (AX)
-	VMOVUPD      Z21, 64(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts12AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addProducts12AVX512(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
+	MOVQ    columns+56(FP), R9
 	SHLQ    $0x03, SI
 	MOVQ    BX, R10
 	VMOVUPD (R10), Z0
@@ -3175,7 +1508,7 @@ TEXT ·addProducts12AVX512(SB), NOSPLIT, $0-64
 	VMOVUPD (R10), Z22
 	VMOVUPD 64(R10), Z23
 
-loop:
+loop12:
 	PREFETCHT1   (DX)
 	VCVTPS2PD    (AX), Z24
 	VMOVUPD      Z24, (DI)
@@ -3222,7 +1555,7 @@ loop:
 	ADDQ         $0x00000080, DI
 	ADDQ         $0x00000060, R8
 	DECQ         R9
-	JNZ          loop
+	JNZ          loop12
 	VMOVUPD      Z0, (BX)
 	VMOVUPD      Z1, 64(BX)
 	ADDQ         SI, BX
@@ -3261,14 +1594,920 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addWideProducts12AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
+count11:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z14
+	VMOVUPD 64(R10), Z15
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z16
+	VMOVUPD 64(R10), Z17
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z18
+	VMOVUPD 64(R10), Z19
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z20
+	VMOVUPD 64(R10), Z21
+
+loop11:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z22
+	VMOVUPD      Z22, (DI)
+	VCVTPS2PD    32(AX), Z23
+	VMOVUPD      Z23, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z24
+	VFMADD231PD  Z22, Z24, Z0
+	VFMADD231PD  Z23, Z24, Z1
+	VBROADCASTSD 8(R8), Z24
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD 16(R8), Z24
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD 24(R8), Z24
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD 32(R8), Z24
+	VFMADD231PD  Z22, Z24, Z8
+	VFMADD231PD  Z23, Z24, Z9
+	VBROADCASTSD 40(R8), Z24
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD 48(R8), Z24
+	VFMADD231PD  Z22, Z24, Z12
+	VFMADD231PD  Z23, Z24, Z13
+	VBROADCASTSD 56(R8), Z24
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD 64(R8), Z24
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD 72(R8), Z24
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	VBROADCASTSD 80(R8), Z24
+	VFMADD231PD  Z22, Z24, Z20
+	VFMADD231PD  Z23, Z24, Z21
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000058, R8
+	DECQ         R9
+	JNZ          loop11
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z12, (BX)
+	VMOVUPD      Z13, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z14, (BX)
+	VMOVUPD      Z15, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z16, (BX)
+	VMOVUPD      Z17, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z18, (BX)
+	VMOVUPD      Z19, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z20, (BX)
+	VMOVUPD      Z21, 64(BX)
+	VZEROUPPER
+	RET
+
+count10:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z14
+	VMOVUPD 64(R10), Z15
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z16
+	VMOVUPD 64(R10), Z17
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z18
+	VMOVUPD 64(R10), Z19
+
+loop10:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z20
+	VMOVUPD      Z20, (DI)
+	VCVTPS2PD    32(AX), Z21
+	VMOVUPD      Z21, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z22
+	VFMADD231PD  Z20, Z22, Z0
+	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD 8(R8), Z22
+	VFMADD231PD  Z20, Z22, Z2
+	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD 16(R8), Z22
+	VFMADD231PD  Z20, Z22, Z4
+	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD 24(R8), Z22
+	VFMADD231PD  Z20, Z22, Z6
+	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD 32(R8), Z22
+	VFMADD231PD  Z20, Z22, Z8
+	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD 40(R8), Z22
+	VFMADD231PD  Z20, Z22, Z10
+	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD 48(R8), Z22
+	VFMADD231PD  Z20, Z22, Z12
+	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD 56(R8), Z22
+	VFMADD231PD  Z20, Z22, Z14
+	VFMADD231PD  Z21, Z22, Z15
+	VBROADCASTSD 64(R8), Z22
+	VFMADD231PD  Z20, Z22, Z16
+	VFMADD231PD  Z21, Z22, Z17
+	VBROADCASTSD 72(R8), Z22
+	VFMADD231PD  Z20, Z22, Z18
+	VFMADD231PD  Z21, Z22, Z19
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000050, R8
+	DECQ         R9
+	JNZ          loop10
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z12, (BX)
+	VMOVUPD      Z13, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z14, (BX)
+	VMOVUPD      Z15, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z16, (BX)
+	VMOVUPD      Z17, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z18, (BX)
+	VMOVUPD      Z19, 64(BX)
+	VZEROUPPER
+	RET
+
+count9:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z14
+	VMOVUPD 64(R10), Z15
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z16
+	VMOVUPD 64(R10), Z17
+
+loop9:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z18
+	VMOVUPD      Z18, (DI)
+	VCVTPS2PD    32(AX), Z19
+	VMOVUPD      Z19, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z20
+	VFMADD231PD  Z18, Z20, Z0
+	VFMADD231PD  Z19, Z20, Z1
+	VBROADCASTSD 8(R8), Z20
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD 16(R8), Z20
+	VFMADD231PD  Z18, Z20, Z4
+	VFMADD231PD  Z19, Z20, Z5
+	VBROADCASTSD 24(R8), Z20
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD 32(R8), Z20
+	VFMADD231PD  Z18, Z20, Z8
+	VFMADD231PD  Z19, Z20, Z9
+	VBROADCASTSD 40(R8), Z20
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD 48(R8), Z20
+	VFMADD231PD  Z18, Z20, Z12
+	VFMADD231PD  Z19, Z20, Z13
+	VBROADCASTSD 56(R8), Z20
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	VBROADCASTSD 64(R8), Z20
+	VFMADD231PD  Z18, Z20, Z16
+	VFMADD231PD  Z19, Z20, Z17
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000048, R8
+	DECQ         R9
+	JNZ          loop9
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z12, (BX)
+	VMOVUPD      Z13, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z14, (BX)
+	VMOVUPD      Z15, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z16, (BX)
+	VMOVUPD      Z17, 64(BX)
+	VZEROUPPER
+	RET
+
+count8:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z14
+	VMOVUPD 64(R10), Z15
+
+loop8:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z16
+	VMOVUPD      Z16, (DI)
+	VCVTPS2PD    32(AX), Z17
+	VMOVUPD      Z17, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Z17, Z18, Z1
+	VBROADCASTSD 8(R8), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Z17, Z18, Z3
+	VBROADCASTSD 16(R8), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD 24(R8), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Z17, Z18, Z7
+	VBROADCASTSD 32(R8), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Z17, Z18, Z9
+	VBROADCASTSD 40(R8), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD 48(R8), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Z17, Z18, Z13
+	VBROADCASTSD 56(R8), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Z17, Z18, Z15
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          loop8
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z12, (BX)
+	VMOVUPD      Z13, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z14, (BX)
+	VMOVUPD      Z15, 64(BX)
+	VZEROUPPER
+	RET
+
+count7:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z12
+	VMOVUPD 64(R10), Z13
+
+loop7:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z14
+	VMOVUPD      Z14, (DI)
+	VCVTPS2PD    32(AX), Z15
+	VMOVUPD      Z15, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z16
+	VFMADD231PD  Z14, Z16, Z0
+	VFMADD231PD  Z15, Z16, Z1
+	VBROADCASTSD 8(R8), Z16
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD 16(R8), Z16
+	VFMADD231PD  Z14, Z16, Z4
+	VFMADD231PD  Z15, Z16, Z5
+	VBROADCASTSD 24(R8), Z16
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD 32(R8), Z16
+	VFMADD231PD  Z14, Z16, Z8
+	VFMADD231PD  Z15, Z16, Z9
+	VBROADCASTSD 40(R8), Z16
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Z15, Z16, Z11
+	VBROADCASTSD 48(R8), Z16
+	VFMADD231PD  Z14, Z16, Z12
+	VFMADD231PD  Z15, Z16, Z13
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000038, R8
+	DECQ         R9
+	JNZ          loop7
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z12, (BX)
+	VMOVUPD      Z13, 64(BX)
+	VZEROUPPER
+	RET
+
+count6:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z10
+	VMOVUPD 64(R10), Z11
+
+loop6:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z12
+	VMOVUPD      Z12, (DI)
+	VCVTPS2PD    32(AX), Z13
+	VMOVUPD      Z13, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD 8(R8), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD 16(R8), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD 24(R8), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD 32(R8), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD 40(R8), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000030, R8
+	DECQ         R9
+	JNZ          loop6
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z8
+	VMOVUPD 64(R10), Z9
+
+loop5:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z10
+	VMOVUPD      Z10, (DI)
+	VCVTPS2PD    32(AX), Z11
+	VMOVUPD      Z11, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD 8(R8), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 16(R8), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD 24(R8), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD 32(R8), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000028, R8
+	DECQ         R9
+	JNZ          loop5
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z6
+	VMOVUPD 64(R10), Z7
+
+loop4:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z8
+	VMOVUPD      Z8, (DI)
+	VCVTPS2PD    32(AX), Z9
+	VMOVUPD      Z9, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(R8), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 16(R8), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 24(R8), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000020, R8
+	DECQ         R9
+	JNZ          loop4
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z4
+	VMOVUPD 64(R10), Z5
+
+loop3:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z6
+	VMOVUPD      Z6, (DI)
+	VCVTPS2PD    32(AX), Z7
+	VMOVUPD      Z7, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD 8(R8), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD 16(R8), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000018, R8
+	DECQ         R9
+	JNZ          loop3
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z4, (BX)
+	VMOVUPD      Z5, 64(BX)
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Z0
+	VMOVUPD 64(R10), Z1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Z2
+	VMOVUPD 64(R10), Z3
+
+loop2:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z4
+	VMOVUPD      Z4, (DI)
+	VCVTPS2PD    32(AX), Z5
+	VMOVUPD      Z5, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(R8), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000010, R8
+	DECQ         R9
+	JNZ          loop2
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Z2, (BX)
+	VMOVUPD      Z3, 64(BX)
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, SI
+	VMOVUPD (SI), Z0
+	VMOVUPD 64(SI), Z1
+
+loop1:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Z2
+	VMOVUPD      Z2, (DI)
+	VCVTPS2PD    32(AX), Z3
+	VMOVUPD      Z3, 64(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000040, DX
+	VBROADCASTSD (R8), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000008, R8
+	DECQ         R9
+	JNZ          loop1
+	VMOVUPD      Z0, (BX)
+	VMOVUPD      Z1, 64(BX)
+	VZEROUPPER
+	RET
+
+// func addWideProductsAVX512(dst *float64, stride int, wide *float64, x *float64, vectors int, columns int)
 // Requires: AVX, AVX512F
-TEXT ·addWideProducts12AVX512(SB), NOSPLIT, $0-40
+TEXT ·addWideProductsAVX512(SB), NOSPLIT, $0-48
+	MOVQ vectors+32(FP), AX
+	CMPQ AX, $0x0c
+	JEQ  count12
+	CMPQ AX, $0x0b
+	JEQ  count11
+	CMPQ AX, $0x0a
+	JEQ  count10
+	CMPQ AX, $0x09
+	JEQ  count9
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count12:
 	MOVQ    dst+0(FP), AX
 	MOVQ    stride+8(FP), CX
 	MOVQ    wide+16(FP), DX
 	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
+	MOVQ    columns+40(FP), SI
 	SHLQ    $0x03, CX
 	MOVQ    AX, DI
 	VMOVUPD (DI), Z0
@@ -3307,7 +2546,7 @@ TEXT ·addWideProducts12AVX512(SB), NOSPLIT, $0-40
 	VMOVUPD (DI), Z22
 	VMOVUPD 64(DI), Z23
 
-loop:
+loop12:
 	VMOVUPD      (DX), Z24
 	VMOVUPD      64(DX), Z25
 	VBROADCASTSD (BX), Z26
@@ -3349,7 +2588,7 @@ loop:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000060, BX
 	DECQ         SI
-	JNZ          loop
+	JNZ          loop12
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)
 	ADDQ         CX, AX
@@ -3388,281 +2627,826 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addEntries1AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries1AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count11:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z12
+	VMOVUPD 64(DI), Z13
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z14
+	VMOVUPD 64(DI), Z15
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z16
+	VMOVUPD 64(DI), Z17
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z18
+	VMOVUPD 64(DI), Z19
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z20
+	VMOVUPD 64(DI), Z21
 
-row:
-	VMOVSD (AX), X0
-	MOVQ   8(CX), R10
-	CMPQ   R9, R10
-	JGE    done
-
-loop:
-	MOVLQSX     (R8)(R9*4), R11
-	IMUL3Q      $0x00000008, R11, R11
-	PREFETCHT0  (DI)(R11*1)
-	MOVLQSX     (BX)(R9*4), R11
-	IMUL3Q      $0x00000008, R11, R11
-	VMOVSD      (SI)(R9*8), X1
-	VFMADD231SD (DI)(R11*1), X1, X0
-	INCQ        R9
-	CMPQ        R9, R10
-	JL          loop
-
-done:
-	VMOVSD X0, (AX)
-	ADDQ   $0x00000008, AX
-	ADDQ   $0x08, CX
-	DECQ   DX
-	JNZ    row
+loop11:
+	VMOVUPD      (DX), Z22
+	VMOVUPD      64(DX), Z23
+	VBROADCASTSD (BX), Z24
+	VFMADD231PD  Z22, Z24, Z0
+	VFMADD231PD  Z23, Z24, Z1
+	VBROADCASTSD 8(BX), Z24
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD 16(BX), Z24
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD 24(BX), Z24
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD 32(BX), Z24
+	VFMADD231PD  Z22, Z24, Z8
+	VFMADD231PD  Z23, Z24, Z9
+	VBROADCASTSD 40(BX), Z24
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD 48(BX), Z24
+	VFMADD231PD  Z22, Z24, Z12
+	VFMADD231PD  Z23, Z24, Z13
+	VBROADCASTSD 56(BX), Z24
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD 64(BX), Z24
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD 72(BX), Z24
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	VBROADCASTSD 80(BX), Z24
+	VFMADD231PD  Z22, Z24, Z20
+	VFMADD231PD  Z23, Z24, Z21
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000058, BX
+	DECQ         SI
+	JNZ          loop11
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z14, (AX)
+	VMOVUPD      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z16, (AX)
+	VMOVUPD      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z18, (AX)
+	VMOVUPD      Z19, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z20, (AX)
+	VMOVUPD      Z21, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries2AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries2AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count10:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z12
+	VMOVUPD 64(DI), Z13
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z14
+	VMOVUPD 64(DI), Z15
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z16
+	VMOVUPD 64(DI), Z17
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z18
+	VMOVUPD 64(DI), Z19
 
-row:
-	VMOVUPD (AX), X0
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX     (R8)(R9*4), R11
-	IMUL3Q      $0x00000010, R11, R11
-	PREFETCHT0  (DI)(R11*1)
-	MOVLQSX     (BX)(R9*4), R11
-	IMUL3Q      $0x00000010, R11, R11
-	VMOVDDUP    (SI)(R9*8), X1
-	VFMADD231PD (DI)(R11*1), X1, X0
-	INCQ        R9
-	CMPQ        R9, R10
-	JL          loop
-
-done:
-	VMOVUPD X0, (AX)
-	ADDQ    $0x00000010, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop10:
+	VMOVUPD      (DX), Z20
+	VMOVUPD      64(DX), Z21
+	VBROADCASTSD (BX), Z22
+	VFMADD231PD  Z20, Z22, Z0
+	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD 8(BX), Z22
+	VFMADD231PD  Z20, Z22, Z2
+	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD 16(BX), Z22
+	VFMADD231PD  Z20, Z22, Z4
+	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD 24(BX), Z22
+	VFMADD231PD  Z20, Z22, Z6
+	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD 32(BX), Z22
+	VFMADD231PD  Z20, Z22, Z8
+	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD 40(BX), Z22
+	VFMADD231PD  Z20, Z22, Z10
+	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD 48(BX), Z22
+	VFMADD231PD  Z20, Z22, Z12
+	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD 56(BX), Z22
+	VFMADD231PD  Z20, Z22, Z14
+	VFMADD231PD  Z21, Z22, Z15
+	VBROADCASTSD 64(BX), Z22
+	VFMADD231PD  Z20, Z22, Z16
+	VFMADD231PD  Z21, Z22, Z17
+	VBROADCASTSD 72(BX), Z22
+	VFMADD231PD  Z20, Z22, Z18
+	VFMADD231PD  Z21, Z22, Z19
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000050, BX
+	DECQ         SI
+	JNZ          loop10
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z14, (AX)
+	VMOVUPD      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z16, (AX)
+	VMOVUPD      Z17, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z18, (AX)
+	VMOVUPD      Z19, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries4AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries4AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count9:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z12
+	VMOVUPD 64(DI), Z13
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z14
+	VMOVUPD 64(DI), Z15
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z16
+	VMOVUPD 64(DI), Z17
 
-row:
-	VMOVUPD (AX), Y0
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000020, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000020, R11, R11
-	VBROADCASTSD (SI)(R9*8), Y1
-	VFMADD231PD  (DI)(R11*1), Y1, Y0
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Y0, (AX)
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop9:
+	VMOVUPD      (DX), Z18
+	VMOVUPD      64(DX), Z19
+	VBROADCASTSD (BX), Z20
+	VFMADD231PD  Z18, Z20, Z0
+	VFMADD231PD  Z19, Z20, Z1
+	VBROADCASTSD 8(BX), Z20
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD 16(BX), Z20
+	VFMADD231PD  Z18, Z20, Z4
+	VFMADD231PD  Z19, Z20, Z5
+	VBROADCASTSD 24(BX), Z20
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD 32(BX), Z20
+	VFMADD231PD  Z18, Z20, Z8
+	VFMADD231PD  Z19, Z20, Z9
+	VBROADCASTSD 40(BX), Z20
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD 48(BX), Z20
+	VFMADD231PD  Z18, Z20, Z12
+	VFMADD231PD  Z19, Z20, Z13
+	VBROADCASTSD 56(BX), Z20
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	VBROADCASTSD 64(BX), Z20
+	VFMADD231PD  Z18, Z20, Z16
+	VFMADD231PD  Z19, Z20, Z17
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000048, BX
+	DECQ         SI
+	JNZ          loop9
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z14, (AX)
+	VMOVUPD      Z15, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z16, (AX)
+	VMOVUPD      Z17, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries8AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addEntries8AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count8:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z12
+	VMOVUPD 64(DI), Z13
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z14
+	VMOVUPD 64(DI), Z15
 
-row:
-	VMOVUPD (AX), Z0
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000040, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000040, R11, R11
-	VBROADCASTSD (SI)(R9*8), Z1
-	VFMADD231PD  (DI)(R11*1), Z1, Z0
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Z0, (AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop8:
+	VMOVUPD      (DX), Z16
+	VMOVUPD      64(DX), Z17
+	VBROADCASTSD (BX), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Z17, Z18, Z1
+	VBROADCASTSD 8(BX), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Z17, Z18, Z3
+	VBROADCASTSD 16(BX), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD 24(BX), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Z17, Z18, Z7
+	VBROADCASTSD 32(BX), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Z17, Z18, Z9
+	VBROADCASTSD 40(BX), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD 48(BX), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Z17, Z18, Z13
+	VBROADCASTSD 56(BX), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Z17, Z18, Z15
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          loop8
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      Z13, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z14, (AX)
+	VMOVUPD      Z15, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries16AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addEntries16AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count7:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z12
+	VMOVUPD 64(DI), Z13
 
-row:
-	VMOVUPD (AX), Z0
-	VMOVUPD 64(AX), Z2
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000080, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	PREFETCHT0   64(DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000080, R11, R11
-	VBROADCASTSD (SI)(R9*8), Z1
-	VFMADD231PD  (DI)(R11*1), Z1, Z0
-	VFMADD231PD  64(DI)(R11*1), Z1, Z2
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z2, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop7:
+	VMOVUPD      (DX), Z14
+	VMOVUPD      64(DX), Z15
+	VBROADCASTSD (BX), Z16
+	VFMADD231PD  Z14, Z16, Z0
+	VFMADD231PD  Z15, Z16, Z1
+	VBROADCASTSD 8(BX), Z16
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD 16(BX), Z16
+	VFMADD231PD  Z14, Z16, Z4
+	VFMADD231PD  Z15, Z16, Z5
+	VBROADCASTSD 24(BX), Z16
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD 32(BX), Z16
+	VFMADD231PD  Z14, Z16, Z8
+	VFMADD231PD  Z15, Z16, Z9
+	VBROADCASTSD 40(BX), Z16
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Z15, Z16, Z11
+	VBROADCASTSD 48(BX), Z16
+	VFMADD231PD  Z14, Z16, Z12
+	VFMADD231PD  Z15, Z16, Z13
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000038, BX
+	DECQ         SI
+	JNZ          loop7
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z12, (AX)
+	VMOVUPD      Z13, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries24AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addEntries24AVX512(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count6:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z10
+	VMOVUPD 64(DI), Z11
 
-row:
-	VMOVUPD (AX), Z0
-	VMOVUPD 64(AX), Z2
-	VMOVUPD 128(AX), Z3
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x000000c0, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	PREFETCHT0   64(DI)(R11*1)
-	PREFETCHT0   128(DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x000000c0, R11, R11
-	VBROADCASTSD (SI)(R9*8), Z1
-	VFMADD231PD  (DI)(R11*1), Z1, Z0
-	VFMADD231PD  64(DI)(R11*1), Z1, Z2
-	VFMADD231PD  128(DI)(R11*1), Z1, Z3
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z2, 64(AX)
-	VMOVUPD Z3, 128(AX)
-	ADDQ    $0x000000c0, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop6:
+	VMOVUPD      (DX), Z12
+	VMOVUPD      64(DX), Z13
+	VBROADCASTSD (BX), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD 8(BX), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD 16(BX), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD 24(BX), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD 32(BX), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD 40(BX), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000030, BX
+	DECQ         SI
+	JNZ          loop6
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z10, (AX)
+	VMOVUPD      Z11, 64(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries32AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·addEntries32AVX512(SB), NOSPLIT, $0-56
+count5:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z8
+	VMOVUPD 64(DI), Z9
+
+loop5:
+	VMOVUPD      (DX), Z10
+	VMOVUPD      64(DX), Z11
+	VBROADCASTSD (BX), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD 8(BX), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 16(BX), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD 24(BX), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD 32(BX), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000028, BX
+	DECQ         SI
+	JNZ          loop5
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z8, (AX)
+	VMOVUPD      Z9, 64(AX)
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z6
+	VMOVUPD 64(DI), Z7
+
+loop4:
+	VMOVUPD      (DX), Z8
+	VMOVUPD      64(DX), Z9
+	VBROADCASTSD (BX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(BX), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 16(BX), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 24(BX), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000020, BX
+	DECQ         SI
+	JNZ          loop4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z6, (AX)
+	VMOVUPD      Z7, 64(AX)
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z4
+	VMOVUPD 64(DI), Z5
+
+loop3:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      64(DX), Z7
+	VBROADCASTSD (BX), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD 8(BX), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD 16(BX), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000018, BX
+	DECQ         SI
+	JNZ          loop3
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z4, (AX)
+	VMOVUPD      Z5, 64(AX)
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Z2
+	VMOVUPD 64(DI), Z3
+
+loop2:
+	VMOVUPD      (DX), Z4
+	VMOVUPD      64(DX), Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000010, BX
+	DECQ         SI
+	JNZ          loop2
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Z2, (AX)
+	VMOVUPD      Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, CX
+	VMOVUPD (CX), Z0
+	VMOVUPD 64(CX), Z1
+
+loop1:
+	VMOVUPD      (DX), Z2
+	VMOVUPD      64(DX), Z3
+	VBROADCASTSD (BX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000008, BX
+	DECQ         SI
+	JNZ          loop1
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func addEntriesAVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, vectors int, ahead int)
+// Requires: AVX, AVX512F, FMA3, MMX+
+TEXT ·addEntriesAVX512(SB), NOSPLIT, $0-64
+	MOVQ vectors+48(FP), AX
+	CMPQ AX, $0x20
+	JEQ  count32
+	CMPQ AX, $0x18
+	JEQ  count24
+	CMPQ AX, $0x10
+	JEQ  count16
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count32:
 	MOVQ sums+0(FP), AX
 	MOVQ starts+8(FP), CX
 	MOVQ rows+16(FP), DX
 	MOVQ columns+24(FP), BX
 	MOVQ weights+32(FP), SI
 	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
+	MOVQ ahead+56(FP), R8
 	LEAQ (BX)(R8*4), R8
 	MOVQ (CX), R9
 
-row:
+row32:
 	VMOVUPD (AX), Z0
 	VMOVUPD 64(AX), Z2
 	VMOVUPD 128(AX), Z3
 	VMOVUPD 192(AX), Z4
 	MOVQ    8(CX), R10
 	CMPQ    R9, R10
-	JGE     done
+	JGE     done32
 
-loop:
+loop32:
 	MOVLQSX      (R8)(R9*4), R11
 	IMUL3Q       $0x00000100, R11, R11
 	PREFETCHT0   (DI)(R11*1)
@@ -3678,9 +3462,9 @@ loop:
 	VFMADD231PD  192(DI)(R11*1), Z1, Z4
 	INCQ         R9
 	CMPQ         R9, R10
-	JL           loop
+	JL           loop32
 
-done:
+done32:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z2, 64(AX)
 	VMOVUPD Z3, 128(AX)
@@ -3688,7 +3472,247 @@ done:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x08, CX
 	DECQ    DX
-	JNZ     row
+	JNZ     row32
+	VZEROUPPER
+	RET
+
+count24:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row24:
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z2
+	VMOVUPD 128(AX), Z3
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done24
+
+loop24:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x000000c0, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	PREFETCHT0   64(DI)(R11*1)
+	PREFETCHT0   128(DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x000000c0, R11, R11
+	VBROADCASTSD (SI)(R9*8), Z1
+	VFMADD231PD  (DI)(R11*1), Z1, Z0
+	VFMADD231PD  64(DI)(R11*1), Z1, Z2
+	VFMADD231PD  128(DI)(R11*1), Z1, Z3
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop24
+
+done24:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z2, 64(AX)
+	VMOVUPD Z3, 128(AX)
+	ADDQ    $0x000000c0, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row24
+	VZEROUPPER
+	RET
+
+count16:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row16:
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z2
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done16
+
+loop16:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000080, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	PREFETCHT0   64(DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000080, R11, R11
+	VBROADCASTSD (SI)(R9*8), Z1
+	VFMADD231PD  (DI)(R11*1), Z1, Z0
+	VFMADD231PD  64(DI)(R11*1), Z1, Z2
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop16
+
+done16:
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z2, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row16
+	VZEROUPPER
+	RET
+
+count8:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row8:
+	VMOVUPD (AX), Z0
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done8
+
+loop8:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000040, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000040, R11, R11
+	VBROADCASTSD (SI)(R9*8), Z1
+	VFMADD231PD  (DI)(R11*1), Z1, Z0
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop8
+
+done8:
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row8
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row4:
+	VMOVUPD (AX), Y0
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done4
+
+loop4:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000020, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000020, R11, R11
+	VBROADCASTSD (SI)(R9*8), Y1
+	VFMADD231PD  (DI)(R11*1), Y1, Y0
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop4
+
+done4:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row4
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row2:
+	VMOVUPD (AX), X0
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done2
+
+loop2:
+	MOVLQSX     (R8)(R9*4), R11
+	IMUL3Q      $0x00000010, R11, R11
+	PREFETCHT0  (DI)(R11*1)
+	MOVLQSX     (BX)(R9*4), R11
+	IMUL3Q      $0x00000010, R11, R11
+	VMOVDDUP    (SI)(R9*8), X1
+	VFMADD231PD (DI)(R11*1), X1, X0
+	INCQ        R9
+	CMPQ        R9, R10
+	JL          loop2
+
+done2:
+	VMOVUPD X0, (AX)
+	ADDQ    $0x00000010, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row1:
+	VMOVSD (AX), X0
+	MOVQ   8(CX), R10
+	CMPQ   R9, R10
+	JGE    done1
+
+loop1:
+	MOVLQSX     (R8)(R9*4), R11
+	IMUL3Q      $0x00000008, R11, R11
+	PREFETCHT0  (DI)(R11*1)
+	MOVLQSX     (BX)(R9*4), R11
+	IMUL3Q      $0x00000008, R11, R11
+	VMOVSD      (SI)(R9*8), X1
+	VFMADD231SD (DI)(R11*1), X1, X0
+	INCQ        R9
+	CMPQ        R9, R10
+	JL          loop1
+
+done1:
+	VMOVSD X0, (AX)
+	ADDQ   $0x00000008, AX
+	ADDQ   $0x08, CX
+	DECQ   DX
+	JNZ    row1
 	VZEROUPPER
 	RET
 
@@ -4569,2483 +4593,2004 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+// func addColumnsAVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 // Requires: AVX, MMX+
-TEXT ·addColumns1AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DX
-	MOVQ dst+0(FP), BX
-	XORQ SI, SI
+TEXT ·addColumnsAVX2(SB), NOSPLIT, $0-48
+	MOVQ count+32(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
 
-loop:
-	MOVQ       (DX), DI
-	PREFETCHT0 (AX)(DI*4)
-	VCVTPS2PD  (CX)(SI*4), Y0
-	VADDPD     (BX)(SI*8), Y0, Y0
-	VMOVUPD    Y0, (BX)(SI*8)
-	VCVTPS2PD  16(CX)(SI*4), Y0
-	VADDPD     32(BX)(SI*8), Y0, Y0
-	VMOVUPD    Y0, 32(BX)(SI*8)
-	VCVTPS2PD  32(CX)(SI*4), Y0
-	VADDPD     64(BX)(SI*8), Y0, Y0
-	VMOVUPD    Y0, 64(BX)(SI*8)
-	VCVTPS2PD  48(CX)(SI*4), Y0
-	VADDPD     96(BX)(SI*8), Y0, Y0
-	VMOVUPD    Y0, 96(BX)(SI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, SI
-	MOVQ       rows+32(FP), DI
-	CMPQ       SI, DI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns1AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DX
-	MOVQ dst+0(FP), BX
-	XORQ SI, SI
-
-loop:
-	MOVQ       (DX), DI
-	PREFETCHT0 (AX)(DI*4)
-	VCVTPS2PD  (CX)(SI*4), Y0
-	VMOVUPD    (BX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (BX)(SI*8)
-	VCVTPS2PD  16(CX)(SI*4), Y0
-	VMOVUPD    32(BX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(BX)(SI*8)
-	VCVTPS2PD  32(CX)(SI*4), Y0
-	VMOVUPD    64(BX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(BX)(SI*8)
-	VCVTPS2PD  48(CX)(SI*4), Y0
-	VMOVUPD    96(BX)(SI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(BX)(SI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, SI
-	MOVQ       rows+32(FP), DI
-	CMPQ       SI, DI
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns1AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns1AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), DX
-	MOVQ from+0(FP), BX
-	MOVQ to+8(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (DX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (CX)(DI*4), Y0
-	VMOVUPD    (BX)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (BX)(DI*8)
-	VADDPD     (SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, (SI)(DI*8)
-	VCVTPS2PD  16(CX)(DI*4), Y0
-	VMOVUPD    32(BX)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(BX)(DI*8)
-	VADDPD     32(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 32(SI)(DI*8)
-	VCVTPS2PD  32(CX)(DI*4), Y0
-	VMOVUPD    64(BX)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(BX)(DI*8)
-	VADDPD     64(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 64(SI)(DI*8)
-	VCVTPS2PD  48(CX)(DI*4), Y0
-	VMOVUPD    96(BX)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(BX)(DI*8)
-	VADDPD     96(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 96(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+40(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns2AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), BX
-	MOVQ dst+0(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	MOVQ       8(BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (DX)(DI*4), Y0
-	VCVTPS2PD  (CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, (SI)(DI*8)
-	VCVTPS2PD  16(DX)(DI*4), Y0
-	VCVTPS2PD  16(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 32(SI)(DI*8)
-	VCVTPS2PD  32(DX)(DI*4), Y0
-	VCVTPS2PD  32(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 64(SI)(DI*8)
-	VCVTPS2PD  48(DX)(DI*4), Y0
-	VCVTPS2PD  48(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(SI)(DI*8), Y0, Y0
-	VMOVUPD    Y0, 96(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+32(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns2AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), BX
-	MOVQ dst+0(FP), SI
-	XORQ DI, DI
-
-loop:
-	MOVQ       (BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	MOVQ       8(BX), R8
-	PREFETCHT0 (AX)(R8*4)
-	VCVTPS2PD  (DX)(DI*4), Y0
-	VCVTPS2PD  (CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (SI)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (SI)(DI*8)
-	VCVTPS2PD  16(DX)(DI*4), Y0
-	VCVTPS2PD  16(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(SI)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(SI)(DI*8)
-	VCVTPS2PD  32(DX)(DI*4), Y0
-	VCVTPS2PD  32(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(SI)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(SI)(DI*8)
-	VCVTPS2PD  48(DX)(DI*4), Y0
-	VCVTPS2PD  48(CX)(DI*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(SI)(DI*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(SI)(DI*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, DI
-	MOVQ       rows+32(FP), R8
-	CMPQ       DI, R8
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns2AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns2AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), BX
-	MOVQ from+0(FP), SI
-	MOVQ to+8(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (BX), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(BX), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Y0
-	VCVTPS2PD  (CX)(R8*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (SI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (SI)(R8*8)
-	VADDPD     (DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, (DI)(R8*8)
-	VCVTPS2PD  16(DX)(R8*4), Y0
-	VCVTPS2PD  16(CX)(R8*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(SI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(SI)(R8*8)
-	VADDPD     32(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 32(DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Y0
-	VCVTPS2PD  32(CX)(R8*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(SI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(SI)(R8*8)
-	VADDPD     64(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 64(DI)(R8*8)
-	VCVTPS2PD  48(DX)(R8*4), Y0
-	VCVTPS2PD  48(CX)(R8*4), Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(SI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(SI)(R8*8)
-	VADDPD     96(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 96(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+40(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns3AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Y0
-	VCVTPS2PD  (BX)(R8*4), Y1
-	VCVTPS2PD  (CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, (DI)(R8*8)
-	VCVTPS2PD  16(DX)(R8*4), Y0
-	VCVTPS2PD  16(BX)(R8*4), Y1
-	VCVTPS2PD  16(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 32(DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Y0
-	VCVTPS2PD  32(BX)(R8*4), Y1
-	VCVTPS2PD  32(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 64(DI)(R8*8)
-	VCVTPS2PD  48(DX)(R8*4), Y0
-	VCVTPS2PD  48(BX)(R8*4), Y1
-	VCVTPS2PD  48(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(DI)(R8*8), Y0, Y0
-	VMOVUPD    Y0, 96(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+32(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns3AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), SI
-	MOVQ dst+0(FP), DI
-	XORQ R8, R8
-
-loop:
-	MOVQ       (SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       8(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	MOVQ       16(SI), R9
-	PREFETCHT0 (AX)(R9*4)
-	VCVTPS2PD  (DX)(R8*4), Y0
-	VCVTPS2PD  (BX)(R8*4), Y1
-	VCVTPS2PD  (CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (DI)(R8*8)
-	VCVTPS2PD  16(DX)(R8*4), Y0
-	VCVTPS2PD  16(BX)(R8*4), Y1
-	VCVTPS2PD  16(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(DI)(R8*8)
-	VCVTPS2PD  32(DX)(R8*4), Y0
-	VCVTPS2PD  32(BX)(R8*4), Y1
-	VCVTPS2PD  32(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(DI)(R8*8)
-	VCVTPS2PD  48(DX)(R8*4), Y0
-	VCVTPS2PD  48(BX)(R8*4), Y1
-	VCVTPS2PD  48(CX)(R8*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(DI)(R8*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(DI)(R8*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R8
-	MOVQ       rows+32(FP), R9
-	CMPQ       R8, R9
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns3AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns3AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), SI
-	MOVQ from+0(FP), DI
-	MOVQ to+8(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(SI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Y0
-	VCVTPS2PD  (BX)(R9*4), Y1
-	VCVTPS2PD  (CX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DI)(R9*8)
-	VADDPD     (R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, (R8)(R9*8)
-	VCVTPS2PD  16(DX)(R9*4), Y0
-	VCVTPS2PD  16(BX)(R9*4), Y1
-	VCVTPS2PD  16(CX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(DI)(R9*8)
-	VADDPD     32(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 32(R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Y0
-	VCVTPS2PD  32(BX)(R9*4), Y1
-	VCVTPS2PD  32(CX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(DI)(R9*8)
-	VADDPD     64(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 64(R8)(R9*8)
-	VCVTPS2PD  48(DX)(R9*4), Y0
-	VCVTPS2PD  48(BX)(R9*4), Y1
-	VCVTPS2PD  48(CX)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(DI)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(DI)(R9*8)
-	VADDPD     96(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 96(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+40(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns4AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DI
-	MOVQ dst+0(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       24(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Y0
-	VCVTPS2PD  (BX)(R9*4), Y1
-	VCVTPS2PD  (SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, (R8)(R9*8)
-	VCVTPS2PD  16(DX)(R9*4), Y0
-	VCVTPS2PD  16(BX)(R9*4), Y1
-	VCVTPS2PD  16(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 32(R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Y0
-	VCVTPS2PD  32(BX)(R9*4), Y1
-	VCVTPS2PD  32(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 64(R8)(R9*8)
-	VCVTPS2PD  48(DX)(R9*4), Y0
-	VCVTPS2PD  48(BX)(R9*4), Y1
-	VCVTPS2PD  48(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R8)(R9*8), Y0, Y0
-	VMOVUPD    Y0, 96(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns4AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), DI
-	MOVQ dst+0(FP), R8
-	XORQ R9, R9
-
-loop:
-	MOVQ       (DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       8(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       16(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	MOVQ       24(DI), R10
-	PREFETCHT0 (AX)(R10*4)
-	VCVTPS2PD  (DX)(R9*4), Y0
-	VCVTPS2PD  (BX)(R9*4), Y1
-	VCVTPS2PD  (SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R8)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R8)(R9*8)
-	VCVTPS2PD  16(DX)(R9*4), Y0
-	VCVTPS2PD  16(BX)(R9*4), Y1
-	VCVTPS2PD  16(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R8)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R8)(R9*8)
-	VCVTPS2PD  32(DX)(R9*4), Y0
-	VCVTPS2PD  32(BX)(R9*4), Y1
-	VCVTPS2PD  32(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R8)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R8)(R9*8)
-	VCVTPS2PD  48(DX)(R9*4), Y0
-	VCVTPS2PD  48(BX)(R9*4), Y1
-	VCVTPS2PD  48(SI)(R9*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R9*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R8)(R9*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R8)(R9*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R9
-	MOVQ       rows+32(FP), R10
-	CMPQ       R9, R10
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns4AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns4AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), DI
-	MOVQ from+0(FP), R8
-	MOVQ to+8(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(DI), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Y0
-	VCVTPS2PD  (BX)(R10*4), Y1
-	VCVTPS2PD  (SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R8)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R8)(R10*8)
-	VADDPD     (R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, (R9)(R10*8)
-	VCVTPS2PD  16(DX)(R10*4), Y0
-	VCVTPS2PD  16(BX)(R10*4), Y1
-	VCVTPS2PD  16(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R8)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R8)(R10*8)
-	VADDPD     32(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 32(R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Y0
-	VCVTPS2PD  32(BX)(R10*4), Y1
-	VCVTPS2PD  32(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R8)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R8)(R10*8)
-	VADDPD     64(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 64(R9)(R10*8)
-	VCVTPS2PD  48(DX)(R10*4), Y0
-	VCVTPS2PD  48(BX)(R10*4), Y1
-	VCVTPS2PD  48(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R8)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R8)(R10*8)
-	VADDPD     96(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 96(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+40(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns5AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R8
-	MOVQ dst+0(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       32(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Y0
-	VCVTPS2PD  (BX)(R10*4), Y1
-	VCVTPS2PD  (SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, (R9)(R10*8)
-	VCVTPS2PD  16(DX)(R10*4), Y0
-	VCVTPS2PD  16(BX)(R10*4), Y1
-	VCVTPS2PD  16(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 32(R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Y0
-	VCVTPS2PD  32(BX)(R10*4), Y1
-	VCVTPS2PD  32(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 64(R9)(R10*8)
-	VCVTPS2PD  48(DX)(R10*4), Y0
-	VCVTPS2PD  48(BX)(R10*4), Y1
-	VCVTPS2PD  48(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R9)(R10*8), Y0, Y0
-	VMOVUPD    Y0, 96(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+32(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns5AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R8
-	MOVQ dst+0(FP), R9
-	XORQ R10, R10
-
-loop:
-	MOVQ       (R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       8(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       16(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       24(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	MOVQ       32(R8), R11
-	PREFETCHT0 (AX)(R11*4)
-	VCVTPS2PD  (DX)(R10*4), Y0
-	VCVTPS2PD  (BX)(R10*4), Y1
-	VCVTPS2PD  (SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R9)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R9)(R10*8)
-	VCVTPS2PD  16(DX)(R10*4), Y0
-	VCVTPS2PD  16(BX)(R10*4), Y1
-	VCVTPS2PD  16(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R9)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R9)(R10*8)
-	VCVTPS2PD  32(DX)(R10*4), Y0
-	VCVTPS2PD  32(BX)(R10*4), Y1
-	VCVTPS2PD  32(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R9)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R9)(R10*8)
-	VCVTPS2PD  48(DX)(R10*4), Y0
-	VCVTPS2PD  48(BX)(R10*4), Y1
-	VCVTPS2PD  48(SI)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R10*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R10*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R9)(R10*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R9)(R10*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R10
-	MOVQ       rows+32(FP), R11
-	CMPQ       R10, R11
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns5AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns5AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R8
-	MOVQ from+0(FP), R9
-	MOVQ to+8(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R8), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Y0
-	VCVTPS2PD  (BX)(R11*4), Y1
-	VCVTPS2PD  (SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R9)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R9)(R11*8)
-	VADDPD     (R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, (R10)(R11*8)
-	VCVTPS2PD  16(DX)(R11*4), Y0
-	VCVTPS2PD  16(BX)(R11*4), Y1
-	VCVTPS2PD  16(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R9)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R9)(R11*8)
-	VADDPD     32(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 32(R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Y0
-	VCVTPS2PD  32(BX)(R11*4), Y1
-	VCVTPS2PD  32(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R9)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R9)(R11*8)
-	VADDPD     64(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 64(R10)(R11*8)
-	VCVTPS2PD  48(DX)(R11*4), Y0
-	VCVTPS2PD  48(BX)(R11*4), Y1
-	VCVTPS2PD  48(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R9)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R9)(R11*8)
-	VADDPD     96(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 96(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+40(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns6AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R9
-	MOVQ dst+0(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       40(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Y0
-	VCVTPS2PD  (BX)(R11*4), Y1
-	VCVTPS2PD  (SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, (R10)(R11*8)
-	VCVTPS2PD  16(DX)(R11*4), Y0
-	VCVTPS2PD  16(BX)(R11*4), Y1
-	VCVTPS2PD  16(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 32(R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Y0
-	VCVTPS2PD  32(BX)(R11*4), Y1
-	VCVTPS2PD  32(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 64(R10)(R11*8)
-	VCVTPS2PD  48(DX)(R11*4), Y0
-	VCVTPS2PD  48(BX)(R11*4), Y1
-	VCVTPS2PD  48(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R10)(R11*8), Y0, Y0
-	VMOVUPD    Y0, 96(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+32(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns6AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R9
-	MOVQ dst+0(FP), R10
-	XORQ R11, R11
-
-loop:
-	MOVQ       (R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       8(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       16(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       24(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       32(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	MOVQ       40(R9), R12
-	PREFETCHT0 (AX)(R12*4)
-	VCVTPS2PD  (DX)(R11*4), Y0
-	VCVTPS2PD  (BX)(R11*4), Y1
-	VCVTPS2PD  (SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R10)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R10)(R11*8)
-	VCVTPS2PD  16(DX)(R11*4), Y0
-	VCVTPS2PD  16(BX)(R11*4), Y1
-	VCVTPS2PD  16(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R10)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R10)(R11*8)
-	VCVTPS2PD  32(DX)(R11*4), Y0
-	VCVTPS2PD  32(BX)(R11*4), Y1
-	VCVTPS2PD  32(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R10)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R10)(R11*8)
-	VCVTPS2PD  48(DX)(R11*4), Y0
-	VCVTPS2PD  48(BX)(R11*4), Y1
-	VCVTPS2PD  48(SI)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R11*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R11*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R10)(R11*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R10)(R11*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R11
-	MOVQ       rows+32(FP), R12
-	CMPQ       R11, R12
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns6AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns6AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R9
-	MOVQ from+0(FP), R10
-	MOVQ to+8(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R9), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Y0
-	VCVTPS2PD  (BX)(R12*4), Y1
-	VCVTPS2PD  (SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R10)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R10)(R12*8)
-	VADDPD     (R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, (R11)(R12*8)
-	VCVTPS2PD  16(DX)(R12*4), Y0
-	VCVTPS2PD  16(BX)(R12*4), Y1
-	VCVTPS2PD  16(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R10)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R10)(R12*8)
-	VADDPD     32(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 32(R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Y0
-	VCVTPS2PD  32(BX)(R12*4), Y1
-	VCVTPS2PD  32(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R10)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R10)(R12*8)
-	VADDPD     64(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 64(R11)(R12*8)
-	VCVTPS2PD  48(DX)(R12*4), Y0
-	VCVTPS2PD  48(BX)(R12*4), Y1
-	VCVTPS2PD  48(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R10)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R10)(R12*8)
-	VADDPD     96(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 96(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+40(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func addColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns7AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Y0
-	VCVTPS2PD  (BX)(R12*4), Y1
-	VCVTPS2PD  (SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     (R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, (R11)(R12*8)
-	VCVTPS2PD  16(DX)(R12*4), Y0
-	VCVTPS2PD  16(BX)(R12*4), Y1
-	VCVTPS2PD  16(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 32(R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Y0
-	VCVTPS2PD  32(BX)(R12*4), Y1
-	VCVTPS2PD  32(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 64(R11)(R12*8)
-	VCVTPS2PD  48(DX)(R12*4), Y0
-	VCVTPS2PD  48(BX)(R12*4), Y1
-	VCVTPS2PD  48(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R11)(R12*8), Y0, Y0
-	VMOVUPD    Y0, 96(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+32(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func subtractColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns7AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+24(FP), R10
-	MOVQ dst+0(FP), R11
-	XORQ R12, R12
-
-loop:
-	MOVQ       (R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       8(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       16(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       24(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       32(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       40(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	MOVQ       48(R10), R13
-	PREFETCHT0 (AX)(R13*4)
-	VCVTPS2PD  (DX)(R12*4), Y0
-	VCVTPS2PD  (BX)(R12*4), Y1
-	VCVTPS2PD  (SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R11)(R12*8)
-	VCVTPS2PD  16(DX)(R12*4), Y0
-	VCVTPS2PD  16(BX)(R12*4), Y1
-	VCVTPS2PD  16(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R11)(R12*8)
-	VCVTPS2PD  32(DX)(R12*4), Y0
-	VCVTPS2PD  32(BX)(R12*4), Y1
-	VCVTPS2PD  32(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R11)(R12*8)
-	VCVTPS2PD  48(DX)(R12*4), Y0
-	VCVTPS2PD  48(BX)(R12*4), Y1
-	VCVTPS2PD  48(SI)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R9)(R12*4), Y2
-	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R12*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R11)(R12*8), Y1
-	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R11)(R12*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R12
-	MOVQ       rows+32(FP), R13
-	CMPQ       R12, R13
-	JL         loop
-	VZEROUPPER
-	RET
-
-// func moveColumns7AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·moveColumns7AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R10
-	MOVQ from+0(FP), R11
-	MOVQ to+8(FP), R12
+count8:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), R11
+	LEAQ (CX)(R11*4), R11
+	MOVQ 56(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R12
 	XORQ R13, R13
 
-loop:
-	MOVQ       (R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R10), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Y0
-	VCVTPS2PD  (BX)(R13*4), Y1
-	VCVTPS2PD  (SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+loop8:
+	MOVQ       (R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       56(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	VCVTPS2PD  (BX)(R13*4), Y0
+	VCVTPS2PD  (SI)(R13*4), Y1
 	VCVTPS2PD  (DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  (R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  (R9)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R10)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (CX)(R13*4), Y2
+	VCVTPS2PD  (R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R11)(R13*8)
-	VADDPD     (R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, (R12)(R13*8)
-	VCVTPS2PD  16(DX)(R13*4), Y0
-	VCVTPS2PD  16(BX)(R13*4), Y1
-	VCVTPS2PD  16(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     (AX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R13*8)
+	VCVTPS2PD  16(BX)(R13*4), Y0
+	VCVTPS2PD  16(SI)(R13*4), Y1
 	VCVTPS2PD  16(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  16(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  16(R9)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R10)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(CX)(R13*4), Y2
+	VCVTPS2PD  16(R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R11)(R13*8)
-	VADDPD     32(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 32(R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Y0
-	VCVTPS2PD  32(BX)(R13*4), Y1
-	VCVTPS2PD  32(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     32(AX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R13*8)
+	VCVTPS2PD  32(BX)(R13*4), Y0
+	VCVTPS2PD  32(SI)(R13*4), Y1
 	VCVTPS2PD  32(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  32(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  32(R9)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R10)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(CX)(R13*4), Y2
+	VCVTPS2PD  32(R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R11)(R13*8)
-	VADDPD     64(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 64(R12)(R13*8)
-	VCVTPS2PD  48(DX)(R13*4), Y0
-	VCVTPS2PD  48(BX)(R13*4), Y1
-	VCVTPS2PD  48(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     64(AX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R13*8)
+	VCVTPS2PD  48(BX)(R13*4), Y0
+	VCVTPS2PD  48(SI)(R13*4), Y1
 	VCVTPS2PD  48(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  48(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R9)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(CX)(R13*4), Y2
+	VCVTPS2PD  48(R9)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R10)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R11)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R11)(R13*8), Y1
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R11)(R13*8)
-	VADDPD     96(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 96(R12)(R13*8)
-	ADDQ       $0x00000040, AX
+	VADDPD     96(AX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R13*8)
+	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000010, R13
 	MOVQ       rows+40(FP), R14
 	CMPQ       R13, R14
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func addColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·addColumns8AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
+count7:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), DX
+	LEAQ (CX)(DX*4), DX
 	MOVQ ahead+24(FP), R11
-	MOVQ dst+0(FP), R12
+	XORQ R12, R12
+
+loop7:
+	MOVQ       (R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       48(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	VCVTPS2PD  (BX)(R12*4), Y0
+	VCVTPS2PD  (SI)(R12*4), Y1
+	VCVTPS2PD  (DI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R8)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R9)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R10)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (DX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R12*8)
+	VCVTPS2PD  16(BX)(R12*4), Y0
+	VCVTPS2PD  16(SI)(R12*4), Y1
+	VCVTPS2PD  16(DI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R8)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R9)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R10)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(DX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R12*8)
+	VCVTPS2PD  32(BX)(R12*4), Y0
+	VCVTPS2PD  32(SI)(R12*4), Y1
+	VCVTPS2PD  32(DI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R8)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R9)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R10)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(DX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R12*8)
+	VCVTPS2PD  48(BX)(R12*4), Y0
+	VCVTPS2PD  48(SI)(R12*4), Y1
+	VCVTPS2PD  48(DI)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R8)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R9)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R10)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(DX)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R12*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop7
+	VZEROUPPER
+	RET
+
+count6:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R10
+	XORQ R11, R11
+
+loop6:
+	MOVQ       (R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       40(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	VCVTPS2PD  (BX)(R11*4), Y0
+	VCVTPS2PD  (SI)(R11*4), Y1
+	VCVTPS2PD  (DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R11*8)
+	VCVTPS2PD  16(BX)(R11*4), Y0
+	VCVTPS2PD  16(SI)(R11*4), Y1
+	VCVTPS2PD  16(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R11*8)
+	VCVTPS2PD  32(BX)(R11*4), Y0
+	VCVTPS2PD  32(SI)(R11*4), Y1
+	VCVTPS2PD  32(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R11*8)
+	VCVTPS2PD  48(BX)(R11*4), Y0
+	VCVTPS2PD  48(SI)(R11*4), Y1
+	VCVTPS2PD  48(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R11*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R9
+	XORQ R10, R10
+
+loop5:
+	MOVQ       (R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       32(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	VCVTPS2PD  (BX)(R10*4), Y0
+	VCVTPS2PD  (SI)(R10*4), Y1
+	VCVTPS2PD  (DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R10*8)
+	VCVTPS2PD  16(BX)(R10*4), Y0
+	VCVTPS2PD  16(SI)(R10*4), Y1
+	VCVTPS2PD  16(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R10*8)
+	VCVTPS2PD  32(BX)(R10*4), Y0
+	VCVTPS2PD  32(SI)(R10*4), Y1
+	VCVTPS2PD  32(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R10*8)
+	VCVTPS2PD  48(BX)(R10*4), Y0
+	VCVTPS2PD  48(SI)(R10*4), Y1
+	VCVTPS2PD  48(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R10*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R8
+	XORQ R9, R9
+
+loop4:
+	MOVQ       (R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       24(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	VCVTPS2PD  (BX)(R9*4), Y0
+	VCVTPS2PD  (SI)(R9*4), Y1
+	VCVTPS2PD  (DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R9*8)
+	VCVTPS2PD  16(BX)(R9*4), Y0
+	VCVTPS2PD  16(SI)(R9*4), Y1
+	VCVTPS2PD  16(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R9*8)
+	VCVTPS2PD  32(BX)(R9*4), Y0
+	VCVTPS2PD  32(SI)(R9*4), Y1
+	VCVTPS2PD  32(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R9*8)
+	VCVTPS2PD  48(BX)(R9*4), Y0
+	VCVTPS2PD  48(SI)(R9*4), Y1
+	VCVTPS2PD  48(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R9*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), DI
+	XORQ R8, R8
+
+loop3:
+	MOVQ       (DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       16(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	VCVTPS2PD  (BX)(R8*4), Y0
+	VCVTPS2PD  (SI)(R8*4), Y1
+	VCVTPS2PD  (DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(R8*8)
+	VCVTPS2PD  16(BX)(R8*4), Y0
+	VCVTPS2PD  16(SI)(R8*4), Y1
+	VCVTPS2PD  16(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(R8*8)
+	VCVTPS2PD  32(BX)(R8*4), Y0
+	VCVTPS2PD  32(SI)(R8*4), Y1
+	VCVTPS2PD  32(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(R8*8)
+	VCVTPS2PD  48(BX)(R8*4), Y0
+	VCVTPS2PD  48(SI)(R8*4), Y1
+	VCVTPS2PD  48(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(R8*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), SI
+	XORQ DI, DI
+
+loop2:
+	MOVQ       (SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	MOVQ       8(SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Y0
+	VCVTPS2PD  (DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     (AX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(DI*8)
+	VCVTPS2PD  16(BX)(DI*4), Y0
+	VCVTPS2PD  16(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     32(AX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Y0
+	VCVTPS2PD  32(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     64(AX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(DI*8)
+	VCVTPS2PD  48(BX)(DI*4), Y0
+	VCVTPS2PD  48(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VADDPD     96(AX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(DI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), BX
+	XORQ SI, SI
+
+loop1:
+	MOVQ       (BX), DI
+	PREFETCHT0 (CX)(DI*4)
+	VCVTPS2PD  (DX)(SI*4), Y0
+	VADDPD     (AX)(SI*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(SI*8)
+	VCVTPS2PD  16(DX)(SI*4), Y0
+	VADDPD     32(AX)(SI*8), Y0, Y0
+	VMOVUPD    Y0, 32(AX)(SI*8)
+	VCVTPS2PD  32(DX)(SI*4), Y0
+	VADDPD     64(AX)(SI*8), Y0, Y0
+	VMOVUPD    Y0, 64(AX)(SI*8)
+	VCVTPS2PD  48(DX)(SI*4), Y0
+	VADDPD     96(AX)(SI*8), Y0, Y0
+	VMOVUPD    Y0, 96(AX)(SI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+40(FP), DI
+	CMPQ       SI, DI
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func subtractColumnsAVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
+// Requires: AVX, MMX+
+TEXT ·subtractColumnsAVX2(SB), NOSPLIT, $0-48
+	MOVQ count+32(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count8:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), R11
+	LEAQ (CX)(R11*4), R11
+	MOVQ 56(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R12
 	XORQ R13, R13
 
-loop:
-	MOVQ       (R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       56(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Y0
-	VCVTPS2PD  (BX)(R13*4), Y1
-	VCVTPS2PD  (SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+loop8:
+	MOVQ       (R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	MOVQ       56(R12), R14
+	PREFETCHT0 (CX)(R14*4)
+	VCVTPS2PD  (BX)(R13*4), Y0
+	VCVTPS2PD  (SI)(R13*4), Y1
 	VCVTPS2PD  (DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  (R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  (R9)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  (R10)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R13*4), Y2
+	VCVTPS2PD  (DX)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VADDPD     (R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, (R12)(R13*8)
-	VCVTPS2PD  16(DX)(R13*4), Y0
-	VCVTPS2PD  16(BX)(R13*4), Y1
-	VCVTPS2PD  16(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VMOVUPD    (AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(R13*8)
+	VCVTPS2PD  16(BX)(R13*4), Y0
+	VCVTPS2PD  16(SI)(R13*4), Y1
 	VCVTPS2PD  16(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  16(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  16(R9)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  16(R10)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R13*4), Y2
+	VCVTPS2PD  16(DX)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VADDPD     32(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 32(R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Y0
-	VCVTPS2PD  32(BX)(R13*4), Y1
-	VCVTPS2PD  32(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VMOVUPD    32(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(R13*8)
+	VCVTPS2PD  32(BX)(R13*4), Y0
+	VCVTPS2PD  32(SI)(R13*4), Y1
 	VCVTPS2PD  32(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  32(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  32(R9)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  32(R10)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R11)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R13*4), Y2
+	VCVTPS2PD  32(DX)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VADDPD     64(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 64(R12)(R13*8)
-	VCVTPS2PD  48(DX)(R13*4), Y0
-	VCVTPS2PD  48(BX)(R13*4), Y1
-	VCVTPS2PD  48(SI)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
+	VMOVUPD    64(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(R13*8)
+	VCVTPS2PD  48(BX)(R13*4), Y0
+	VCVTPS2PD  48(SI)(R13*4), Y1
 	VCVTPS2PD  48(DI)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  48(R8)(R13*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R9)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R10)(R13*4), Y2
+	VCVTPS2PD  48(R9)(R13*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R13*4), Y2
+	VCVTPS2PD  48(R10)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R11)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R13*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VADDPD     96(R12)(R13*8), Y0, Y0
-	VMOVUPD    Y0, 96(R12)(R13*8)
-	ADDQ       $0x00000040, AX
+	VMOVUPD    96(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(R13*8)
+	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
+	MOVQ       rows+40(FP), R14
 	CMPQ       R13, R14
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func subtractColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-// Requires: AVX, MMX+
-TEXT ·subtractColumns8AVX2(SB), NOSPLIT, $0-40
-	MOVQ values+8(FP), AX
-	MOVQ columns+16(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
+count7:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), R10
+	LEAQ (CX)(R10*4), R10
+	MOVQ 48(DX), DX
+	LEAQ (CX)(DX*4), DX
 	MOVQ ahead+24(FP), R11
-	MOVQ dst+0(FP), R12
-	XORQ R13, R13
+	XORQ R12, R12
 
-loop:
-	MOVQ       (R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       8(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       16(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       24(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       32(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       40(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       48(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	MOVQ       56(R11), R14
-	PREFETCHT0 (AX)(R14*4)
-	VCVTPS2PD  (DX)(R13*4), Y0
-	VCVTPS2PD  (BX)(R13*4), Y1
-	VCVTPS2PD  (SI)(R13*4), Y2
+loop7:
+	MOVQ       (R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	MOVQ       48(R11), R13
+	PREFETCHT0 (CX)(R13*4)
+	VCVTPS2PD  (BX)(R12*4), Y0
+	VCVTPS2PD  (SI)(R12*4), Y1
+	VCVTPS2PD  (DI)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R13*4), Y2
+	VCVTPS2PD  (R8)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R8)(R13*4), Y2
+	VCVTPS2PD  (R9)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (R9)(R13*4), Y2
+	VCVTPS2PD  (R10)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  (R10)(R13*4), Y2
+	VCVTPS2PD  (DX)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R12)(R13*8), Y1
+	VMOVUPD    (AX)(R12*8), Y1
 	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, (R12)(R13*8)
-	VCVTPS2PD  16(DX)(R13*4), Y0
-	VCVTPS2PD  16(BX)(R13*4), Y1
-	VCVTPS2PD  16(SI)(R13*4), Y2
+	VMOVUPD    Y0, (AX)(R12*8)
+	VCVTPS2PD  16(BX)(R12*4), Y0
+	VCVTPS2PD  16(SI)(R12*4), Y1
+	VCVTPS2PD  16(DI)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R13*4), Y2
+	VCVTPS2PD  16(R8)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R8)(R13*4), Y2
+	VCVTPS2PD  16(R9)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(R9)(R13*4), Y2
+	VCVTPS2PD  16(R10)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  16(R10)(R13*4), Y2
+	VCVTPS2PD  16(DX)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R12)(R13*8), Y1
+	VMOVUPD    32(AX)(R12*8), Y1
 	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 32(R12)(R13*8)
-	VCVTPS2PD  32(DX)(R13*4), Y0
-	VCVTPS2PD  32(BX)(R13*4), Y1
-	VCVTPS2PD  32(SI)(R13*4), Y2
+	VMOVUPD    Y0, 32(AX)(R12*8)
+	VCVTPS2PD  32(BX)(R12*4), Y0
+	VCVTPS2PD  32(SI)(R12*4), Y1
+	VCVTPS2PD  32(DI)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R13*4), Y2
+	VCVTPS2PD  32(R8)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R8)(R13*4), Y2
+	VCVTPS2PD  32(R9)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(R9)(R13*4), Y2
+	VCVTPS2PD  32(R10)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  32(R10)(R13*4), Y2
+	VCVTPS2PD  32(DX)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R12)(R13*8), Y1
+	VMOVUPD    64(AX)(R12*8), Y1
 	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 64(R12)(R13*8)
-	VCVTPS2PD  48(DX)(R13*4), Y0
-	VCVTPS2PD  48(BX)(R13*4), Y1
-	VCVTPS2PD  48(SI)(R13*4), Y2
+	VMOVUPD    Y0, 64(AX)(R12*8)
+	VCVTPS2PD  48(BX)(R12*4), Y0
+	VCVTPS2PD  48(SI)(R12*4), Y1
+	VCVTPS2PD  48(DI)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R13*4), Y2
+	VCVTPS2PD  48(R8)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R8)(R13*4), Y2
+	VCVTPS2PD  48(R9)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(R9)(R13*4), Y2
+	VCVTPS2PD  48(R10)(R12*4), Y2
 	VADDPD     Y2, Y1, Y1
-	VCVTPS2PD  48(R10)(R13*4), Y2
+	VCVTPS2PD  48(DX)(R12*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R13*4), Y2
-	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R12)(R13*8), Y1
+	VMOVUPD    96(AX)(R12*8), Y1
 	VSUBPD     Y0, Y1, Y0
-	VMOVUPD    Y0, 96(R12)(R13*8)
-	ADDQ       $0x00000040, AX
-	ADDQ       $0x00000010, R13
-	MOVQ       rows+32(FP), R14
-	CMPQ       R13, R14
-	JL         loop
+	VMOVUPD    Y0, 96(AX)(R12*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+40(FP), R13
+	CMPQ       R12, R13
+	JL         loop7
 	VZEROUPPER
 	RET
 
-// func moveColumns8AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+count6:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), R9
+	LEAQ (CX)(R9*4), R9
+	MOVQ 40(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R10
+	XORQ R11, R11
+
+loop6:
+	MOVQ       (R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	MOVQ       40(R10), R12
+	PREFETCHT0 (CX)(R12*4)
+	VCVTPS2PD  (BX)(R11*4), Y0
+	VCVTPS2PD  (SI)(R11*4), Y1
+	VCVTPS2PD  (DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(R11*8)
+	VCVTPS2PD  16(BX)(R11*4), Y0
+	VCVTPS2PD  16(SI)(R11*4), Y1
+	VCVTPS2PD  16(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(R11*8)
+	VCVTPS2PD  32(BX)(R11*4), Y0
+	VCVTPS2PD  32(SI)(R11*4), Y1
+	VCVTPS2PD  32(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(R11*8)
+	VCVTPS2PD  48(BX)(R11*4), Y0
+	VCVTPS2PD  48(SI)(R11*4), Y1
+	VCVTPS2PD  48(DI)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R8)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R9)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(R11*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+40(FP), R12
+	CMPQ       R11, R12
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), R8
+	LEAQ (CX)(R8*4), R8
+	MOVQ 32(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R9
+	XORQ R10, R10
+
+loop5:
+	MOVQ       (R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	MOVQ       32(R9), R11
+	PREFETCHT0 (CX)(R11*4)
+	VCVTPS2PD  (BX)(R10*4), Y0
+	VCVTPS2PD  (SI)(R10*4), Y1
+	VCVTPS2PD  (DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(R10*8)
+	VCVTPS2PD  16(BX)(R10*4), Y0
+	VCVTPS2PD  16(SI)(R10*4), Y1
+	VCVTPS2PD  16(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(R10*8)
+	VCVTPS2PD  32(BX)(R10*4), Y0
+	VCVTPS2PD  32(SI)(R10*4), Y1
+	VCVTPS2PD  32(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(R10*8)
+	VCVTPS2PD  48(BX)(R10*4), Y0
+	VCVTPS2PD  48(SI)(R10*4), Y1
+	VCVTPS2PD  48(DI)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R8)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(DX)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(R10*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+40(FP), R11
+	CMPQ       R10, R11
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DI
+	LEAQ (CX)(DI*4), DI
+	MOVQ 24(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), R8
+	XORQ R9, R9
+
+loop4:
+	MOVQ       (R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	MOVQ       24(R8), R10
+	PREFETCHT0 (CX)(R10*4)
+	VCVTPS2PD  (BX)(R9*4), Y0
+	VCVTPS2PD  (SI)(R9*4), Y1
+	VCVTPS2PD  (DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(R9*8)
+	VCVTPS2PD  16(BX)(R9*4), Y0
+	VCVTPS2PD  16(SI)(R9*4), Y1
+	VCVTPS2PD  16(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(R9*8)
+	VCVTPS2PD  32(BX)(R9*4), Y0
+	VCVTPS2PD  32(SI)(R9*4), Y1
+	VCVTPS2PD  32(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(R9*8)
+	VCVTPS2PD  48(BX)(R9*4), Y0
+	VCVTPS2PD  48(SI)(R9*4), Y1
+	VCVTPS2PD  48(DI)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(DX)(R9*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(R9*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+40(FP), R10
+	CMPQ       R9, R10
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), SI
+	LEAQ (CX)(SI*4), SI
+	MOVQ 16(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), DI
+	XORQ R8, R8
+
+loop3:
+	MOVQ       (DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	MOVQ       16(DI), R9
+	PREFETCHT0 (CX)(R9*4)
+	VCVTPS2PD  (BX)(R8*4), Y0
+	VCVTPS2PD  (SI)(R8*4), Y1
+	VCVTPS2PD  (DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(R8*8)
+	VCVTPS2PD  16(BX)(R8*4), Y0
+	VCVTPS2PD  16(SI)(R8*4), Y1
+	VCVTPS2PD  16(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(R8*8)
+	VCVTPS2PD  32(BX)(R8*4), Y0
+	VCVTPS2PD  32(SI)(R8*4), Y1
+	VCVTPS2PD  32(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(R8*8)
+	VCVTPS2PD  48(BX)(R8*4), Y0
+	VCVTPS2PD  48(SI)(R8*4), Y1
+	VCVTPS2PD  48(DX)(R8*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(R8*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+40(FP), R9
+	CMPQ       R8, R9
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), BX
+	LEAQ (CX)(BX*4), BX
+	MOVQ 8(DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), SI
+	XORQ DI, DI
+
+loop2:
+	MOVQ       (SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	MOVQ       8(SI), R8
+	PREFETCHT0 (CX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Y0
+	VCVTPS2PD  (DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(DI*8)
+	VCVTPS2PD  16(BX)(DI*4), Y0
+	VCVTPS2PD  16(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Y0
+	VCVTPS2PD  32(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(DI*8)
+	VCVTPS2PD  48(BX)(DI*4), Y0
+	VCVTPS2PD  48(DX)(DI*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(DI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+40(FP), R8
+	CMPQ       DI, R8
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ dst+0(FP), AX
+	MOVQ values+8(FP), CX
+	MOVQ columns+16(FP), DX
+	MOVQ (DX), DX
+	LEAQ (CX)(DX*4), DX
+	MOVQ ahead+24(FP), BX
+	XORQ SI, SI
+
+loop1:
+	MOVQ       (BX), DI
+	PREFETCHT0 (CX)(DI*4)
+	VCVTPS2PD  (DX)(SI*4), Y0
+	VMOVUPD    (AX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, (AX)(SI*8)
+	VCVTPS2PD  16(DX)(SI*4), Y0
+	VMOVUPD    32(AX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 32(AX)(SI*8)
+	VCVTPS2PD  32(DX)(SI*4), Y0
+	VMOVUPD    64(AX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 64(AX)(SI*8)
+	VCVTPS2PD  48(DX)(SI*4), Y0
+	VMOVUPD    96(AX)(SI*8), Y1
+	VSUBPD     Y0, Y1, Y0
+	VMOVUPD    Y0, 96(AX)(SI*8)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, SI
+	MOVQ       rows+40(FP), DI
+	CMPQ       SI, DI
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func moveColumnsAVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 // Requires: AVX, MMX+
-TEXT ·moveColumns8AVX2(SB), NOSPLIT, $0-48
-	MOVQ values+16(FP), AX
-	MOVQ columns+24(FP), CX
-	MOVQ (CX), DX
-	LEAQ (AX)(DX*4), DX
-	MOVQ 8(CX), BX
-	LEAQ (AX)(BX*4), BX
-	MOVQ 16(CX), SI
-	LEAQ (AX)(SI*4), SI
-	MOVQ 24(CX), DI
-	LEAQ (AX)(DI*4), DI
-	MOVQ 32(CX), R8
-	LEAQ (AX)(R8*4), R8
-	MOVQ 40(CX), R9
-	LEAQ (AX)(R9*4), R9
-	MOVQ 48(CX), R10
-	LEAQ (AX)(R10*4), R10
-	MOVQ 56(CX), CX
-	LEAQ (AX)(CX*4), CX
-	MOVQ ahead+32(FP), R11
-	MOVQ from+0(FP), R12
-	MOVQ to+8(FP), R13
+TEXT ·moveColumnsAVX2(SB), NOSPLIT, $0-56
+	MOVQ count+40(FP), AX
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x07
+	JEQ  count7
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count8:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), R11
+	LEAQ (DX)(R11*4), R11
+	MOVQ 48(BX), R12
+	LEAQ (DX)(R12*4), R12
+	MOVQ 56(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R13
 	XORQ R14, R14
 
-loop:
-	MOVQ       (R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       8(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       16(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       24(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       32(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       40(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       48(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	MOVQ       56(R11), R15
-	PREFETCHT0 (AX)(R15*4)
-	VCVTPS2PD  (DX)(R14*4), Y0
-	VCVTPS2PD  (BX)(R14*4), Y1
-	VCVTPS2PD  (SI)(R14*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (DI)(R14*4), Y2
-	VADDPD     Y2, Y1, Y1
+loop8:
+	MOVQ       (R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       8(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       16(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       24(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       32(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       40(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       48(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	MOVQ       56(R13), R15
+	PREFETCHT0 (DX)(R15*4)
+	VCVTPS2PD  (SI)(R14*4), Y0
+	VCVTPS2PD  (DI)(R14*4), Y1
 	VCVTPS2PD  (R8)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  (R9)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  (R10)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  (CX)(R14*4), Y2
+	VCVTPS2PD  (R11)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R12)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (BX)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    (R12)(R14*8), Y1
+	VMOVUPD    (AX)(R14*8), Y1
 	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (R12)(R14*8)
-	VADDPD     (R13)(R14*8), Y0, Y0
-	VMOVUPD    Y0, (R13)(R14*8)
-	VCVTPS2PD  16(DX)(R14*4), Y0
-	VCVTPS2PD  16(BX)(R14*4), Y1
-	VCVTPS2PD  16(SI)(R14*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(DI)(R14*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, (AX)(R14*8)
+	VADDPD     (CX)(R14*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R14*8)
+	VCVTPS2PD  16(SI)(R14*4), Y0
+	VCVTPS2PD  16(DI)(R14*4), Y1
 	VCVTPS2PD  16(R8)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  16(R9)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  16(R10)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  16(CX)(R14*4), Y2
+	VCVTPS2PD  16(R11)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R12)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(BX)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    32(R12)(R14*8), Y1
+	VMOVUPD    32(AX)(R14*8), Y1
 	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 32(R12)(R14*8)
-	VADDPD     32(R13)(R14*8), Y0, Y0
-	VMOVUPD    Y0, 32(R13)(R14*8)
-	VCVTPS2PD  32(DX)(R14*4), Y0
-	VCVTPS2PD  32(BX)(R14*4), Y1
-	VCVTPS2PD  32(SI)(R14*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(DI)(R14*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R14*8)
+	VADDPD     32(CX)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R14*8)
+	VCVTPS2PD  32(SI)(R14*4), Y0
+	VCVTPS2PD  32(DI)(R14*4), Y1
 	VCVTPS2PD  32(R8)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  32(R9)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  32(R10)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  32(CX)(R14*4), Y2
+	VCVTPS2PD  32(R11)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R12)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(BX)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    64(R12)(R14*8), Y1
+	VMOVUPD    64(AX)(R14*8), Y1
 	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 64(R12)(R14*8)
-	VADDPD     64(R13)(R14*8), Y0, Y0
-	VMOVUPD    Y0, 64(R13)(R14*8)
-	VCVTPS2PD  48(DX)(R14*4), Y0
-	VCVTPS2PD  48(BX)(R14*4), Y1
-	VCVTPS2PD  48(SI)(R14*4), Y2
-	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(DI)(R14*4), Y2
-	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R14*8)
+	VADDPD     64(CX)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R14*8)
+	VCVTPS2PD  48(SI)(R14*4), Y0
+	VCVTPS2PD  48(DI)(R14*4), Y1
 	VCVTPS2PD  48(R8)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
 	VCVTPS2PD  48(R9)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VCVTPS2PD  48(R10)(R14*4), Y2
 	VADDPD     Y2, Y0, Y0
-	VCVTPS2PD  48(CX)(R14*4), Y2
+	VCVTPS2PD  48(R11)(R14*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R12)(R14*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(BX)(R14*4), Y2
 	VADDPD     Y2, Y1, Y1
 	VADDPD     Y1, Y0, Y0
-	VMOVUPD    96(R12)(R14*8), Y1
+	VMOVUPD    96(AX)(R14*8), Y1
 	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, 96(R12)(R14*8)
-	VADDPD     96(R13)(R14*8), Y0, Y0
-	VMOVUPD    Y0, 96(R13)(R14*8)
-	ADDQ       $0x00000040, AX
+	VMOVUPD    Y1, 96(AX)(R14*8)
+	VADDPD     96(CX)(R14*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R14*8)
+	ADDQ       $0x00000040, DX
 	ADDQ       $0x00000010, R14
-	MOVQ       rows+40(FP), R15
+	MOVQ       rows+48(FP), R15
 	CMPQ       R14, R15
-	JL         loop
+	JL         loop8
 	VZEROUPPER
 	RET
 
-// func addProducts1AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
+count7:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), R11
+	LEAQ (DX)(R11*4), R11
+	MOVQ 48(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R12
+	XORQ R13, R13
+
+loop7:
+	MOVQ       (R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       8(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       16(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       24(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       32(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       40(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	MOVQ       48(R12), R14
+	PREFETCHT0 (DX)(R14*4)
+	VCVTPS2PD  (SI)(R13*4), Y0
+	VCVTPS2PD  (DI)(R13*4), Y1
+	VCVTPS2PD  (R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R11)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (BX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R13*8)
+	VADDPD     (CX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R13*8)
+	VCVTPS2PD  16(SI)(R13*4), Y0
+	VCVTPS2PD  16(DI)(R13*4), Y1
+	VCVTPS2PD  16(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R11)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(BX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R13*8)
+	VADDPD     32(CX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R13*8)
+	VCVTPS2PD  32(SI)(R13*4), Y0
+	VCVTPS2PD  32(DI)(R13*4), Y1
+	VCVTPS2PD  32(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R11)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(BX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R13*8)
+	VADDPD     64(CX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R13*8)
+	VCVTPS2PD  48(SI)(R13*4), Y0
+	VCVTPS2PD  48(DI)(R13*4), Y1
+	VCVTPS2PD  48(R8)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R10)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R11)(R13*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(BX)(R13*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R13*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R13*8)
+	VADDPD     96(CX)(R13*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R13*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R13
+	MOVQ       rows+48(FP), R14
+	CMPQ       R13, R14
+	JL         loop7
+	VZEROUPPER
+	RET
+
+count6:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), R10
+	LEAQ (DX)(R10*4), R10
+	MOVQ 40(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R11
+	XORQ R12, R12
+
+loop6:
+	MOVQ       (R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       8(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       16(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       24(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       32(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	MOVQ       40(R11), R13
+	PREFETCHT0 (DX)(R13*4)
+	VCVTPS2PD  (SI)(R12*4), Y0
+	VCVTPS2PD  (DI)(R12*4), Y1
+	VCVTPS2PD  (R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (R10)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (BX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R12*8)
+	VADDPD     (CX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R12*8)
+	VCVTPS2PD  16(SI)(R12*4), Y0
+	VCVTPS2PD  16(DI)(R12*4), Y1
+	VCVTPS2PD  16(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(R10)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(BX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R12*8)
+	VADDPD     32(CX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R12*8)
+	VCVTPS2PD  32(SI)(R12*4), Y0
+	VCVTPS2PD  32(DI)(R12*4), Y1
+	VCVTPS2PD  32(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(R10)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(BX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R12*8)
+	VADDPD     64(CX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R12*8)
+	VCVTPS2PD  48(SI)(R12*4), Y0
+	VCVTPS2PD  48(DI)(R12*4), Y1
+	VCVTPS2PD  48(R8)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(R10)(R12*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(BX)(R12*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R12*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R12*8)
+	VADDPD     96(CX)(R12*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R12*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R12
+	MOVQ       rows+48(FP), R13
+	CMPQ       R12, R13
+	JL         loop6
+	VZEROUPPER
+	RET
+
+count5:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), R9
+	LEAQ (DX)(R9*4), R9
+	MOVQ 32(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R10
+	XORQ R11, R11
+
+loop5:
+	MOVQ       (R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       8(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       16(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       24(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	MOVQ       32(R10), R12
+	PREFETCHT0 (DX)(R12*4)
+	VCVTPS2PD  (SI)(R11*4), Y0
+	VCVTPS2PD  (DI)(R11*4), Y1
+	VCVTPS2PD  (R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (R9)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  (BX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R11*8)
+	VADDPD     (CX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R11*8)
+	VCVTPS2PD  16(SI)(R11*4), Y0
+	VCVTPS2PD  16(DI)(R11*4), Y1
+	VCVTPS2PD  16(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(R9)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  16(BX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R11*8)
+	VADDPD     32(CX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R11*8)
+	VCVTPS2PD  32(SI)(R11*4), Y0
+	VCVTPS2PD  32(DI)(R11*4), Y1
+	VCVTPS2PD  32(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(R9)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  32(BX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R11*8)
+	VADDPD     64(CX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R11*8)
+	VCVTPS2PD  48(SI)(R11*4), Y0
+	VCVTPS2PD  48(DI)(R11*4), Y1
+	VCVTPS2PD  48(R8)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(R9)(R11*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  48(BX)(R11*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R11*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R11*8)
+	VADDPD     96(CX)(R11*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R11*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R11
+	MOVQ       rows+48(FP), R12
+	CMPQ       R11, R12
+	JL         loop5
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), R8
+	LEAQ (DX)(R8*4), R8
+	MOVQ 24(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R9
+	XORQ R10, R10
+
+loop4:
+	MOVQ       (R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       8(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       16(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	MOVQ       24(R9), R11
+	PREFETCHT0 (DX)(R11*4)
+	VCVTPS2PD  (SI)(R10*4), Y0
+	VCVTPS2PD  (DI)(R10*4), Y1
+	VCVTPS2PD  (R8)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  (BX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R10*8)
+	VADDPD     (CX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R10*8)
+	VCVTPS2PD  16(SI)(R10*4), Y0
+	VCVTPS2PD  16(DI)(R10*4), Y1
+	VCVTPS2PD  16(R8)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  16(BX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R10*8)
+	VADDPD     32(CX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R10*8)
+	VCVTPS2PD  32(SI)(R10*4), Y0
+	VCVTPS2PD  32(DI)(R10*4), Y1
+	VCVTPS2PD  32(R8)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  32(BX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R10*8)
+	VADDPD     64(CX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R10*8)
+	VCVTPS2PD  48(SI)(R10*4), Y0
+	VCVTPS2PD  48(DI)(R10*4), Y1
+	VCVTPS2PD  48(R8)(R10*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VCVTPS2PD  48(BX)(R10*4), Y2
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R10*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R10*8)
+	VADDPD     96(CX)(R10*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R10*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R10
+	MOVQ       rows+48(FP), R11
+	CMPQ       R10, R11
+	JL         loop4
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), DI
+	LEAQ (DX)(DI*4), DI
+	MOVQ 16(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), R8
+	XORQ R9, R9
+
+loop3:
+	MOVQ       (R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	MOVQ       8(R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	MOVQ       16(R8), R10
+	PREFETCHT0 (DX)(R10*4)
+	VCVTPS2PD  (SI)(R9*4), Y0
+	VCVTPS2PD  (DI)(R9*4), Y1
+	VCVTPS2PD  (BX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R9*8)
+	VADDPD     (CX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R9*8)
+	VCVTPS2PD  16(SI)(R9*4), Y0
+	VCVTPS2PD  16(DI)(R9*4), Y1
+	VCVTPS2PD  16(BX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R9*8)
+	VADDPD     32(CX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R9*8)
+	VCVTPS2PD  32(SI)(R9*4), Y0
+	VCVTPS2PD  32(DI)(R9*4), Y1
+	VCVTPS2PD  32(BX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R9*8)
+	VADDPD     64(CX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R9*8)
+	VCVTPS2PD  48(SI)(R9*4), Y0
+	VCVTPS2PD  48(DI)(R9*4), Y1
+	VCVTPS2PD  48(BX)(R9*4), Y2
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R9*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R9*8)
+	VADDPD     96(CX)(R9*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R9*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R9
+	MOVQ       rows+48(FP), R10
+	CMPQ       R9, R10
+	JL         loop3
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), SI
+	LEAQ (DX)(SI*4), SI
+	MOVQ 8(BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), DI
+	XORQ R8, R8
+
+loop2:
+	MOVQ       (DI), R9
+	PREFETCHT0 (DX)(R9*4)
+	MOVQ       8(DI), R9
+	PREFETCHT0 (DX)(R9*4)
+	VCVTPS2PD  (SI)(R8*4), Y0
+	VCVTPS2PD  (BX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    (AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(R8*8)
+	VADDPD     (CX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(R8*8)
+	VCVTPS2PD  16(SI)(R8*4), Y0
+	VCVTPS2PD  16(BX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    32(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(R8*8)
+	VADDPD     32(CX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(R8*8)
+	VCVTPS2PD  32(SI)(R8*4), Y0
+	VCVTPS2PD  32(BX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(R8*8)
+	VADDPD     64(CX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(R8*8)
+	VCVTPS2PD  48(SI)(R8*4), Y0
+	VCVTPS2PD  48(BX)(R8*4), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    96(AX)(R8*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(R8*8)
+	VADDPD     96(CX)(R8*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(R8*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, R8
+	MOVQ       rows+48(FP), R9
+	CMPQ       R8, R9
+	JL         loop2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ from+0(FP), AX
+	MOVQ to+8(FP), CX
+	MOVQ values+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ (BX), BX
+	LEAQ (DX)(BX*4), BX
+	MOVQ ahead+32(FP), SI
+	XORQ DI, DI
+
+loop1:
+	MOVQ       (SI), R8
+	PREFETCHT0 (DX)(R8*4)
+	VCVTPS2PD  (BX)(DI*4), Y0
+	VMOVUPD    (AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (AX)(DI*8)
+	VADDPD     (CX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, (CX)(DI*8)
+	VCVTPS2PD  16(BX)(DI*4), Y0
+	VMOVUPD    32(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 32(AX)(DI*8)
+	VADDPD     32(CX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 32(CX)(DI*8)
+	VCVTPS2PD  32(BX)(DI*4), Y0
+	VMOVUPD    64(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 64(AX)(DI*8)
+	VADDPD     64(CX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 64(CX)(DI*8)
+	VCVTPS2PD  48(BX)(DI*4), Y0
+	VMOVUPD    96(AX)(DI*8), Y1
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, 96(AX)(DI*8)
+	VADDPD     96(CX)(DI*8), Y0, Y0
+	VMOVUPD    Y0, 96(CX)(DI*8)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000010, DI
+	MOVQ       rows+48(FP), R8
+	CMPQ       DI, R8
+	JL         loop1
+	VZEROUPPER
+	RET
+
+// func addProductsAVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, vectors int, columns int, ahead *float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·addProducts1AVX2(SB), NOSPLIT, $0-64
+TEXT ·addProductsAVX2(SB), NOSPLIT, $0-72
+	MOVQ vectors+48(FP), AX
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count6:
 	MOVQ    values+16(FP), AX
 	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
+	MOVQ    ahead+64(FP), DX
 	SHLQ    $0x02, CX
 	MOVQ    dst+0(FP), BX
 	MOVQ    stride+8(FP), SI
 	MOVQ    wide+32(FP), DI
 	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, SI
-	VMOVUPD (SI), Y0
-	VMOVUPD 32(SI), Y1
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Y2
-	VMOVUPD      Y2, (DI)
-	VCVTPS2PD    16(AX), Y3
-	VMOVUPD      Y3, 32(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000020, DX
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000008, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts1AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, FMA3
-TEXT ·addWideProducts1AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, CX
-	VMOVUPD (CX), Y0
-	VMOVUPD 32(CX), Y1
-
-loop:
-	VMOVUPD      (DX), Y2
-	VMOVUPD      32(DX), Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y2, Y4, Y0
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000008, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts2AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addProducts2AVX2(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Y0
-	VMOVUPD 32(R10), Y1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y2
-	VMOVUPD 32(R10), Y3
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Y4
-	VMOVUPD      Y4, (DI)
-	VCVTPS2PD    16(AX), Y5
-	VMOVUPD      Y5, 32(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000020, DX
-	VBROADCASTSD (R8), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 8(R8), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000010, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y2, (BX)
-	VMOVUPD      Y3, 32(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts2AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, FMA3
-TEXT ·addWideProducts2AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y2
-	VMOVUPD 32(DI), Y3
-
-loop:
-	VMOVUPD      (DX), Y4
-	VMOVUPD      32(DX), Y5
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD 8(BX), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000010, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts3AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addProducts3AVX2(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Y0
-	VMOVUPD 32(R10), Y1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y2
-	VMOVUPD 32(R10), Y3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y4
-	VMOVUPD 32(R10), Y5
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Y6
-	VMOVUPD      Y6, (DI)
-	VCVTPS2PD    16(AX), Y7
-	VMOVUPD      Y7, 32(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000020, DX
-	VBROADCASTSD (R8), Y8
-	VFMADD231PD  Y6, Y8, Y0
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD 8(R8), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 16(R8), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000018, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y2, (BX)
-	VMOVUPD      Y3, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y4, (BX)
-	VMOVUPD      Y5, 32(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts3AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, FMA3
-TEXT ·addWideProducts3AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y2
-	VMOVUPD 32(DI), Y3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y4
-	VMOVUPD 32(DI), Y5
-
-loop:
-	VMOVUPD      (DX), Y6
-	VMOVUPD      32(DX), Y7
-	VBROADCASTSD (BX), Y8
-	VFMADD231PD  Y6, Y8, Y0
-	VFMADD231PD  Y7, Y8, Y1
-	VBROADCASTSD 8(BX), Y8
-	VFMADD231PD  Y6, Y8, Y2
-	VFMADD231PD  Y7, Y8, Y3
-	VBROADCASTSD 16(BX), Y8
-	VFMADD231PD  Y6, Y8, Y4
-	VFMADD231PD  Y7, Y8, Y5
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000018, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts4AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addProducts4AVX2(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Y0
-	VMOVUPD 32(R10), Y1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y2
-	VMOVUPD 32(R10), Y3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y4
-	VMOVUPD 32(R10), Y5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y6
-	VMOVUPD 32(R10), Y7
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Y8
-	VMOVUPD      Y8, (DI)
-	VCVTPS2PD    16(AX), Y9
-	VMOVUPD      Y9, 32(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000020, DX
-	VBROADCASTSD (R8), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 8(R8), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(R8), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 24(R8), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000020, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y2, (BX)
-	VMOVUPD      Y3, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y4, (BX)
-	VMOVUPD      Y5, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y6, (BX)
-	VMOVUPD      Y7, 32(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts4AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, FMA3
-TEXT ·addWideProducts4AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y2
-	VMOVUPD 32(DI), Y3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y4
-	VMOVUPD 32(DI), Y5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y6
-	VMOVUPD 32(DI), Y7
-
-loop:
-	VMOVUPD      (DX), Y8
-	VMOVUPD      32(DX), Y9
-	VBROADCASTSD (BX), Y10
-	VFMADD231PD  Y8, Y10, Y0
-	VFMADD231PD  Y9, Y10, Y1
-	VBROADCASTSD 8(BX), Y10
-	VFMADD231PD  Y8, Y10, Y2
-	VFMADD231PD  Y9, Y10, Y3
-	VBROADCASTSD 16(BX), Y10
-	VFMADD231PD  Y8, Y10, Y4
-	VFMADD231PD  Y9, Y10, Y5
-	VBROADCASTSD 24(BX), Y10
-	VFMADD231PD  Y8, Y10, Y6
-	VFMADD231PD  Y9, Y10, Y7
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000020, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y7, 32(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts5AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addProducts5AVX2(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
-	SHLQ    $0x03, SI
-	MOVQ    BX, R10
-	VMOVUPD (R10), Y0
-	VMOVUPD 32(R10), Y1
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y2
-	VMOVUPD 32(R10), Y3
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y4
-	VMOVUPD 32(R10), Y5
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y6
-	VMOVUPD 32(R10), Y7
-	ADDQ    SI, R10
-	VMOVUPD (R10), Y8
-	VMOVUPD 32(R10), Y9
-
-loop:
-	PREFETCHT1   (DX)
-	VCVTPS2PD    (AX), Y10
-	VMOVUPD      Y10, (DI)
-	VCVTPS2PD    16(AX), Y11
-	VMOVUPD      Y11, 32(DI)
-	ADDQ         CX, AX
-	ADDQ         $0x00000020, DX
-	VBROADCASTSD (R8), Y12
-	VFMADD231PD  Y10, Y12, Y0
-	VFMADD231PD  Y11, Y12, Y1
-	VBROADCASTSD 8(R8), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 16(R8), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(R8), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(R8), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000028, R8
-	DECQ         R9
-	JNZ          loop
-	VMOVUPD      Y0, (BX)
-	VMOVUPD      Y1, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y2, (BX)
-	VMOVUPD      Y3, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y4, (BX)
-	VMOVUPD      Y5, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y6, (BX)
-	VMOVUPD      Y7, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPD      Y8, (BX)
-	VMOVUPD      Y9, 32(BX)
-	VZEROUPPER
-	RET
-
-// func addWideProducts5AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-// Requires: AVX, FMA3
-TEXT ·addWideProducts5AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    stride+8(FP), CX
-	MOVQ    wide+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
-	SHLQ    $0x03, CX
-	MOVQ    AX, DI
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y2
-	VMOVUPD 32(DI), Y3
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y4
-	VMOVUPD 32(DI), Y5
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y6
-	VMOVUPD 32(DI), Y7
-	ADDQ    CX, DI
-	VMOVUPD (DI), Y8
-	VMOVUPD 32(DI), Y9
-
-loop:
-	VMOVUPD      (DX), Y10
-	VMOVUPD      32(DX), Y11
-	VBROADCASTSD (BX), Y12
-	VFMADD231PD  Y10, Y12, Y0
-	VFMADD231PD  Y11, Y12, Y1
-	VBROADCASTSD 8(BX), Y12
-	VFMADD231PD  Y10, Y12, Y2
-	VFMADD231PD  Y11, Y12, Y3
-	VBROADCASTSD 16(BX), Y12
-	VFMADD231PD  Y10, Y12, Y4
-	VFMADD231PD  Y11, Y12, Y5
-	VBROADCASTSD 24(BX), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VBROADCASTSD 32(BX), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000028, BX
-	DECQ         SI
-	JNZ          loop
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y2, (AX)
-	VMOVUPD      Y3, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y4, (AX)
-	VMOVUPD      Y5, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y6, (AX)
-	VMOVUPD      Y7, 32(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Y8, (AX)
-	VMOVUPD      Y9, 32(AX)
-	VZEROUPPER
-	RET
-
-// func addProducts6AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addProducts6AVX2(SB), NOSPLIT, $0-64
-	MOVQ    values+16(FP), AX
-	MOVQ    pitch+24(FP), CX
-	MOVQ    ahead+56(FP), DX
-	SHLQ    $0x02, CX
-	MOVQ    dst+0(FP), BX
-	MOVQ    stride+8(FP), SI
-	MOVQ    wide+32(FP), DI
-	MOVQ    x+40(FP), R8
-	MOVQ    columns+48(FP), R9
+	MOVQ    columns+56(FP), R9
 	SHLQ    $0x03, SI
 	MOVQ    BX, R10
 	VMOVUPD (R10), Y0
@@ -7066,7 +6611,7 @@ TEXT ·addProducts6AVX2(SB), NOSPLIT, $0-64
 	VMOVUPD (R10), Y10
 	VMOVUPD 32(R10), Y11
 
-loop:
+loop6:
 	PREFETCHT1   (DX)
 	VCVTPS2PD    (AX), Y12
 	VMOVUPD      Y12, (DI)
@@ -7095,7 +6640,7 @@ loop:
 	ADDQ         $0x00000040, DI
 	ADDQ         $0x00000030, R8
 	DECQ         R9
-	JNZ          loop
+	JNZ          loop6
 	VMOVUPD      Y0, (BX)
 	VMOVUPD      Y1, 32(BX)
 	ADDQ         SI, BX
@@ -7116,14 +6661,293 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addWideProducts6AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
+count5:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y4
+	VMOVUPD 32(R10), Y5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y8
+	VMOVUPD 32(R10), Y9
+
+loop5:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Y10
+	VMOVUPD      Y10, (DI)
+	VCVTPS2PD    16(AX), Y11
+	VMOVUPD      Y11, 32(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000020, DX
+	VBROADCASTSD (R8), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R8), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(R8), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R8), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R8), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000028, R8
+	DECQ         R9
+	JNZ          loop5
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y2, (BX)
+	VMOVUPD      Y3, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y8, (BX)
+	VMOVUPD      Y9, 32(BX)
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y4
+	VMOVUPD 32(R10), Y5
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+
+loop4:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Y8
+	VMOVUPD      Y8, (DI)
+	VCVTPS2PD    16(AX), Y9
+	VMOVUPD      Y9, 32(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000020, DX
+	VBROADCASTSD (R8), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R8), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R8), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(R8), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000020, R8
+	DECQ         R9
+	JNZ          loop4
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y2, (BX)
+	VMOVUPD      Y3, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 32(BX)
+	VZEROUPPER
+	RET
+
+count3:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y4
+	VMOVUPD 32(R10), Y5
+
+loop3:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Y6
+	VMOVUPD      Y6, (DI)
+	VCVTPS2PD    16(AX), Y7
+	VMOVUPD      Y7, 32(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000020, DX
+	VBROADCASTSD (R8), Y8
+	VFMADD231PD  Y6, Y8, Y0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(R8), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 16(R8), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000018, R8
+	DECQ         R9
+	JNZ          loop3
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y2, (BX)
+	VMOVUPD      Y3, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 32(BX)
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	ADDQ    SI, R10
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+
+loop2:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Y4
+	VMOVUPD      Y4, (DI)
+	VCVTPS2PD    16(AX), Y5
+	VMOVUPD      Y5, 32(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000020, DX
+	VBROADCASTSD (R8), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(R8), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000010, R8
+	DECQ         R9
+	JNZ          loop2
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPD      Y2, (BX)
+	VMOVUPD      Y3, 32(BX)
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ    values+16(FP), AX
+	MOVQ    pitch+24(FP), CX
+	MOVQ    ahead+64(FP), DX
+	SHLQ    $0x02, CX
+	MOVQ    dst+0(FP), BX
+	MOVQ    stride+8(FP), SI
+	MOVQ    wide+32(FP), DI
+	MOVQ    x+40(FP), R8
+	MOVQ    columns+56(FP), R9
+	SHLQ    $0x03, SI
+	MOVQ    BX, SI
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+
+loop1:
+	PREFETCHT1   (DX)
+	VCVTPS2PD    (AX), Y2
+	VMOVUPD      Y2, (DI)
+	VCVTPS2PD    16(AX), Y3
+	VMOVUPD      Y3, 32(DI)
+	ADDQ         CX, AX
+	ADDQ         $0x00000020, DX
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000008, R8
+	DECQ         R9
+	JNZ          loop1
+	VMOVUPD      Y0, (BX)
+	VMOVUPD      Y1, 32(BX)
+	VZEROUPPER
+	RET
+
+// func addWideProductsAVX2(dst *float64, stride int, wide *float64, x *float64, vectors int, columns int)
 // Requires: AVX, FMA3
-TEXT ·addWideProducts6AVX2(SB), NOSPLIT, $0-40
+TEXT ·addWideProductsAVX2(SB), NOSPLIT, $0-48
+	MOVQ vectors+32(FP), AX
+	CMPQ AX, $0x06
+	JEQ  count6
+	CMPQ AX, $0x05
+	JEQ  count5
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x03
+	JEQ  count3
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count6:
 	MOVQ    dst+0(FP), AX
 	MOVQ    stride+8(FP), CX
 	MOVQ    wide+16(FP), DX
 	MOVQ    x+24(FP), BX
-	MOVQ    columns+32(FP), SI
+	MOVQ    columns+40(FP), SI
 	SHLQ    $0x03, CX
 	MOVQ    AX, DI
 	VMOVUPD (DI), Y0
@@ -7144,7 +6968,7 @@ TEXT ·addWideProducts6AVX2(SB), NOSPLIT, $0-40
 	VMOVUPD (DI), Y10
 	VMOVUPD 32(DI), Y11
 
-loop:
+loop6:
 	VMOVUPD      (DX), Y12
 	VMOVUPD      32(DX), Y13
 	VBROADCASTSD (BX), Y14
@@ -7168,7 +6992,7 @@ loop:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000030, BX
 	DECQ         SI
-	JNZ          loop
+	JNZ          loop6
 	VMOVUPD      Y0, (AX)
 	VMOVUPD      Y1, 32(AX)
 	ADDQ         CX, AX
@@ -7189,290 +7013,256 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addEntries1AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries1AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count5:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y4
+	VMOVUPD 32(DI), Y5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y6
+	VMOVUPD 32(DI), Y7
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y8
+	VMOVUPD 32(DI), Y9
 
-row:
-	VMOVSD (AX), X0
-	MOVQ   8(CX), R10
-	CMPQ   R9, R10
-	JGE    done
-
-loop:
-	MOVLQSX     (R8)(R9*4), R11
-	IMUL3Q      $0x00000008, R11, R11
-	PREFETCHT0  (DI)(R11*1)
-	MOVLQSX     (BX)(R9*4), R11
-	IMUL3Q      $0x00000008, R11, R11
-	VMOVSD      (SI)(R9*8), X1
-	VFMADD231SD (DI)(R11*1), X1, X0
-	INCQ        R9
-	CMPQ        R9, R10
-	JL          loop
-
-done:
-	VMOVSD X0, (AX)
-	ADDQ   $0x00000008, AX
-	ADDQ   $0x08, CX
-	DECQ   DX
-	JNZ    row
+loop5:
+	VMOVUPD      (DX), Y10
+	VMOVUPD      32(DX), Y11
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(BX), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(BX), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(BX), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(BX), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000028, BX
+	DECQ         SI
+	JNZ          loop5
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries2AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries2AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count4:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y4
+	VMOVUPD 32(DI), Y5
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y6
+	VMOVUPD 32(DI), Y7
 
-row:
-	VMOVUPD (AX), X0
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX     (R8)(R9*4), R11
-	IMUL3Q      $0x00000010, R11, R11
-	PREFETCHT0  (DI)(R11*1)
-	MOVLQSX     (BX)(R9*4), R11
-	IMUL3Q      $0x00000010, R11, R11
-	VMOVDDUP    (SI)(R9*8), X1
-	VFMADD231PD (DI)(R11*1), X1, X0
-	INCQ        R9
-	CMPQ        R9, R10
-	JL          loop
-
-done:
-	VMOVUPD X0, (AX)
-	ADDQ    $0x00000010, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop4:
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD (BX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(BX), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(BX), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(BX), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000020, BX
+	DECQ         SI
+	JNZ          loop4
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries4AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries4AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count3:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y4
+	VMOVUPD 32(DI), Y5
 
-row:
-	VMOVUPD (AX), Y0
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000020, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000020, R11, R11
-	VBROADCASTSD (SI)(R9*8), Y1
-	VFMADD231PD  (DI)(R11*1), Y1, Y0
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Y0, (AX)
-	ADDQ    $0x00000020, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop3:
+	VMOVUPD      (DX), Y6
+	VMOVUPD      32(DX), Y7
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y6, Y8, Y0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(BX), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 16(BX), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000018, BX
+	DECQ         SI
+	JNZ          loop3
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries8AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries8AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count2:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	ADDQ    CX, DI
+	VMOVUPD (DI), Y2
+	VMOVUPD 32(DI), Y3
 
-row:
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y2
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000040, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000040, R11, R11
-	VBROADCASTSD (SI)(R9*8), Y1
-	VFMADD231PD  (DI)(R11*1), Y1, Y0
-	VFMADD231PD  32(DI)(R11*1), Y1, Y2
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y2, 32(AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop2:
+	VMOVUPD      (DX), Y4
+	VMOVUPD      32(DX), Y5
+	VBROADCASTSD (BX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(BX), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000010, BX
+	DECQ         SI
+	JNZ          loop2
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries16AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries16AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
+count1:
+	MOVQ    dst+0(FP), AX
+	MOVQ    stride+8(FP), CX
+	MOVQ    wide+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    columns+40(FP), SI
+	SHLQ    $0x03, CX
+	MOVQ    AX, CX
+	VMOVUPD (CX), Y0
+	VMOVUPD 32(CX), Y1
 
-row:
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y2
-	VMOVUPD 64(AX), Y3
-	VMOVUPD 96(AX), Y4
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x00000080, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	PREFETCHT0   64(DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x00000080, R11, R11
-	VBROADCASTSD (SI)(R9*8), Y1
-	VFMADD231PD  (DI)(R11*1), Y1, Y0
-	VFMADD231PD  32(DI)(R11*1), Y1, Y2
-	VFMADD231PD  64(DI)(R11*1), Y1, Y3
-	VFMADD231PD  96(DI)(R11*1), Y1, Y4
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y2, 32(AX)
-	VMOVUPD Y3, 64(AX)
-	VMOVUPD Y4, 96(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
+loop1:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000008, BX
+	DECQ         SI
+	JNZ          loop1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func addEntries24AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+// func addEntriesAVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, vectors int, ahead int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·addEntries24AVX2(SB), NOSPLIT, $0-56
+TEXT ·addEntriesAVX2(SB), NOSPLIT, $0-64
+	MOVQ vectors+48(FP), AX
+	CMPQ AX, $0x20
+	JEQ  count32
+	CMPQ AX, $0x18
+	JEQ  count24
+	CMPQ AX, $0x10
+	JEQ  count16
+	CMPQ AX, $0x08
+	JEQ  count8
+	CMPQ AX, $0x04
+	JEQ  count4
+	CMPQ AX, $0x02
+	JEQ  count2
+	JMP  count1
+
+count32:
 	MOVQ sums+0(FP), AX
 	MOVQ starts+8(FP), CX
 	MOVQ rows+16(FP), DX
 	MOVQ columns+24(FP), BX
 	MOVQ weights+32(FP), SI
 	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
+	MOVQ ahead+56(FP), R8
 	LEAQ (BX)(R8*4), R8
 	MOVQ (CX), R9
 
-row:
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y2
-	VMOVUPD 64(AX), Y3
-	VMOVUPD 96(AX), Y4
-	VMOVUPD 128(AX), Y5
-	VMOVUPD 160(AX), Y6
-	MOVQ    8(CX), R10
-	CMPQ    R9, R10
-	JGE     done
-
-loop:
-	MOVLQSX      (R8)(R9*4), R11
-	IMUL3Q       $0x000000c0, R11, R11
-	PREFETCHT0   (DI)(R11*1)
-	PREFETCHT0   64(DI)(R11*1)
-	PREFETCHT0   128(DI)(R11*1)
-	MOVLQSX      (BX)(R9*4), R11
-	IMUL3Q       $0x000000c0, R11, R11
-	VBROADCASTSD (SI)(R9*8), Y1
-	VFMADD231PD  (DI)(R11*1), Y1, Y0
-	VFMADD231PD  32(DI)(R11*1), Y1, Y2
-	VFMADD231PD  64(DI)(R11*1), Y1, Y3
-	VFMADD231PD  96(DI)(R11*1), Y1, Y4
-	VFMADD231PD  128(DI)(R11*1), Y1, Y5
-	VFMADD231PD  160(DI)(R11*1), Y1, Y6
-	INCQ         R9
-	CMPQ         R9, R10
-	JL           loop
-
-done:
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y2, 32(AX)
-	VMOVUPD Y3, 64(AX)
-	VMOVUPD Y4, 96(AX)
-	VMOVUPD Y5, 128(AX)
-	VMOVUPD Y6, 160(AX)
-	ADDQ    $0x000000c0, AX
-	ADDQ    $0x08, CX
-	DECQ    DX
-	JNZ     row
-	VZEROUPPER
-	RET
-
-// func addEntries32AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·addEntries32AVX2(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), AX
-	MOVQ starts+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ columns+24(FP), BX
-	MOVQ weights+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ahead+48(FP), R8
-	LEAQ (BX)(R8*4), R8
-	MOVQ (CX), R9
-
-row:
+row32:
 	VMOVUPD (AX), Y0
 	VMOVUPD 32(AX), Y2
 	VMOVUPD 64(AX), Y3
@@ -7483,9 +7273,9 @@ row:
 	VMOVUPD 224(AX), Y8
 	MOVQ    8(CX), R10
 	CMPQ    R9, R10
-	JGE     done
+	JGE     done32
 
-loop:
+loop32:
 	MOVLQSX      (R8)(R9*4), R11
 	IMUL3Q       $0x00000100, R11, R11
 	PREFETCHT0   (DI)(R11*1)
@@ -7505,9 +7295,9 @@ loop:
 	VFMADD231PD  224(DI)(R11*1), Y1, Y8
 	INCQ         R9
 	CMPQ         R9, R10
-	JL           loop
+	JL           loop32
 
-done:
+done32:
 	VMOVUPD Y0, (AX)
 	VMOVUPD Y2, 32(AX)
 	VMOVUPD Y3, 64(AX)
@@ -7519,7 +7309,265 @@ done:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x08, CX
 	DECQ    DX
-	JNZ     row
+	JNZ     row32
+	VZEROUPPER
+	RET
+
+count24:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row24:
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y2
+	VMOVUPD 64(AX), Y3
+	VMOVUPD 96(AX), Y4
+	VMOVUPD 128(AX), Y5
+	VMOVUPD 160(AX), Y6
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done24
+
+loop24:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x000000c0, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	PREFETCHT0   64(DI)(R11*1)
+	PREFETCHT0   128(DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x000000c0, R11, R11
+	VBROADCASTSD (SI)(R9*8), Y1
+	VFMADD231PD  (DI)(R11*1), Y1, Y0
+	VFMADD231PD  32(DI)(R11*1), Y1, Y2
+	VFMADD231PD  64(DI)(R11*1), Y1, Y3
+	VFMADD231PD  96(DI)(R11*1), Y1, Y4
+	VFMADD231PD  128(DI)(R11*1), Y1, Y5
+	VFMADD231PD  160(DI)(R11*1), Y1, Y6
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop24
+
+done24:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y2, 32(AX)
+	VMOVUPD Y3, 64(AX)
+	VMOVUPD Y4, 96(AX)
+	VMOVUPD Y5, 128(AX)
+	VMOVUPD Y6, 160(AX)
+	ADDQ    $0x000000c0, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row24
+	VZEROUPPER
+	RET
+
+count16:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row16:
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y2
+	VMOVUPD 64(AX), Y3
+	VMOVUPD 96(AX), Y4
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done16
+
+loop16:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000080, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	PREFETCHT0   64(DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000080, R11, R11
+	VBROADCASTSD (SI)(R9*8), Y1
+	VFMADD231PD  (DI)(R11*1), Y1, Y0
+	VFMADD231PD  32(DI)(R11*1), Y1, Y2
+	VFMADD231PD  64(DI)(R11*1), Y1, Y3
+	VFMADD231PD  96(DI)(R11*1), Y1, Y4
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop16
+
+done16:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y2, 32(AX)
+	VMOVUPD Y3, 64(AX)
+	VMOVUPD Y4, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row16
+	VZEROUPPER
+	RET
+
+count8:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row8:
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y2
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done8
+
+loop8:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000040, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000040, R11, R11
+	VBROADCASTSD (SI)(R9*8), Y1
+	VFMADD231PD  (DI)(R11*1), Y1, Y0
+	VFMADD231PD  32(DI)(R11*1), Y1, Y2
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop8
+
+done8:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y2, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row8
+	VZEROUPPER
+	RET
+
+count4:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row4:
+	VMOVUPD (AX), Y0
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done4
+
+loop4:
+	MOVLQSX      (R8)(R9*4), R11
+	IMUL3Q       $0x00000020, R11, R11
+	PREFETCHT0   (DI)(R11*1)
+	MOVLQSX      (BX)(R9*4), R11
+	IMUL3Q       $0x00000020, R11, R11
+	VBROADCASTSD (SI)(R9*8), Y1
+	VFMADD231PD  (DI)(R11*1), Y1, Y0
+	INCQ         R9
+	CMPQ         R9, R10
+	JL           loop4
+
+done4:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row4
+	VZEROUPPER
+	RET
+
+count2:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row2:
+	VMOVUPD (AX), X0
+	MOVQ    8(CX), R10
+	CMPQ    R9, R10
+	JGE     done2
+
+loop2:
+	MOVLQSX     (R8)(R9*4), R11
+	IMUL3Q      $0x00000010, R11, R11
+	PREFETCHT0  (DI)(R11*1)
+	MOVLQSX     (BX)(R9*4), R11
+	IMUL3Q      $0x00000010, R11, R11
+	VMOVDDUP    (SI)(R9*8), X1
+	VFMADD231PD (DI)(R11*1), X1, X0
+	INCQ        R9
+	CMPQ        R9, R10
+	JL          loop2
+
+done2:
+	VMOVUPD X0, (AX)
+	ADDQ    $0x00000010, AX
+	ADDQ    $0x08, CX
+	DECQ    DX
+	JNZ     row2
+	VZEROUPPER
+	RET
+
+count1:
+	MOVQ sums+0(FP), AX
+	MOVQ starts+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ columns+24(FP), BX
+	MOVQ weights+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ahead+56(FP), R8
+	LEAQ (BX)(R8*4), R8
+	MOVQ (CX), R9
+
+row1:
+	VMOVSD (AX), X0
+	MOVQ   8(CX), R10
+	CMPQ   R9, R10
+	JGE    done1
+
+loop1:
+	MOVLQSX     (R8)(R9*4), R11
+	IMUL3Q      $0x00000008, R11, R11
+	PREFETCHT0  (DI)(R11*1)
+	MOVLQSX     (BX)(R9*4), R11
+	IMUL3Q      $0x00000008, R11, R11
+	VMOVSD      (SI)(R9*8), X1
+	VFMADD231SD (DI)(R11*1), X1, X0
+	INCQ        R9
+	CMPQ        R9, R10
+	JL          loop1
+
+done1:
+	VMOVSD X0, (AX)
+	ADDQ   $0x00000008, AX
+	ADDQ   $0x08, CX
+	DECQ   DX
+	JNZ    row1
 	VZEROUPPER
 	RET
 

@@ -4,280 +4,35 @@
 
 package kernel
 
-// addColumns1AVX512 adds 1 columns of values and prefetches others; rows is a multiple of 16.
+// addColumnsAVX512 adds count columns of values to dst and prefetches others; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func addColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addColumnsAVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// subtractColumns1AVX512 subtracts 1 columns of values and prefetches others; rows is a multiple of 16.
+// subtractColumnsAVX512 subtracts count columns of values from dst and prefetches others; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func subtractColumns1AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func subtractColumnsAVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// moveColumns1AVX512 subtracts 1 columns of values from from and adds them to to; rows is a multiple of 16.
+// moveColumnsAVX512 subtracts count columns of values from from and adds them to to; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func moveColumns1AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func moveColumnsAVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// addColumns2AVX512 adds 2 columns of values and prefetches others; rows is a multiple of 16.
+// addProductsAVX512 adds the products of 16 rows of some columns with vectors, 1 to 12 of them, leaves the widened rows, and prefetches.
 //
 //go:noescape
-func addColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addProductsAVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, vectors int, columns int, ahead *float32)
 
-// subtractColumns2AVX512 subtracts 2 columns of values and prefetches others; rows is a multiple of 16.
+// addWideProductsAVX512 adds the products of 16 widened rows of some columns with vectors, 1 to 12 of them.
 //
 //go:noescape
-func subtractColumns2AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addWideProductsAVX512(dst *float64, stride int, wide *float64, x *float64, vectors int, columns int)
 
-// moveColumns2AVX512 subtracts 2 columns of values from from and adds them to to; rows is a multiple of 16.
+// addEntriesAVX512 adds the products of sparse rows with vectors, [32 24 16 8 4 2 1] of them.
 //
 //go:noescape
-func moveColumns2AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns3AVX512 adds 3 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns3AVX512 subtracts 3 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns3AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns3AVX512 subtracts 3 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns3AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns4AVX512 adds 4 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns4AVX512 subtracts 4 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns4AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns4AVX512 subtracts 4 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns4AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns5AVX512 adds 5 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns5AVX512 subtracts 5 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns5AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns5AVX512 subtracts 5 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns5AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns6AVX512 adds 6 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns6AVX512 subtracts 6 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns6AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns6AVX512 subtracts 6 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns6AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns7AVX512 adds 7 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns7AVX512 subtracts 7 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns7AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns7AVX512 subtracts 7 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns7AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns8AVX512 adds 8 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns8AVX512 subtracts 8 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns8AVX512(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns8AVX512 subtracts 8 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns8AVX512(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addProducts1AVX512 adds the products of 16 rows of some columns with 1 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts1AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts1AVX512 adds the products of 16 widened rows of some columns with 1 vectors.
-//
-//go:noescape
-func addWideProducts1AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts2AVX512 adds the products of 16 rows of some columns with 2 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts2AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts2AVX512 adds the products of 16 widened rows of some columns with 2 vectors.
-//
-//go:noescape
-func addWideProducts2AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts3AVX512 adds the products of 16 rows of some columns with 3 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts3AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts3AVX512 adds the products of 16 widened rows of some columns with 3 vectors.
-//
-//go:noescape
-func addWideProducts3AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts4AVX512 adds the products of 16 rows of some columns with 4 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts4AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts4AVX512 adds the products of 16 widened rows of some columns with 4 vectors.
-//
-//go:noescape
-func addWideProducts4AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts5AVX512 adds the products of 16 rows of some columns with 5 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts5AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts5AVX512 adds the products of 16 widened rows of some columns with 5 vectors.
-//
-//go:noescape
-func addWideProducts5AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts6AVX512 adds the products of 16 rows of some columns with 6 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts6AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts6AVX512 adds the products of 16 widened rows of some columns with 6 vectors.
-//
-//go:noescape
-func addWideProducts6AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts7AVX512 adds the products of 16 rows of some columns with 7 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts7AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts7AVX512 adds the products of 16 widened rows of some columns with 7 vectors.
-//
-//go:noescape
-func addWideProducts7AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts8AVX512 adds the products of 16 rows of some columns with 8 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts8AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts8AVX512 adds the products of 16 widened rows of some columns with 8 vectors.
-//
-//go:noescape
-func addWideProducts8AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts9AVX512 adds the products of 16 rows of some columns with 9 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts9AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts9AVX512 adds the products of 16 widened rows of some columns with 9 vectors.
-//
-//go:noescape
-func addWideProducts9AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts10AVX512 adds the products of 16 rows of some columns with 10 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts10AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts10AVX512 adds the products of 16 widened rows of some columns with 10 vectors.
-//
-//go:noescape
-func addWideProducts10AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts11AVX512 adds the products of 16 rows of some columns with 11 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts11AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts11AVX512 adds the products of 16 widened rows of some columns with 11 vectors.
-//
-//go:noescape
-func addWideProducts11AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts12AVX512 adds the products of 16 rows of some columns with 12 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts12AVX512(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts12AVX512 adds the products of 16 widened rows of some columns with 12 vectors.
-//
-//go:noescape
-func addWideProducts12AVX512(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addEntries1AVX512 adds the products of sparse rows with 1 vectors.
-//
-//go:noescape
-func addEntries1AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries2AVX512 adds the products of sparse rows with 2 vectors.
-//
-//go:noescape
-func addEntries2AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries4AVX512 adds the products of sparse rows with 4 vectors.
-//
-//go:noescape
-func addEntries4AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries8AVX512 adds the products of sparse rows with 8 vectors.
-//
-//go:noescape
-func addEntries8AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries16AVX512 adds the products of sparse rows with 16 vectors.
-//
-//go:noescape
-func addEntries16AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries24AVX512 adds the products of sparse rows with 24 vectors.
-//
-//go:noescape
-func addEntries24AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries32AVX512 adds the products of sparse rows with 32 vectors.
-//
-//go:noescape
-func addEntries32AVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+func addEntriesAVX512(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, vectors int, ahead int)
 
 // multiplyBlockAVX512 computes the inner products of 32 packed rows with 6 packed columns; a column of out begins every stride values.
 //
@@ -309,220 +64,35 @@ func toHalfAVX512(dst *uint16, src *float32, count int, scale float32)
 //go:noescape
 func fromHalfAVX512(dst *float32, src *uint16, count int, scale float32)
 
-// addColumns1AVX2 adds 1 columns of values and prefetches others; rows is a multiple of 16.
+// addColumnsAVX2 adds count columns of values to dst and prefetches others; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func addColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addColumnsAVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// subtractColumns1AVX2 subtracts 1 columns of values and prefetches others; rows is a multiple of 16.
+// subtractColumnsAVX2 subtracts count columns of values from dst and prefetches others; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func subtractColumns1AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func subtractColumnsAVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// moveColumns1AVX2 subtracts 1 columns of values from from and adds them to to; rows is a multiple of 16.
+// moveColumnsAVX2 subtracts count columns of values from from and adds them to to; count is 1 to 8, rows a multiple of 16.
 //
 //go:noescape
-func moveColumns1AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func moveColumnsAVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, count int, rows int)
 
-// addColumns2AVX2 adds 2 columns of values and prefetches others; rows is a multiple of 16.
+// addProductsAVX2 adds the products of 8 rows of some columns with vectors, 1 to 6 of them, leaves the widened rows, and prefetches.
 //
 //go:noescape
-func addColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addProductsAVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, vectors int, columns int, ahead *float32)
 
-// subtractColumns2AVX2 subtracts 2 columns of values and prefetches others; rows is a multiple of 16.
+// addWideProductsAVX2 adds the products of 8 widened rows of some columns with vectors, 1 to 6 of them.
 //
 //go:noescape
-func subtractColumns2AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
+func addWideProductsAVX2(dst *float64, stride int, wide *float64, x *float64, vectors int, columns int)
 
-// moveColumns2AVX2 subtracts 2 columns of values from from and adds them to to; rows is a multiple of 16.
+// addEntriesAVX2 adds the products of sparse rows with vectors, [32 24 16 8 4 2 1] of them.
 //
 //go:noescape
-func moveColumns2AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns3AVX2 adds 3 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns3AVX2 subtracts 3 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns3AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns3AVX2 subtracts 3 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns3AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns4AVX2 adds 4 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns4AVX2 subtracts 4 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns4AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns4AVX2 subtracts 4 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns4AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns5AVX2 adds 5 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns5AVX2 subtracts 5 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns5AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns5AVX2 subtracts 5 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns5AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns6AVX2 adds 6 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns6AVX2 subtracts 6 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns6AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns6AVX2 subtracts 6 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns6AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns7AVX2 adds 7 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns7AVX2 subtracts 7 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns7AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns7AVX2 subtracts 7 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns7AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addColumns8AVX2 adds 8 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func addColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// subtractColumns8AVX2 subtracts 8 columns of values and prefetches others; rows is a multiple of 16.
-//
-//go:noescape
-func subtractColumns8AVX2(dst *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// moveColumns8AVX2 subtracts 8 columns of values from from and adds them to to; rows is a multiple of 16.
-//
-//go:noescape
-func moveColumns8AVX2(from *float64, to *float64, values *float32, columns *[8]int, ahead *[8]int, rows int)
-
-// addProducts1AVX2 adds the products of 8 rows of some columns with 1 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts1AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts1AVX2 adds the products of 8 widened rows of some columns with 1 vectors.
-//
-//go:noescape
-func addWideProducts1AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts2AVX2 adds the products of 8 rows of some columns with 2 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts2AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts2AVX2 adds the products of 8 widened rows of some columns with 2 vectors.
-//
-//go:noescape
-func addWideProducts2AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts3AVX2 adds the products of 8 rows of some columns with 3 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts3AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts3AVX2 adds the products of 8 widened rows of some columns with 3 vectors.
-//
-//go:noescape
-func addWideProducts3AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts4AVX2 adds the products of 8 rows of some columns with 4 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts4AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts4AVX2 adds the products of 8 widened rows of some columns with 4 vectors.
-//
-//go:noescape
-func addWideProducts4AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts5AVX2 adds the products of 8 rows of some columns with 5 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts5AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts5AVX2 adds the products of 8 widened rows of some columns with 5 vectors.
-//
-//go:noescape
-func addWideProducts5AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addProducts6AVX2 adds the products of 8 rows of some columns with 6 vectors, leaves the widened rows, and prefetches.
-//
-//go:noescape
-func addProducts6AVX2(dst *float64, stride int, values *float32, pitch int, wide *float64, x *float64, columns int, ahead *float32)
-
-// addWideProducts6AVX2 adds the products of 8 widened rows of some columns with 6 vectors.
-//
-//go:noescape
-func addWideProducts6AVX2(dst *float64, stride int, wide *float64, x *float64, columns int)
-
-// addEntries1AVX2 adds the products of sparse rows with 1 vectors.
-//
-//go:noescape
-func addEntries1AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries2AVX2 adds the products of sparse rows with 2 vectors.
-//
-//go:noescape
-func addEntries2AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries4AVX2 adds the products of sparse rows with 4 vectors.
-//
-//go:noescape
-func addEntries4AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries8AVX2 adds the products of sparse rows with 8 vectors.
-//
-//go:noescape
-func addEntries8AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries16AVX2 adds the products of sparse rows with 16 vectors.
-//
-//go:noescape
-func addEntries16AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries24AVX2 adds the products of sparse rows with 24 vectors.
-//
-//go:noescape
-func addEntries24AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
-
-// addEntries32AVX2 adds the products of sparse rows with 32 vectors.
-//
-//go:noescape
-func addEntries32AVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, ahead int)
+func addEntriesAVX2(sums *float64, starts *int64, rows int, columns *int32, weights *float64, x *float64, vectors int, ahead int)
 
 // multiplyBlockAVX2 computes the inner products of 8 packed rows with 6 packed columns; a column of out begins every stride values.
 //

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -13,10 +14,10 @@ import (
 type chain struct {
 	*Setup
 	points []int32 // candidates, ascending
-	at     labeling
+	at     assignment
 	block  []float64 // per candidate: S_ic for the k clusters, then M_ij for the candidates
 	shares kernel.Shares
-	moves  []kernel.Move
+	moves  []labeling.Move
 	// Per candidate: how much the association falls when it leaves its cluster, +Inf if it cannot, and the most that it
 	// rises when it joins another, and which. The latter is -Inf if there is none, or once the candidate has moved.
 	leaving, joining []float64
@@ -24,8 +25,8 @@ type chain struct {
 }
 
 // findChain follows a chain and returns its moves up to the lowest J, and that J.
-func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
-	value = m.value(m.labeling)
+func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
+	value = m.value(m.assignment)
 	gains, err := m.x.Gains(m.stats())
 	if err != nil {
 		return nil, 0, err
@@ -38,7 +39,7 @@ func (m *method) findChain() (moves []kernel.Move, value float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	c, best := m.newChain(points, block, m.labeling.clone()), 0
+	c, best := m.newChain(points, block, m.assignment.clone()), 0
 	for len(c.moves) < m.p.chainLength() && c.step() {
 		if now := m.value(c.at); now < value {
 			best, value = len(c.moves), now
@@ -73,7 +74,7 @@ func candidates(gains []float64, labels []int32, most int) []int32 {
 }
 
 // newChain starts a chain at a labeling. It takes over the block of the candidates and changes it.
-func (s *Setup) newChain(points []int32, block []float64, at labeling) *chain {
+func (s *Setup) newChain(points []int32, block []float64, at assignment) *chain {
 	k := s.p.spec.K
 	c := &chain{
 		Setup: s, points: points, at: at, block: block, shares: kernel.Shares{Weight: make([]float64, k), Share: make([]float64, k)},
@@ -165,7 +166,7 @@ func (c *chain) move(row int) {
 	c.count(&c.at, point, from, -1)
 	c.count(&c.at, point, to, 1)
 	c.at.labels[point] = to
-	c.moves = append(c.moves, kernel.Move{Point: point, From: from, To: to})
+	c.moves = append(c.moves, labeling.Move{Point: point, From: from, To: to})
 	c.setShare(from)
 	c.setShare(to)
 	for r, entry := range entries {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -101,14 +102,14 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 	return least, nil
 }
 
-// labelingOf loads labels, before any lane has labels of its own, and returns them with their sums.
-func (s *Setup) labelingOf(ctx context.Context, labels []int32) (labeling, error) {
+// assignmentOf loads labels, before any lane has labels of its own, and returns them with their sums.
+func (s *Setup) assignmentOf(ctx context.Context, labels []int32) (assignment, error) {
 	labels = s.unlabeled(labels)
 	self, err := s.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((s.lanes-1)*s.p.n)...))
 	if err != nil {
-		return labeling{}, err
+		return assignment{}, err
 	}
-	return s.newLabeling(labels, self[:s.p.spec.K]), nil
+	return s.newAssignment(labels, self[:s.p.spec.K]), nil
 }
 
 // begun wraps a setup as a job.
@@ -167,7 +168,7 @@ func (m *method) unite() error {
 		return nil
 	}
 	components := m.constraints.Components() // in which isolated points are alone
-	var moves []kernel.Move
+	var moves []labeling.Move
 	counts := make([]int, m.p.spec.K)
 	for component := range int32(components.Count()) {
 		members := components.Members(component)
@@ -186,14 +187,14 @@ func (m *method) unite() error {
 		}
 		for _, i := range members {
 			if m.labels[i] != most {
-				moves = append(moves, kernel.Move{Point: i, From: m.labels[i], To: most})
+				moves = append(moves, labeling.Move{Point: i, From: m.labels[i], To: most})
 			}
 		}
 	}
 	if len(moves) == 0 {
 		return nil
 	}
-	slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
+	slices.SortFunc(moves, func(a, b labeling.Move) int { return int(a.Point) - int(b.Point) })
 	if err := m.apply(moves); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func TestLeastMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		value := func(labels []int32) float64 {
-			l, err := f.labelingOf(ctx, labels)
+			l, err := f.assignmentOf(ctx, labels)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package kernelkmeans
 import (
 	"context"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -24,13 +25,13 @@ type Executor interface {
 	// Load sets all labels (-1 means none), lane after lane, and returns the exact self-affinities Q_c in grid units.
 	Load(ctx context.Context, labels []int32) ([]kernel.Int128, error)
 	// Update moves points between clusters and returns the exact Q_c.
-	Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error)
+	Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error)
 	// Assign returns the moves of points that are nearer to another cluster than to their own, in the lanes of the
 	// stats. Those of a lane are in row order.
-	Assign(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Move, error)
+	Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error)
 	// Farthest returns, for each of the stats, the point farthest from its cluster, among clusters of at least two
 	// points.
-	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error)
+	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error)
 	// Gains returns, for each of the stats and every row, the most that J falls when only that row moves. Only the largest
 	// values are needed, as many as the caller says, and among equal ones those of the lower rows: it may return -Inf for
 	// all other rows.

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/component"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -78,11 +79,11 @@ func (s *Setup) unlabeled(labels []int32) []int32 {
 }
 
 // withoutIsolated removes the moves of isolated points.
-func (s *Setup) withoutIsolated(moves []kernel.Move) []kernel.Move {
+func (s *Setup) withoutIsolated(moves []labeling.Move) []labeling.Move {
 	if s.isolated == nil {
 		return moves
 	}
-	return slices.DeleteFunc(moves, func(m kernel.Move) bool { return s.isolated[m.Point] })
+	return slices.DeleteFunc(moves, func(m labeling.Move) bool { return s.isolated[m.Point] })
 }
 
 // attached assigns isolated points to the clusters of their seeds, otherwise by component.Attach. It returns labels

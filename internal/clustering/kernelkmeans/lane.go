@@ -2,6 +2,7 @@ package kernelkmeans
 
 import (
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -11,15 +12,15 @@ type lane struct{ *clustering.Lane }
 // request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
 	kind    requestKind
-	columns []int32       // of a column sum, or the points of a block
-	labels  []int32       // to load; nil for other requests
-	moves   []kernel.Move // operand of an update, or answer of an assignment
+	columns []int32         // of a column sum, or the points of a block
+	labels  []int32         // to load; nil for other requests
+	moves   []labeling.Move // operand of an update, or answer of an assignment
 	stats   kernel.ClusterStats
 
 	// The answer.
 	values   []float64 // a value per row, or those of a block
 	self     []kernel.Int128
-	farthest kernel.Candidate
+	farthest labeling.Candidate
 	err      error
 }
 
@@ -55,17 +56,17 @@ func (l lane) Load(labels []int32) ([]kernel.Int128, error) {
 	return r.self, err
 }
 
-func (l lane) Update(moves []kernel.Move) ([]kernel.Int128, error) {
+func (l lane) Update(moves []labeling.Move) ([]kernel.Int128, error) {
 	r, err := l.answer(&request{kind: askUpdate, moves: moves})
 	return r.self, err
 }
 
-func (l lane) Assign(stats kernel.ClusterStats) ([]kernel.Move, error) {
+func (l lane) Assign(stats kernel.ClusterStats) ([]labeling.Move, error) {
 	r, err := l.answer(&request{kind: askAssign, stats: stats})
 	return r.moves, err
 }
 
-func (l lane) Farthest(stats kernel.ClusterStats) (kernel.Candidate, error) {
+func (l lane) Farthest(stats kernel.ClusterStats) (labeling.Candidate, error) {
 	r, err := l.answer(&request{kind: askFarthest, stats: stats})
 	return r.farthest, err
 }

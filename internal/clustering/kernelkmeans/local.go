@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -66,19 +67,19 @@ func (l *Local) Load(ctx context.Context, labels []int32) ([]kernel.Int128, erro
 }
 
 // Update implements Executor.
-func (l *Local) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (l *Local) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, err := l.shard.Update(ctx, l.tiles, l.step, moves)
 	l.step++
 	return sums, err
 }
 
 // Assign implements Executor.
-func (l *Local) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Move, error) {
+func (l *Local) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, stats)
 }
 
 // Farthest implements Executor.
-func (l *Local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]kernel.Candidate, error) {
+func (l *Local) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, stats)
 }
 

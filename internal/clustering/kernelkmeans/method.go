@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -23,8 +24,8 @@ type method struct {
 	rng       *rand.Rand
 	sigma     float64
 	iteration int
-	labeling
-	best    *labeling                  // the best so far, with Options.KeepBest
+	assignment
+	best    *assignment                // the best so far, with Options.KeepBest
 	bestAt  int                        // its iteration
 	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
 	ended   clustering.StopReason      // why steps of all points ended; 0 until local search begins
@@ -47,17 +48,17 @@ func (m *method) FillResult(r *clustering.Result) {
 func (m *method) Value() float64 { return m.value(m.answer()) }
 
 // answer returns the labeling that is the answer if the run ends now.
-func (m *method) answer() labeling {
+func (m *method) answer() assignment {
 	if m.best != nil {
 		return *m.best
 	}
-	return m.labeling
+	return m.assignment
 }
 
 // keepBest keeps the labeling if it is the best so far.
 func (m *method) keepBest() {
-	if m.p.options.KeepBest && (m.best == nil || m.value(m.labeling) < m.value(*m.best)) {
-		best := m.labeling.clone()
+	if m.p.options.KeepBest && (m.best == nil || m.value(m.assignment) < m.value(*m.best)) {
+		best := m.assignment.clone()
 		m.best, m.bestAt = &best, m.iteration
 	}
 }
@@ -83,7 +84,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	}
 	m.keepBest()
 	m.seen = map[[sha256.Size]byte]bool{hashLabels(m.labels): true}
-	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.objective(m.labeling)}}
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Objective: m.objective(m.assignment)}}
 	if m.restart == 0 {
 		report.Notices = m.unbalancedStart(m.labels)
 	}
@@ -93,7 +94,7 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 // stepOfAll moves all points simultaneously to their nearest clusters and fills emptied clusters. Everything is undone
 // if the objective rose or the labeling occurred before.
 func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
-	before := m.labeling.clone()
+	before := m.assignment.clone()
 	shiftedBefore := m.shiftedValue()
 	if err := m.batch(); err != nil {
 		return clustering.Report{}, m.restoreAfter(err, before)
@@ -164,21 +165,21 @@ func (m *method) afterUndo(ctx context.Context, repeated bool) (clustering.Repor
 
 // restoreAfter returns to the labeling of the last accepted step after an operation failed halfway, so that the labels
 // of a canceled run match its history.
-func (m *method) restoreAfter(err error, before labeling) error {
-	m.labeling = before
+func (m *method) restoreAfter(err error, before assignment) error {
+	m.assignment = before
 	return err
 }
 
 // apply moves points and takes over the new sums.
-func (m *method) apply(moves []kernel.Move) error {
+func (m *method) apply(moves []labeling.Move) error {
 	sums, err := m.x.Update(moves)
 	if err != nil {
 		return err
 	}
 	for _, move := range moves {
 		m.labels[move.Point] = move.To
-		m.count(&m.labeling, move.Point, move.From, -1)
-		m.count(&m.labeling, move.Point, move.To, 1)
+		m.count(&m.assignment, move.Point, move.From, -1)
+		m.count(&m.assignment, move.Point, move.To, 1)
 	}
 	m.selfUnits = sums
 	return nil
@@ -191,7 +192,7 @@ func (m *method) load(labels []int32) error {
 	if err != nil {
 		return err
 	}
-	m.labeling = m.newLabeling(labels, sums)
+	m.assignment = m.newAssignment(labels, sums)
 	return nil
 }
 
@@ -209,26 +210,26 @@ func (m *method) fillEmpty() error {
 		if err != nil || !farthest.Found {
 			return err
 		}
-		move := kernel.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
-		if err := m.apply([]kernel.Move{move}); err != nil {
+		move := labeling.Move{Point: farthest.Point, From: m.labels[farthest.Point], To: int32(c)}
+		if err := m.apply([]labeling.Move{move}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *method) stats() kernel.ClusterStats { return m.statsOf(m.labeling, m.sigma) }
+func (m *method) stats() kernel.ClusterStats { return m.statsOf(m.assignment, m.sigma) }
 
 // shiftedValue returns J of the shifted kernel, J + sigma (n - clusters), which never rises once that kernel is
 // positive semidefinite.
 func (m *method) shiftedValue() float64 {
-	association, _, clusters := m.association(m.labeling)
+	association, _, clusters := m.association(m.assignment)
 	return m.diagonalTerm - association + float64(m.sigma*float64(m.active-clusters))
 }
 
 // riseTolerance returns how much J may grow by rounding alone.
 func (m *method) riseTolerance() float64 {
-	_, magnitude, _ := m.association(m.labeling)
+	_, magnitude, _ := m.association(m.assignment)
 	return 1e-9 * (m.diagonalSize + magnitude)
 }
 
@@ -241,20 +242,20 @@ func hashLabels(labels []int32) [sha256.Size]byte {
 }
 
 // difference returns the moves from one labeling to another, in row order.
-func difference(from, to []int32) []kernel.Move {
-	var moves []kernel.Move
+func difference(from, to []int32) []labeling.Move {
+	var moves []labeling.Move
 	for i := range from {
 		if from[i] != to[i] {
-			moves = append(moves, kernel.Move{Point: int32(i), From: from[i], To: to[i]})
+			moves = append(moves, labeling.Move{Point: int32(i), From: from[i], To: to[i]})
 		}
 	}
 	return moves
 }
 
-func reversed(moves []kernel.Move) []kernel.Move {
-	back := make([]kernel.Move, len(moves))
+func reversed(moves []labeling.Move) []labeling.Move {
+	back := make([]labeling.Move, len(moves))
 	for at, m := range moves {
-		back[at] = kernel.Move{Point: m.Point, From: m.To, To: m.From}
+		back[at] = labeling.Move{Point: m.Point, From: m.To, To: m.From}
 	}
 	return back
 }

@@ -107,7 +107,7 @@ func (p *Prediction) Run(ctx context.Context, x Executor) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	moves, err := x.Assign(ctx, []kernel.ClusterStats{f.statsOf(f.newLabeling(labels, self), 0)})
+	moves, err := x.Assign(ctx, []kernel.ClusterStats{f.statsOf(f.newAssignment(labels, self), 0)})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -145,7 +146,7 @@ func (f *fragile) Load(ctx context.Context, labels []int32) ([]kernel.Int128, er
 	return f.Local.Load(ctx, labels)
 }
 
-func (f *fragile) Update(ctx context.Context, moves []kernel.Move) ([]kernel.Int128, error) {
+func (f *fragile) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	if f.left--; f.left < 0 {
 		return nil, f.fail()
 	}

@@ -65,7 +65,7 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 		}
 		m.bestAt = r.Int()
 		if r.Err() == nil {
-			l := m.newLabeling(best, self)
+			l := m.newAssignment(best, self)
 			m.best = &l
 		}
 	}

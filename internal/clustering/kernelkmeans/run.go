@@ -33,7 +33,7 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 		return nil, err
 	}
 	if p.free != nil {
-		free, err := f.labelingOf(ctx, p.free)
+		free, err := f.assignmentOf(ctx, p.free)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (s *Setup) score(ctx context.Context, result *clustering.Result) error {
 	if err != nil {
 		return err
 	}
-	stats := s.statsOf(s.newLabeling(labels, self[lane*k:(lane+1)*k]), 0)
+	stats := s.statsOf(s.newAssignment(labels, self[lane*k:(lane+1)*k]), 0)
 	stats.Lane = lane
 	fits, err := s.x.Fits(ctx, []kernel.ClusterStats{stats})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Setup) distanceFromUnit(v float64) float64 {
 }
 
 // statsOf returns what distances to the clusters of a labeling need besides the row sums.
-func (s *Setup) statsOf(l labeling, sigma float64) kernel.ClusterStats {
+func (s *Setup) statsOf(l assignment, sigma float64) kernel.ClusterStats {
 	stats := kernel.ClusterStats{
 		Sigma:        sigma,
 		Weight:       make([]float64, len(l.counts)),

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -14,8 +15,8 @@ import (
 // of single moves follow (chain.go), which also overcome small rises. Every chain that lowers J is kept up to its lowest
 // point and counts as an iteration; steps of all points follow it as long as they lower J too.
 
-// LocalSearchByShape is the value of Options.LocalSearch that lets n and k decide.
-const LocalSearchByShape = -1
+// localSearchByShape is the value of Options.LocalSearch that lets n and k decide.
+const localSearchByShape = -1
 
 // By default chains have length defaultChain, unless n k exceeds a limit. A chain reads all sums S_ic. With a dense matrix
 // that is little, because steps read more. On graphs steps are cheap and chains are many, so chains would take most of
@@ -28,7 +29,7 @@ const (
 
 // chainLength returns the maximum number of moves of a chain, 0 if there is no local search.
 func (p *Problem) chainLength() int {
-	if p.options.LocalSearch != LocalSearchByShape {
+	if p.options.LocalSearch != localSearchByShape {
 		return p.options.LocalSearch
 	}
 	limit := maxDenseSearch
@@ -72,13 +73,13 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 // search runs one iteration of local search from the best labeling so far. It stops for the reason that steps of all
 // points ended or, once it has found an improvement, because it has converged.
 func (m *method) search() (clustering.Report, error) {
-	before := m.labeling.clone()
+	before := m.assignment.clone()
 	if m.best != nil {
 		if back := difference(m.labels, m.best.labels); len(back) > 0 {
 			if err := m.apply(back); err != nil {
 				return clustering.Report{}, m.restoreAfter(err, before)
 			}
-			before = m.labeling.clone()
+			before = m.assignment.clone()
 		}
 	}
 	if m.chained {
@@ -86,7 +87,7 @@ func (m *method) search() (clustering.Report, error) {
 			return clustering.Report{}, m.restoreAfter(err, before)
 		}
 		moves := difference(before.labels, m.labels)
-		if m.falls(before, m.value(m.labeling)) {
+		if m.falls(before, m.value(m.assignment)) {
 			return m.accept(before, len(moves)), nil
 		}
 		m.chained = false
@@ -103,7 +104,7 @@ func (m *method) search() (clustering.Report, error) {
 	if !m.falls(before, value) {
 		return clustering.Report{Stop: m.ended}, nil
 	}
-	slices.SortFunc(moves, func(a, b kernel.Move) int { return int(a.Point) - int(b.Point) })
+	slices.SortFunc(moves, func(a, b labeling.Move) int { return int(a.Point) - int(b.Point) })
 	if err := m.apply(moves); err != nil {
 		return clustering.Report{}, err
 	}
@@ -112,16 +113,16 @@ func (m *method) search() (clustering.Report, error) {
 }
 
 // falls reports whether J falls from that of a labeling to a value by more than rounding.
-func (m *method) falls(from labeling, to float64) bool {
+func (m *method) falls(from assignment, to float64) bool {
 	return m.value(from)-to > m.riseTolerance()
 }
 
 // accept counts an iteration and reports it. It is the last if J has not fallen by more than the tolerance.
-func (m *method) accept(before labeling, moved int) clustering.Report {
+func (m *method) accept(before assignment, moved int) clustering.Report {
 	m.iteration++
 	m.keepBest()
-	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.labeling), Moved: moved}}
-	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.labeling) <= m.p.spec.Tolerance*math.Abs(from) {
+	report := clustering.Report{Entry: &clustering.HistoryEntry{Iteration: m.iteration, Objective: m.objective(m.assignment), Moved: moved}}
+	if from := m.value(before); m.p.spec.Tolerance > 0 && from-m.value(m.assignment) <= m.p.spec.Tolerance*math.Abs(from) {
 		report.Stop = clustering.StopTolerance
 	}
 	return report

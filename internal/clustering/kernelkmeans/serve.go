@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	lanes "github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
@@ -123,7 +123,7 @@ func (s *Setup) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int
 		}
 		return self, err
 	}
-	var moves []kernel.Move
+	var moves []labeling.Move
 	for _, a := range asked {
 		if a.labels != nil {
 			moves = shape.AppendChanges(moves, s.loaded, a.lane, a.labels)
@@ -141,6 +141,6 @@ func (s *Setup) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int
 	return self, err
 }
 
-func (s *Setup) shape() lanes.Shape {
-	return lanes.Shape{Points: s.p.n, Clusters: s.p.spec.K, Lanes: s.lanes}
+func (s *Setup) shape() labeling.Shape {
+	return labeling.Shape{Points: s.p.n, Clusters: s.p.spec.K, Lanes: s.lanes}
 }

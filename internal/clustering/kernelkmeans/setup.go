@@ -167,7 +167,7 @@ func (s *Setup) ObjectiveOf(ctx context.Context, labels []int32) (objective floa
 	if err != nil {
 		return 0, nil, err
 	}
-	l := s.newLabeling(labels, self)
+	l := s.newAssignment(labels, self)
 	return s.objective(l), s.plainObjective(l), nil
 }
 

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -69,7 +70,7 @@ func (m *cop) assignPoints() (moved int, err error) {
 	return m.apply(moves, together)
 }
 
-func (m *cop) assignComponents() ([]kernel.Move, error) {
+func (m *cop) assignComponents() ([]labeling.Move, error) {
 	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
 		return nil, err
@@ -90,10 +91,7 @@ func (m *cop) assignComponents() ([]kernel.Move, error) {
 // colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
 // search.
 func (m *cop) colorComponents(costs []float64) ([]int32, error) {
-	order := make([]int32, len(m.components))
-	for v := range order {
-		order[v] = int32(v)
-	}
+	order := choose.All[int32](len(m.components))
 	for range 1 + m.p.options.MaxRestarts {
 		if colors, ok := m.greedy(order, costs); ok {
 			return colors, nil

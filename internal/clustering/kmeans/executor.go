@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // Step is what an executor did in one step.
 type Step struct {
 	// Moves ascend within each lane, lane after lane.
-	Moves []kernel.Move
+	Moves []labeling.Move
 	// Before and After are, for each query, the distances of the labeled points from their centroids, added up tile by
 	// tile, before and after the moves.
 	Before, After []float64
@@ -29,20 +28,20 @@ type Executor interface {
 	Sums() []float64
 	// Update moves points between clusters, and changes the labels and the sums. Moves ascend within each lane, lane
 	// after lane.
-	Update(ctx context.Context, moves []kernel.Move) error
+	Update(ctx context.Context, moves []labeling.Move) error
 	// Step moves points that are nearer to another centroid than to their own, without the query's points, and changes the
 	// labels and the sums. It does the work of Scatter, Assign, Update and Scatter again in one pass over the rows.
 	Step(ctx context.Context, queries []vector.Query) (*Step, error)
 	// Assign returns the moves of points that are nearer to another centroid than to their own, each lane in row order,
 	// without the query's points.
-	Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error)
+	Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error)
 	// Distances returns, for each query, the distances of its points to every centroid: k values per point.
 	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
 	// Scatter returns, for each query, the deviation of the labeled points from their centroids, added up tile by tile.
 	Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error)
 	// Farthest returns, for each query, the point farthest from its centroid, without the query's points, among
 	// clusters that have at least two points by the query's counts.
-	Farthest(ctx context.Context, queries []vector.Query) ([]kernel.Candidate, error)
+	Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error)
 	// Nearest returns, for each query, the distance of every point to the nearest centroid.
 	Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error)
 	// NearestTwo returns, for each query, three values for every point: the number of the nearest centroid (the lowest

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/inference"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/text"
@@ -144,7 +144,7 @@ func (m *hmrf) assign(ctx context.Context) (moved int, distortion float64, err e
 
 // infer assigns the constrained points jointly: unary costs are their distortions, and each violated pair costs its
 // penalty under the current metric.
-func (m *hmrf) infer(ctx context.Context) ([]kernel.Move, error) {
+func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 	k := m.p.spec.K
 	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {

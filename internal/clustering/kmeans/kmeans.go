@@ -3,7 +3,7 @@ package kmeans
 import (
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 )
 
 // kmeans is Lloyd's algorithm, and with it Seeded-KMeans (Basu2002 Fig. 1) and Constrained-KMeans (Basu2002 Fig. 2),
@@ -51,7 +51,7 @@ func (m *kmeans) assignPoints() (moved int, err error) {
 
 // assignAmbiguous finds the nearest allowed cluster of every ambiguous seed. Among equally near ones a seed keeps its
 // own.
-func (m *kmeans) assignAmbiguous() ([]kernel.Move, error) {
+func (m *kmeans) assignAmbiguous() ([]labeling.Move, error) {
 	points := make([]int32, len(m.ambiguous))
 	for at, seed := range m.ambiguous {
 		points[at] = seed.point
@@ -87,8 +87,8 @@ func (m *kmeans) fillEmpty() error {
 		if err != nil || !far.Found {
 			return err
 		}
-		move := kernel.Move{Point: far.Point, From: m.labels[far.Point], To: int32(c)}
-		if _, err := m.apply([]kernel.Move{move}, nil); err != nil {
+		move := labeling.Move{Point: far.Point, From: m.labels[far.Point], To: int32(c)}
+		if _, err := m.apply([]labeling.Move{move}, nil); err != nil {
 			return err
 		}
 		m.takeMeans()

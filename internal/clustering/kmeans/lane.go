@@ -2,7 +2,7 @@ package kmeans
 
 import (
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -13,13 +13,13 @@ type lane struct{ *clustering.Lane }
 type request struct {
 	kind   requestKind
 	query  vector.Query
-	labels []int32       // to load; nil for other requests
-	moves  []kernel.Move // operand of an update, or answer of an assignment or a step
+	labels []int32         // to load; nil for other requests
+	moves  []labeling.Move // operand of an update, or answer of an assignment or a step
 
 	// The answer.
 	values        []float64
 	before, after float64 // of a step
-	farthest      kernel.Candidate
+	farthest      labeling.Candidate
 	err           error
 }
 
@@ -52,16 +52,16 @@ func (l lane) Load(labels []int32) ([]float64, error) {
 }
 
 // Update moves points between clusters and returns the exact sums.
-func (l lane) Update(moves []kernel.Move) ([]float64, error) {
+func (l lane) Update(moves []labeling.Move) ([]float64, error) {
 	r, err := l.answer(&request{kind: askUpdate, moves: moves})
 	return r.values, err
 }
 
 // step is what the executor did in one step of a restart.
 type step struct {
-	moves         []kernel.Move // in row order
-	sums          []float64     // exact, after the moves
-	before, after float64       // sums of the distortions of all labeled points
+	moves         []labeling.Move // in row order
+	sums          []float64       // exact, after the moves
+	before, after float64         // sums of the distortions of all labeled points
 }
 
 // Step moves the points that are nearer to another centroid than to their own, without the points in skip, which must
@@ -73,7 +73,7 @@ func (l lane) Step(m *vector.Model, skip []int32) (*step, error) {
 
 // Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the
 // points in skip, which must ascend.
-func (l lane) Assign(m *vector.Model, skip []int32) ([]kernel.Move, error) {
+func (l lane) Assign(m *vector.Model, skip []int32) ([]labeling.Move, error) {
 	r, err := l.answer(&request{kind: askAssign, query: vector.Query{Model: m, Points: skip}})
 	return r.moves, err
 }
@@ -92,7 +92,7 @@ func (l lane) Scatter(m *vector.Model, kind vector.ScatterKind) ([]float64, erro
 
 // Farthest returns the point farthest from its centroid, not in skip, among clusters that have at least two points by
 // the given counts.
-func (l lane) Farthest(m *vector.Model, skip, counts []int32) (kernel.Candidate, error) {
+func (l lane) Farthest(m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
 	r, err := l.answer(&request{kind: askFarthest, query: vector.Query{Model: m, Points: skip, Counts: counts}})
 	return r.farthest, err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -54,7 +53,7 @@ func (l *Local) Labels() []int32 { return l.labels }
 func (l *Local) Sums() []float64 { return l.sums }
 
 // Update implements Executor.
-func (l *Local) Update(ctx context.Context, moves []kernel.Move) error {
+func (l *Local) Update(ctx context.Context, moves []labeling.Move) error {
 	if err := l.shape.Apply(l.labels, moves); err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func (l *Local) reload(err error) error {
 }
 
 // AddChanges adds the changes of a shard's sums, which cover only the lanes that have moves, to the sums of all lanes.
-func AddChanges(sums []float64, clusters int, moves []kernel.Move, changes []float64) {
+func AddChanges(sums []float64, clusters int, moves []labeling.Move, changes []float64) {
 	lanes := vector.MovedLanes(clusters, moves)
 	for at, lane := range lanes {
 		size := len(changes) / len(lanes)
@@ -86,7 +85,7 @@ func AddChanges(sums []float64, clusters int, moves []kernel.Move, changes []flo
 }
 
 // Assign implements Executor.
-func (l *Local) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
+func (l *Local) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, queries)
 }
 
@@ -141,7 +140,7 @@ func AddTiles(values []float64, tiles int) []float64 {
 }
 
 // Farthest implements Executor.
-func (l *Local) Farthest(ctx context.Context, queries []vector.Query) ([]kernel.Candidate, error) {
+func (l *Local) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, queries)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -141,14 +142,11 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 	if err != nil {
 		return nil, err
 	}
-	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: make([]int32, landmarks.N), Rank: m.D, Projection: m.Landmarks.Projection}
+	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: choose.All[int32](landmarks.N), Rank: m.D, Projection: m.Landmarks.Projection}
 	features.Matrix.Rows, features.Matrix.Mean = together.N, nil
 	if m.Landmarks.Centered {
 		values := all.(*dataset.Points).Values[:landmarks.N*landmarks.D]
 		features.Matrix.Mean = kernel.ColumnMeans(&dataset.Points{N: landmarks.N, D: landmarks.D, Values: values})
-	}
-	for at := range features.Landmarks {
-		features.Landmarks[at] = int32(at)
 	}
 	bounds, err := kernel.FindBounds(features.Matrix, all)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -98,14 +98,14 @@ func (s server) step(ctx context.Context, asked []laneRequest, queries []vector.
 }
 
 // setMoves gives each restart the moves of its lane.
-func (s server) setMoves(asked []laneRequest, moves []kernel.Move) {
+func (s server) setMoves(asked []laneRequest, moves []labeling.Move) {
 	shape := s.x.Shape()
-	byLane, counts := make([][]kernel.Move, shape.Lanes), make([]int, shape.Lanes)
+	byLane, counts := make([][]labeling.Move, shape.Lanes), make([]int, shape.Lanes)
 	for _, m := range moves {
 		counts[shape.Lane(m)]++
 	}
 	for lane, count := range counts {
-		byLane[lane] = make([]kernel.Move, 0, count)
+		byLane[lane] = make([]labeling.Move, 0, count)
 	}
 	for _, m := range moves {
 		lane := shape.Lane(m)
@@ -133,7 +133,7 @@ func (s server) update(ctx context.Context, asked []laneRequest) error {
 	for _, a := range asked {
 		count += len(a.moves)
 	}
-	moves := make([]kernel.Move, 0, count)
+	moves := make([]labeling.Move, 0, count)
 	for _, a := range asked {
 		if a.labels != nil {
 			moves = shape.AppendChanges(moves, labels, a.lane, a.labels)

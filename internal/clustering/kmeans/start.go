@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
@@ -217,10 +218,7 @@ func (s *state) globalMoments() (mean, deviation []float64, err error) {
 // randomComponents uses the means of k randomly drawn must-link components.
 func (s *state) randomComponents() error {
 	components := s.p.Constraints.Components()
-	order := make([]int32, components.Count())
-	for c := range order {
-		order[c] = int32(c)
-	}
+	order := choose.All[int32](components.Count())
 	for c := range s.p.spec.K {
 		at := c + s.rng.IntN(len(order)-c)
 		order[c], order[at] = order[at], order[c]

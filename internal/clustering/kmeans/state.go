@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
@@ -19,8 +19,8 @@ type state struct {
 	restart   int
 	iteration int
 	labels    []int32
-	ahead     *step           // the step of the next iteration, if the executor has already made it, else nil
-	made      [][]kernel.Move // since the iteration began; each list moves a point once
+	ahead     *step             // the step of the next iteration, if the executor has already made it, else nil
+	made      [][]labeling.Move // since the iteration began; each list moves a point once
 	accepted
 }
 
@@ -72,7 +72,7 @@ func (s *state) load(labels []int32) error {
 
 // apply makes two lists of moves of different points, each ascending, takes over the new sums, and returns how many
 // points moved.
-func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
+func (s *state) apply(some, others []labeling.Move) (moved int, err error) {
 	moves := merge(some, others)
 	if len(moves) == 0 {
 		return 0, nil
@@ -86,7 +86,7 @@ func (s *state) apply(some, others []kernel.Move) (moved int, err error) {
 }
 
 // record takes over moves that the executor has made, and the sums after them.
-func (s *state) record(moves []kernel.Move, sums []float64) {
+func (s *state) record(moves []labeling.Move, sums []float64) {
 	for _, m := range moves {
 		s.labels[m.Point] = m.To
 		if m.From >= 0 {
@@ -128,11 +128,11 @@ func (s *state) distortionAhead(skip []int32) (float64, error) {
 }
 
 // merge combines two ascending lists of moves.
-func merge(a, b []kernel.Move) []kernel.Move {
+func merge(a, b []labeling.Move) []labeling.Move {
 	if len(b) == 0 {
 		return a
 	}
-	merged := make([]kernel.Move, 0, len(a)+len(b))
+	merged := make([]labeling.Move, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].Point < b[0].Point {
 			merged, a = append(merged, a[0]), a[1:]
@@ -196,10 +196,10 @@ func (s *state) try(step func() (clustering.Report, error)) (clustering.Report, 
 }
 
 // movesTo returns the moves of points, in the given order, to the labels that differ from theirs.
-func (s *state) movesTo(points []int32, label func(at int) int32) (moves []kernel.Move) {
+func (s *state) movesTo(points []int32, label func(at int) int32) (moves []labeling.Move) {
 	for at, point := range points {
 		if to := label(at); to != s.labels[point] {
-			moves = append(moves, kernel.Move{Point: point, From: s.labels[point], To: to})
+			moves = append(moves, labeling.Move{Point: point, From: s.labels[point], To: to})
 		}
 	}
 	return moves

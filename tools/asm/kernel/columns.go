@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// columnsPerPass is how many columns at most are summed in registers before they are added to the
-// destination. There is a function for every number of columns up to it.
+// columnsPerPass is how many columns at most are summed in registers before they are added to the destination. There is code
+// for every number of columns up to it.
 const columnsPerPass = 8
 
 // columnPointers loads the addresses of the columns of one pass.
@@ -56,70 +56,66 @@ const rowsPerStep = 16
 
 // addColumns: dst[r] += sum over i of values[columns[i]+r], or -= to subtract. Every step prefetches one cache
 // line of each column that is read later.
-func addColumns(w width, count int, subtract bool) {
-	name, doing := fmt.Sprintf("addColumns%d%s", count, w.name), "adds"
+func addColumns(w width, subtract bool) {
+	name, doing := "addColumns"+w.name, "adds count columns of values to dst"
 	if subtract {
-		name, doing = fmt.Sprintf("subtractColumns%d%s", count, w.name), "subtracts"
+		name, doing = "subtractColumns"+w.name, "subtracts count columns of values from dst"
 	}
-	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, rows int)")
+	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, count, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s %d columns of values and prefetches others; rows is a multiple of 16.", name, doing, count))
-	values := Load(Param("values"), GP64())
-	columns := columnPointers(values, count)
-	ahead := Load(Param("ahead"), GP64())
-	dst := Load(Param("dst"), GP64())
-	row := GP64()
-	XORQ(row, row)
-	Label("loop")
-	fetch(values, ahead, count)
-	for offset := 0; offset < rowsPerStep; offset += w.lanes {
-		sum := w.sumColumns(columns, row, offset)
-		if subtract {
-			left := w.vector()
-			VMOVUPD(at(dst, row, 8, 8*offset), left)
-			VSUBPD(sum, left, sum)
-		} else {
-			VADDPD(at(dst, row, 8, 8*offset), sum, sum)
-		}
-		VMOVUPD(sum, at(dst, row, 8, 8*offset))
-	}
-	ADDQ(operand.U32(4*rowsPerStep), values)
-	ADDQ(operand.U32(rowsPerStep), row)
-	rows := Load(Param("rows"), GP64())
-	CMPQ(row, rows)
-	JL(operand.LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	Doc(fmt.Sprintf("%s %s and prefetches others; count is 1 to %d, rows a multiple of 16.", name, doing, columnsPerPass))
+	perCount("count", downFrom(columnsPerPass), func(count int, suffix string) {
+		dst := Load(Param("dst"), GP64())
+		w.columnLoop(count, suffix, func(row reg.Register, offset int, sum reg.VecVirtual) {
+			if subtract {
+				left := w.vector()
+				VMOVUPD(at(dst, row, 8, 8*offset), left)
+				VSUBPD(sum, left, sum)
+			} else {
+				VADDPD(at(dst, row, 8, 8*offset), sum, sum)
+			}
+			VMOVUPD(sum, at(dst, row, 8, 8*offset))
+		})
+	})
 }
 
 // moveColumns subtracts columns from one destination and adds them to another, and reads them once for both.
-func moveColumns(w width, count int) {
-	name := fmt.Sprintf("moveColumns%d%s", count, w.name)
-	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, rows int)")
+func moveColumns(w width) {
+	name := "moveColumns" + w.name
+	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, count, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s subtracts %d columns of values from from and adds them to to; rows is a multiple of 16.", name, count))
+	Doc(fmt.Sprintf("%s subtracts count columns of values from from and adds them to to; count is 1 to %d, rows a multiple of 16.", name, columnsPerPass))
+	perCount("count", downFrom(columnsPerPass), func(count int, suffix string) {
+		from := Load(Param("from"), GP64())
+		to := Load(Param("to"), GP64())
+		w.columnLoop(count, suffix, func(row reg.Register, offset int, sum reg.VecVirtual) {
+			left := w.vector()
+			VMOVUPD(at(from, row, 8, 8*offset), left)
+			VSUBPD(sum, left, left)
+			VMOVUPD(left, at(from, row, 8, 8*offset))
+			VADDPD(at(to, row, 8, 8*offset), sum, sum)
+			VMOVUPD(sum, at(to, row, 8, 8*offset))
+		})
+	})
+}
+
+// columnLoop sums columns row by row, a cache line at a time, and calls use with the sums of w.lanes rows. It ends the function.
+func (w width) columnLoop(count int, suffix string, use func(row reg.Register, offset int, sum reg.VecVirtual)) {
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)
 	ahead := Load(Param("ahead"), GP64())
-	from := Load(Param("from"), GP64())
-	to := Load(Param("to"), GP64())
 	row := GP64()
 	XORQ(row, row)
-	Label("loop")
+	Label("loop" + suffix)
 	fetch(values, ahead, count)
 	for offset := 0; offset < rowsPerStep; offset += w.lanes {
-		sum, left := w.sumColumns(columns, row, offset), w.vector()
-		VMOVUPD(at(from, row, 8, 8*offset), left)
-		VSUBPD(sum, left, left)
-		VMOVUPD(left, at(from, row, 8, 8*offset))
-		VADDPD(at(to, row, 8, 8*offset), sum, sum)
-		VMOVUPD(sum, at(to, row, 8, 8*offset))
+		use(row, offset, w.sumColumns(columns, row, offset))
 	}
 	ADDQ(operand.U32(4*rowsPerStep), values)
 	ADDQ(operand.U32(rowsPerStep), row)
 	rows := Load(Param("rows"), GP64())
 	CMPQ(row, rows)
-	JL(operand.LabelRef("loop"))
+	JL(operand.LabelRef("loop" + suffix))
 	VZEROUPPER()
 	RET()
 }

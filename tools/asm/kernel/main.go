@@ -8,6 +8,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -16,18 +18,12 @@ import (
 func main() {
 	ConstraintExpr("amd64")
 	for _, w := range []width{avx512, avx2} {
-		for count := 1; count <= columnsPerPass; count++ {
-			addColumns(w, count, false)
-			addColumns(w, count, true)
-			moveColumns(w, count)
-		}
-		for vectors := 1; vectors <= w.vectors; vectors++ {
-			addProducts(w, vectors)
-			addWideProducts(w, vectors)
-		}
-		for _, vectors := range entryVectors {
-			addEntries(w, vectors)
-		}
+		addColumns(w, false)
+		addColumns(w, true)
+		moveColumns(w)
+		addProducts(w)
+		addWideProducts(w)
+		addEntries(w)
 		multiplyBlock(w)
 		transpose(w)
 		gaussian(w)
@@ -81,6 +77,30 @@ func (w width) zero() reg.VecVirtual {
 }
 
 func (w width) bytes() int { return 8 * w.lanes }
+
+// downFrom returns the numbers from most to 1.
+func downFrom(most int) []int {
+	counts := make([]int, most)
+	for at := range counts {
+		counts[at] = most - at
+	}
+	return counts
+}
+
+// perCount emits a body for each of the counts and the code that selects one by a parameter, whose value must be one of them. It
+// compares them in order, so the most frequent should come first. The body names its labels with the suffix that it is given.
+func perCount(parameter string, counts []int, body func(count int, suffix string)) {
+	count, last := Load(Param(parameter), GP64()), len(counts)-1
+	for _, c := range counts[:last] {
+		CMPQ(count, operand.Imm(uint64(c)))
+		JEQ(operand.LabelRef(fmt.Sprint("count", c)))
+	}
+	JMP(operand.LabelRef(fmt.Sprint("count", counts[last])))
+	for _, c := range counts {
+		Label(fmt.Sprint("count", c))
+		body(c, fmt.Sprint(c))
+	}
+}
 
 func at(base reg.Register, index reg.Register, scale uint8, offset int) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: scale, Disp: offset}

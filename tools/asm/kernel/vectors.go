@@ -15,43 +15,47 @@ const rowVectors = 2
 // as one chain of fused multiply-adds. The sums stay in registers. The rows are widened to float64 and left in
 // wide, column after column, for further vectors (addWideProducts). As many values as are read are
 // prefetched from ahead into the second-level cache.
-func addProducts(w width, vectors int) {
-	name := fmt.Sprintf("addProducts%d%s", vectors, w.name)
-	TEXT(name, NOSPLIT, "func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, columns int, ahead *float32)")
+func addProducts(w width) {
+	name := "addProducts" + w.name
+	TEXT(name, NOSPLIT, "func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, vectors, columns int, ahead *float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with %d vectors, leaves the widened rows, and prefetches.",
-		name, rowVectors*w.lanes, vectors))
-	values := Load(Param("values"), GP64())
-	pitch := Load(Param("pitch"), GP64())
-	ahead := Load(Param("ahead"), GP64())
-	SHLQ(operand.Imm(2), pitch)
-	w.productLoop(vectors, func(wide reg.Register, rows []reg.VecVirtual) {
-		PREFETCHT1(operand.Mem{Base: ahead})
-		for r := range rows {
-			VCVTPS2PD(operand.Mem{Base: values, Disp: r * w.bytes() / 2}, rows[r])
-			VMOVUPD(rows[r], operand.Mem{Base: wide, Disp: r * w.bytes()})
-		}
-		ADDQ(pitch, values)
-		ADDQ(operand.U32(rowVectors*w.bytes()/2), ahead)
+	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with vectors, 1 to %d of them, leaves the widened rows, and prefetches.",
+		name, rowVectors*w.lanes, w.vectors))
+	perCount("vectors", downFrom(w.vectors), func(vectors int, suffix string) {
+		values := Load(Param("values"), GP64())
+		pitch := Load(Param("pitch"), GP64())
+		ahead := Load(Param("ahead"), GP64())
+		SHLQ(operand.Imm(2), pitch)
+		w.productLoop(vectors, suffix, func(wide reg.Register, rows []reg.VecVirtual) {
+			PREFETCHT1(operand.Mem{Base: ahead})
+			for r := range rows {
+				VCVTPS2PD(operand.Mem{Base: values, Disp: r * w.bytes() / 2}, rows[r])
+				VMOVUPD(rows[r], operand.Mem{Base: wide, Disp: r * w.bytes()})
+			}
+			ADDQ(pitch, values)
+			ADDQ(operand.U32(rowVectors*w.bytes()/2), ahead)
+		})
 	})
 }
 
 // addWideProducts does the same with the rows that addProducts left in wide.
-func addWideProducts(w width, vectors int) {
-	name := fmt.Sprintf("addWideProducts%d%s", vectors, w.name)
-	TEXT(name, NOSPLIT, "func(dst *float64, stride int, wide, x *float64, columns int)")
+func addWideProducts(w width) {
+	name := "addWideProducts" + w.name
+	TEXT(name, NOSPLIT, "func(dst *float64, stride int, wide, x *float64, vectors, columns int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of %d widened rows of some columns with %d vectors.", name, rowVectors*w.lanes, vectors))
-	w.productLoop(vectors, func(wide reg.Register, rows []reg.VecVirtual) {
-		for r := range rows {
-			VMOVUPD(operand.Mem{Base: wide, Disp: r * w.bytes()}, rows[r])
-		}
+	Doc(fmt.Sprintf("%s adds the products of %d widened rows of some columns with vectors, 1 to %d of them.", name, rowVectors*w.lanes, w.vectors))
+	perCount("vectors", downFrom(w.vectors), func(vectors int, suffix string) {
+		w.productLoop(vectors, suffix, func(wide reg.Register, rows []reg.VecVirtual) {
+			for r := range rows {
+				VMOVUPD(operand.Mem{Base: wide, Disp: r * w.bytes()}, rows[r])
+			}
+		})
 	})
 }
 
-// productLoop loads the sums, adds the products column by column, with rows as read loads them, and stores the
-// sums.
-func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.VecVirtual)) {
+// productLoop loads the sums, adds the products column by column, with rows as read loads them, and stores the sums. It ends the
+// function.
+func (w width) productLoop(vectors int, suffix string, read func(wide reg.Register, rows []reg.VecVirtual)) {
 	dst := Load(Param("dst"), GP64())
 	stride := Load(Param("stride"), GP64())
 	wide := Load(Param("wide"), GP64())
@@ -70,7 +74,7 @@ func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.
 			ADDQ(stride, next)
 		}
 	}
-	Label("loop")
+	Label("loop" + suffix)
 	rows := []reg.VecVirtual{w.vector(), w.vector()}
 	read(wide, rows)
 	for v := range sums {
@@ -83,7 +87,7 @@ func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.
 	ADDQ(operand.U32(rowVectors*w.bytes()), wide)
 	ADDQ(operand.U32(8*vectors), x)
 	DECQ(columns)
-	JNZ(operand.LabelRef("loop"))
+	JNZ(operand.LabelRef("loop" + suffix))
 	for v := range sums {
 		for r := range sums[v] {
 			VMOVUPD(sums[v][r], operand.Mem{Base: dst, Disp: r * w.bytes()})
@@ -96,66 +100,68 @@ func (w width) productLoop(vectors int, read func(wide reg.Register, rows []reg.
 	RET()
 }
 
-// entryVectors are the numbers of vectors that there is an addEntries for.
-var entryVectors = []int{1, 2, 4, 8, 16, 24, 32}
+// entryVectors are the numbers of vectors that addEntries has code for.
+var entryVectors = []int{32, 24, 16, 8, 4, 2, 1}
 
 // addEntries: sums[i][v] += sum of weights[e] * x[columns[e]][v] over the entries starts[i] <= e < starts[i+1] of
 // row i, as one chain of fused multiply-adds. An entry is multiplied with all vectors at once, and the rows of
 // x that the entry `ahead` places further on needs are prefetched.
-func addEntries(w width, vectors int) {
-	name := fmt.Sprintf("addEntries%d%s", vectors, w.name)
-	TEXT(name, NOSPLIT, "func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, ahead int)")
+func addEntries(w width) {
+	name := "addEntries" + w.name
+	TEXT(name, NOSPLIT, "func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, vectors, ahead int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of sparse rows with %d vectors.", name, vectors))
-	sums := Load(Param("sums"), GP64())
-	starts := Load(Param("starts"), GP64())
-	rows := Load(Param("rows"), GP64())
-	columns := Load(Param("columns"), GP64())
-	weights := Load(Param("weights"), GP64())
-	x := Load(Param("x"), GP64())
-	ahead := Load(Param("ahead"), GP64())
-	LEAQ(at(columns, ahead, 4, 0), ahead) // the columns of later entries
-	entry, end := GP64(), GP64()
-	MOVQ(operand.Mem{Base: starts}, entry)
-	pieces := w.pieces(vectors)
+	Doc(fmt.Sprintf("%s adds the products of sparse rows with vectors, %v of them.", name, entryVectors))
+	perCount("vectors", entryVectors, func(vectors int, suffix string) {
+		sums := Load(Param("sums"), GP64())
+		starts := Load(Param("starts"), GP64())
+		rows := Load(Param("rows"), GP64())
+		columns := Load(Param("columns"), GP64())
+		weights := Load(Param("weights"), GP64())
+		x := Load(Param("x"), GP64())
+		ahead := Load(Param("ahead"), GP64())
+		LEAQ(at(columns, ahead, 4, 0), ahead) // the columns of later entries
+		entry, end := GP64(), GP64()
+		MOVQ(operand.Mem{Base: starts}, entry)
+		pieces := w.pieces(vectors)
 
-	Label("row")
-	for _, p := range pieces {
-		p.load(operand.Mem{Base: sums, Disp: 8 * p.first})
-	}
-	MOVQ(operand.Mem{Base: starts, Disp: 8}, end)
-	CMPQ(entry, end)
-	JGE(operand.LabelRef("done"))
-	Label("loop")
-	column := GP64()
-	MOVLQSX(at(ahead, entry, 4, 0), column)
-	IMUL3Q(operand.U32(8*vectors), column, column)
-	for line := 0; line < 8*vectors; line += 64 {
-		PREFETCHT0(at(x, column, 1, line))
-	}
-	MOVLQSX(at(columns, entry, 4, 0), column)
-	IMUL3Q(operand.U32(8*vectors), column, column)
-	for _, p := range pieces {
-		if p.first == 0 {
-			p.broadcast(at(weights, entry, 8, 0))
-		} else {
-			p.factor = pieces[0].factor
+		Label("row" + suffix)
+		for _, p := range pieces {
+			p.load(operand.Mem{Base: sums, Disp: 8 * p.first})
 		}
-		p.add(at(x, column, 1, 8*p.first))
-	}
-	INCQ(entry)
-	CMPQ(entry, end)
-	JL(operand.LabelRef("loop"))
-	Label("done")
-	for _, p := range pieces {
-		p.store(operand.Mem{Base: sums, Disp: 8 * p.first})
-	}
-	ADDQ(operand.U32(8*vectors), sums)
-	ADDQ(operand.Imm(8), starts)
-	DECQ(rows)
-	JNZ(operand.LabelRef("row"))
-	VZEROUPPER()
-	RET()
+		MOVQ(operand.Mem{Base: starts, Disp: 8}, end)
+		CMPQ(entry, end)
+		JGE(operand.LabelRef("done" + suffix))
+		Label("loop" + suffix)
+		column := GP64()
+		MOVLQSX(at(ahead, entry, 4, 0), column)
+		IMUL3Q(operand.U32(8*vectors), column, column)
+		for line := 0; line < 8*vectors; line += 64 {
+			PREFETCHT0(at(x, column, 1, line))
+		}
+		MOVLQSX(at(columns, entry, 4, 0), column)
+		IMUL3Q(operand.U32(8*vectors), column, column)
+		for _, p := range pieces {
+			if p.first == 0 {
+				p.broadcast(at(weights, entry, 8, 0))
+			} else {
+				p.factor = pieces[0].factor
+			}
+			p.add(at(x, column, 1, 8*p.first))
+		}
+		INCQ(entry)
+		CMPQ(entry, end)
+		JL(operand.LabelRef("loop" + suffix))
+		Label("done" + suffix)
+		for _, p := range pieces {
+			p.store(operand.Mem{Base: sums, Disp: 8 * p.first})
+		}
+		ADDQ(operand.U32(8*vectors), sums)
+		ADDQ(operand.Imm(8), starts)
+		DECQ(rows)
+		JNZ(operand.LabelRef("row" + suffix))
+		VZEROUPPER()
+		RET()
+	})
 }
 
 // piece is the sums of a few vectors, or of a single one, in one register.

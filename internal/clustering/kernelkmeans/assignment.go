@@ -7,21 +7,21 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// labeling is a partition of the points with its exact sums by cluster, in integers, so that their order of addition does not matter.
-type labeling struct {
+// assignment holds the labels of all points with the sums of their clusters. Sums are integers, so they are exact in any order.
+type assignment struct {
 	labels      []int32
 	counts      []int32
 	weightUnits []kernel.Int128 // s_c in units of the weight grid
 	selfUnits   []kernel.Int128 // Q_c in units of the grid
 }
 
-func (l labeling) clone() labeling {
-	return labeling{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
+func (l assignment) clone() assignment {
+	return assignment{slices.Clone(l.labels), slices.Clone(l.counts), slices.Clone(l.weightUnits), slices.Clone(l.selfUnits)}
 }
 
-// newLabeling returns a labeling with the given self-affinities. It does not keep labels.
-func (s *Setup) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling {
-	l := labeling{
+// newAssignment returns an assignment with the given self-affinities. It does not keep labels.
+func (s *Setup) newAssignment(labels []int32, selfUnits []kernel.Int128) assignment {
+	l := assignment{
 		labels: slices.Clone(labels), selfUnits: selfUnits,
 		counts: make([]int32, s.p.spec.K), weightUnits: make([]kernel.Int128, s.p.spec.K),
 	}
@@ -32,7 +32,7 @@ func (s *Setup) newLabeling(labels []int32, selfUnits []kernel.Int128) labeling 
 }
 
 // count adds a point and its weight to a cluster (sign 1) or removes them (sign -1), exactly.
-func (s *Setup) count(l *labeling, point, cluster int32, sign int64) {
+func (s *Setup) count(l *assignment, point, cluster int32, sign int64) {
 	if cluster < 0 {
 		return
 	}
@@ -42,7 +42,7 @@ func (s *Setup) count(l *labeling, point, cluster int32, sign int64) {
 
 // association returns sum_c Q_c/s_c over the non-empty clusters, in order, the sum of the magnitudes, and the number of
 // such clusters.
-func (s *Setup) association(l labeling) (sum, magnitude float64, clusters int) {
+func (s *Setup) association(l assignment) (sum, magnitude float64, clusters int) {
 	for c, count := range l.counts {
 		if count == 0 {
 			continue
@@ -56,13 +56,13 @@ func (s *Setup) association(l labeling) (sum, magnitude float64, clusters int) {
 }
 
 // value returns J = sum_i M_ii/a_i - sum_c Q_c/s_c, which is minimized for every objective.
-func (s *Setup) value(l labeling) float64 {
+func (s *Setup) value(l assignment) float64 {
 	association, _, _ := s.association(l)
 	return s.diagonalTerm - association
 }
 
 // objective returns the value in the form of its paper, without shift.
-func (s *Setup) objective(l labeling) float64 {
+func (s *Setup) objective(l assignment) float64 {
 	association, _, clusters := s.association(l)
 	switch s.p.Objective {
 	case ObjectiveRatioAssociation: // Kulis2009 (9), maximized
@@ -78,7 +78,7 @@ func (s *Setup) objective(l labeling) float64 {
 // plainObjective returns the objective on A instead of M = A + W: the cut or the association of the graph without
 // constraints. It is nil for kernel k-means, whose objective is not that of a graph. Every constrained pair within a
 // cluster has two entries of W in Q_c, which are subtracted exactly, on the grid.
-func (s *Setup) plainObjective(l labeling) *float64 {
+func (s *Setup) plainObjective(l assignment) *float64 {
 	if !s.p.isGraphObjective() {
 		return nil
 	}

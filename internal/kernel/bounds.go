@@ -1,0 +1,114 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// Bounds holds upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel, never on
+// constraints.
+type Bounds struct {
+	RowSum float64 // bounds the sum of |M_ij| in every row; the grid is chosen from it
+	Entry  float64 // bounds |M_ij|; the scale of half precision is chosen from it
+}
+
+// HalfScale returns the power of two that entries are divided by before they are rounded to half precision.
+func (e Bounds) HalfScale() float64 { return halfScaleFor(e.Entry) }
+
+// FindBounds returns bounds of the base matrix without building it.
+//
+// For positive semidefinite kernels Cauchy-Schwarz gives sum_j |M_ij| <= sqrt(M_ii) sum_j sqrt(M_jj). The simpler
+// bound, n times the largest diagonal entry, would waste bits on a single outlier.
+func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
+	switch data := data.(type) {
+	case *dataset.Graph:
+		return graphBound(spec, data), nil
+	case *dataset.Kernel:
+		return givenBound(spec, data)
+	case *dataset.Points, *dataset.SparsePoints:
+		source, err := NewSource(spec, data, nil)
+		if err != nil {
+			return Bounds{}, err
+		}
+		return source.pointsBound()
+	}
+	return Bounds{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
+}
+
+func (s *Source) pointsBound() (Bounds, error) {
+	if s.spec.Function.directional() {
+		for i, norm := range s.points.norms {
+			if norm == 0 {
+				return Bounds{}, fault.InRow(i, "ZERO_ROW", " is all zeros, which has no direction; the %s kernel needs non-zero rows", s.spec.Function)
+			}
+		}
+	}
+	if largest, indefinite := s.spec.indefiniteBound(slices.Max(s.points.norms)); indefinite {
+		if s.spec.Scale != nil {
+			heaviest := slices.Max(s.spec.Scale)
+			largest *= heaviest * heaviest
+		}
+		if !(largest <= math.MaxFloat32) {
+			return Bounds{}, outOfRange(0, 0, largest)
+		}
+		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
+	}
+	largest, total := 0.0, 0.0
+	for i := range s.spec.Rows {
+		entry := s.diagonalEntry(i)
+		if !(entry <= math.MaxFloat32) {
+			return Bounds{}, outOfRange(i, i, entry)
+		}
+		root := math.Sqrt(max(0, entry))
+		largest = max(largest, root)
+		total += root
+	}
+	return Bounds{RowSum: largest * total, Entry: largest * largest}, nil
+}
+
+func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
+	var bound Bounds
+	for i := range k.N {
+		row := 0.0
+		for j, v := range k.Row(i) {
+			if spec.Scale != nil {
+				v *= spec.Scale[i] * spec.Scale[j]
+			}
+			if !(math.Abs(v) <= math.MaxFloat32) {
+				return Bounds{}, outOfRange(i, j, v)
+			}
+			row += math.Abs(v)
+			bound.Entry = max(bound.Entry, math.Abs(v))
+		}
+		bound.RowSum = max(bound.RowSum, row)
+	}
+	return bound, nil
+}
+
+func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
+	var bound Bounds
+	for i := range g.N {
+		row := 0.0
+		columns, weights := g.Row(i)
+		for at, w := range weights {
+			if spec.Scale != nil {
+				w *= spec.Scale[i] * spec.Scale[columns[at]]
+			}
+			magnitude := math.Abs(w)
+			row += magnitude
+			if magnitude > bound.Entry {
+				bound.Entry = magnitude
+			}
+		}
+		bound.RowSum = max(bound.RowSum, row)
+	}
+	return bound
+}
+
+func outOfRange(i, j int, v float64) error {
+	return fault.Invalid("OUT_OF_FLOAT32_RANGE",
+		"the kernel value of rows %d and %d is %g, beyond what float32 holds (%g); scale the data or choose another kernel", i, j, v, math.MaxFloat32)
+}
