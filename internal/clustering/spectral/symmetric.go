@@ -3,7 +3,8 @@ package spectral
 import (
 	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // symmetric is a sparse symmetric matrix. Call finish after the last add.
@@ -66,21 +67,16 @@ func (s *symmetric) row(i int) ([]int32, []float64) {
 func (s *symmetric) multiply(dst, x [][]float64, scale []float64) {
 	const entriesPerThread = 1 << 14 // fewer are not worth a thread
 	threads := min(runtime.GOMAXPROCS(0), 1+len(s.value)*len(x)/entriesPerThread)
-	var group sync.WaitGroup
-	for t := range threads {
-		rows := s.rows[t*len(s.rows)/threads : (t+1)*len(s.rows)/threads]
-		group.Go(func() {
-			for _, i := range rows {
-				columns, values := s.row(int(i))
-				for v := range x {
-					sum := 0.0
-					for at, j := range columns {
-						sum += float64(float64(values[at]*scale[j]) * x[v][j])
-					}
-					dst[v][i] += float64(scale[i] * sum)
+	parallel.Ranges(len(s.rows), max(1, (len(s.rows)+threads-1)/threads), func(from, to int) {
+		for _, i := range s.rows[from:to] {
+			columns, values := s.row(int(i))
+			for v := range x {
+				sum := 0.0
+				for at, j := range columns {
+					sum += float64(float64(values[at]*scale[j]) * x[v][j])
 				}
+				dst[v][i] += float64(scale[i] * sum)
 			}
-		})
-	}
-	group.Wait()
+		}
+	})
 }

@@ -2,10 +2,9 @@ package eigen
 
 import (
 	"math"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -18,33 +17,6 @@ func columns(n, count int) [][]float64 {
 	return block
 }
 
-// inParallel calls work for consecutive ranges of 0..n-1, each of the given size, on all processors. The result for an
-// index must not depend on the range that contains it, so that the answer is the same for any size.
-func inParallel(n, size int, work func(from, to int)) {
-	parts := (n + size - 1) / size
-	threads := min(runtime.GOMAXPROCS(0), parts)
-	if threads <= 1 {
-		for from := 0; from < n; from += size {
-			work(from, min(from+size, n))
-		}
-		return
-	}
-	var taken atomic.Int64
-	var group sync.WaitGroup
-	for range threads {
-		group.Go(func() {
-			for {
-				from := (int(taken.Add(1)) - 1) * size
-				if from >= n {
-					return
-				}
-				work(from, min(from+size, n))
-			}
-		})
-	}
-	group.Wait()
-}
-
 // overTiles calls work for every tile of n rows.
 func overTiles(n int, work func(tile int, rows partition.Range)) {
 	const worthIt = 4 // fewer short tiles are done before another thread has woken up
@@ -52,7 +24,7 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 	if n < worthIt*1024 {
 		size = partition.TileCount(n)
 	}
-	inParallel(partition.TileCount(n), size, func(from, to int) {
+	parallel.Ranges(partition.TileCount(n), size, func(from, to int) {
 		for tile := from; tile < to; tile++ {
 			work(tile, partition.Tile(n, tile))
 		}
@@ -118,7 +90,7 @@ func combine(n int, y, x, factors [][]float64) {
 	if len(x) == 0 || len(y) == 0 {
 		return
 	}
-	inParallel(n, stripRows, func(from, to int) {
+	parallel.Ranges(n, stripRows, func(from, to int) {
 		rows, parts := partition.Range{From: from, To: to}, make([][]float64, len(y))
 		for j := range y {
 			parts[j] = y[j][from:to]

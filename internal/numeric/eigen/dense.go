@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.
@@ -32,10 +35,7 @@ func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64
 	a, exponent := mirrored(n, values)
 	t := tridiagonalize(n, a)
 	x := t.eigenvectors()
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := choose.All[int](n)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.diagonal[j], t.diagonal[i]) })
 	for _, i := range order {
 		eigenvalues = append(eigenvalues, math.Ldexp(t.diagonal[i], exponent))
@@ -93,7 +93,7 @@ func tridiagonalize(n int, a [][]float64) *tridiagonal {
 		next, rest := row[k+1:], k+1
 		norm, factor := reflection(next)
 		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
-		inParallel(n-rest, rowsAtATime, func(from, to int) {
+		parallel.Ranges(n-rest, rowsAtATime, func(from, to int) {
 			for i := rest + from; i < rest+to; i++ {
 				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
 			}
@@ -146,7 +146,7 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 	var chains []rotationChain
 	var rotations []float64
 	apply := func() {
-		inParallel(len(strips), 1, func(at, _ int) {
+		parallel.Ranges(len(strips), 1, func(at, _ int) {
 			for _, c := range chains {
 				rotateRows(strips[at], c.last, c.rotations)
 			}
@@ -169,7 +169,7 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 	})
 	apply()
 	x := columns(n, n)
-	inParallel(n, rowsAtATime, func(from, to int) {
+	parallel.Ranges(n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {
 				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
@@ -193,7 +193,7 @@ func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
 // applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
 func (t *tridiagonal) applyReflections(x [][]float64) {
 	const together = 16 // vectors that share one read of a reflection
-	inParallel(len(x), together, func(from, to int) {
+	parallel.Ranges(len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))

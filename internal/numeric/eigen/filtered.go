@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -206,7 +207,7 @@ func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 	f.Products += degree * len(columns)
 	n := f.Rows()
 	filtered := make([][]float64, len(columns))
-	inParallel(len(columns), together, func(from, to int) {
+	parallel.Ranges(len(columns), together, func(from, to int) {
 		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
 		f.step(previous, current, 1/half, -center/half, 0)
 		for range degree - 1 {
@@ -260,7 +261,7 @@ func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.Rounds++
 	f.Products += len(x)
 	y := columns(f.Rows(), len(x))
-	inParallel(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
+	parallel.Ranges(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
 		project(f.Rows(), y, others)
 	}

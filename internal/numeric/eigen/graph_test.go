@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -37,7 +38,7 @@ func (s *sparse) Multiply(_ context.Context, x [][]float64) ([][]float64, error)
 		}
 		return y, nil
 	}
-	inParallel(n, 1024, func(from, to int) {
+	parallel.Ranges(n, 1024, func(from, to int) {
 		for i := from; i < to; i++ {
 			row(i)
 		}

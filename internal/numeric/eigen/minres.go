@@ -3,6 +3,8 @@ package eigen
 import (
 	"context"
 	"math"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // apply computes M_j x_j for every column x_j.
@@ -22,7 +24,7 @@ func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
 		if err != nil {
 			return err
 		}
-		inParallel(len(b), 1, func(j, _ int) {
+		parallel.Ranges(len(b), 1, func(j, _ int) {
 			systems[j].step(products[j])
 			v[j] = systems[j].v
 		})

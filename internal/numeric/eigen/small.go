@@ -1,6 +1,10 @@
 package eigen
 
-import "math"
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
 
 // Flatten concatenates the rows of a square matrix.
 func Flatten(m [][]float64) []float64 {
@@ -51,7 +55,7 @@ func generalized(a, b [][]float64, count func(values []float64) int) (values []f
 	half := ForwardAll(g, a) // the rows of A G^-T, since A is symmetric
 	reduced := ForwardAll(g, transposed(half, len(a)))
 	values, vectors = LeadingEigenpairs(len(a), Flatten(reduced), count)
-	inParallel(len(vectors), 16, func(from, to int) {
+	parallel.Ranges(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			Backward(g, y)
 		}
@@ -77,7 +81,7 @@ func Cholesky(b [][]float64) [][]float64 {
 			}
 			g[i][i] = math.Sqrt(max(left(i, i), float64(0x1p-52*largest)))
 		}
-		inParallel(n-to, rowsAtATime, func(first, last int) {
+		parallel.Ranges(n-to, rowsAtATime, func(first, last int) {
 			i := to + first
 			for ; i+groupColumns <= to+last && to-from == panel; i += groupColumns {
 				eliminate(b, g, i, from, to)
@@ -117,7 +121,7 @@ func eliminate(b, g [][]float64, i, from, to int) {
 func ForwardAll(g, columns [][]float64) [][]float64 {
 	const together = 16
 	x := cloneColumns(columns)
-	inParallel(len(x), together, func(from, to int) {
+	parallel.Ranges(len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))

@@ -5,6 +5,7 @@ package parallel
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,19 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 	p.group.Wait()
 	p.do = nil
 	return p.failure
+}
+
+// Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on all processors. A panic in do becomes a
+// panic of the caller, which can recover from it.
+func Ranges(n, size int, do func(from, to int)) {
+	threads := runtime.GOMAXPROCS(0)
+	err := NewPool(threads).Run(context.Background(), threads, (n+size-1)/size, func(at int) error {
+		do(at*size, min((at+1)*size, n))
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
 }
 
 // progressKey is the context key of the progress counter.

@@ -54,3 +54,26 @@ func TestFailures(t *testing.T) {
 		t.Errorf("afterward: %v", err)
 	}
 }
+
+// Ranges covers every index once, and a panic on any goroutine reaches the caller.
+func TestRanges(t *testing.T) {
+	for _, n := range []int{0, 1, 10, 11} {
+		done := make([]atomic.Int32, n)
+		Ranges(n, 5, func(from, to int) {
+			for at := from; at < to; at++ {
+				done[at].Add(1)
+			}
+		})
+		for at := range done {
+			if count := done[at].Load(); count != 1 {
+				t.Errorf("index %d of %d was done %d times", at, n, count)
+			}
+		}
+	}
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(r.(error).Error(), "ouch") {
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	Ranges(100, 1, func(int, int) { panic("ouch") })
+}
