@@ -14,25 +14,31 @@ import (
 // Lane connects one of several concurrent restarts to the executor. The server answers the requests of several lanes
 // together, so that one pass over the matrix or the rows suffices for all of them.
 type Lane struct {
-	ask func(request any) bool
+	ask    func(Request) bool
+	failed error // why the last request failed; nil if it did not
 }
 
-// LaneRequest is a pending request of a lane to the executor. The server stores the answer in Request.
+// Request is an operation that a restart asks of the executor. The server stores the answer in it.
+type Request interface {
+	// Kind returns the kind of operation. All pending requests of the lowest kind are served together.
+	Kind() int
+}
+
+// LaneRequest is a pending request and the lane that it comes from.
 type LaneRequest struct {
-	Lane    int
-	Request any
+	Lane int
+	Request
 }
 
 // errAbandoned ends a restart whose requests are no longer served.
 var errAbandoned = errors.New("clustering: the run was abandoned")
 
-// Ask blocks until the server has served a request. The server stores the answer in the request. Ask fails if the run
-// was abandoned.
-func (l *Lane) Ask(request any) error {
+// Ask blocks until the server has served a request. It fails if the server does, or if the run was abandoned.
+func (l *Lane) Ask(request Request) error {
 	if !l.ask(request) {
 		return errAbandoned
 	}
-	return nil
+	return l.failed
 }
 
 // Server serves the requests of concurrent restarts on their executor.
@@ -41,8 +47,8 @@ type Server interface {
 	Lanes() int
 	// Threads returns how many of them may compute at the same time, between their requests.
 	Threads() int
-	// Serve answers at least one of the requests and returns the indices of those that it answered.
-	Serve(ctx context.Context, requests []LaneRequest) (answered []int)
+	// Serve answers requests of one kind, which ascend by their lanes. If it returns an error, all of them have failed.
+	Serve(ctx context.Context, requests []LaneRequest) error
 }
 
 // Sequential implements Server for setups whose restarts run one after another and call the executor directly. Such
@@ -56,7 +62,7 @@ func (Sequential) Lanes() int { return 1 }
 func (Sequential) Threads() int { return 1 }
 
 // Serve implements Server. It is never called with requests.
-func (Sequential) Serve(context.Context, []LaneRequest) []int { return nil }
+func (Sequential) Serve(context.Context, []LaneRequest) error { return nil }
 
 // schedule runs the restarts of one or more jobs concurrently, one in each lane. Every restart is a coroutine that runs
 // until its next request; then the pending requests of all lanes are served together.
@@ -84,10 +90,11 @@ type jobRuns struct {
 
 // running is a lane and the restart that runs in it.
 type running struct {
+	Lane
 	job     *jobRuns // nil if the lane is free
 	attempt *attempt
-	request any // the pending request; nil if there is none
-	resume  func() (any, bool)
+	request Request // the pending request; nil if there is none
+	resume  func() (Request, bool)
 	stop    func()
 	ended   bool
 	err     error // of the restart; valid once it has ended
@@ -127,19 +134,34 @@ func (s *schedule) run(ctx context.Context) error {
 		if freed {
 			continue // so that the requests of the next restarts are served with the others
 		}
-		var asked []LaneRequest
-		for at := range s.lanes {
-			if request := s.lanes[at].request; request != nil {
-				asked = append(asked, LaneRequest{Lane: at, Request: request})
-			}
-		}
+		asked := s.pending()
 		if len(asked) == 0 {
 			return nil
 		}
-		for _, place := range s.server.Serve(ctx, asked) {
-			s.lanes[asked[place].Lane].request = nil
+		err = s.server.Serve(ctx, asked)
+		for _, a := range asked {
+			lane := &s.lanes[a.Lane]
+			lane.request, lane.failed = nil, err
 		}
 	}
+}
+
+// pending returns the pending requests of the lowest kind.
+func (s *schedule) pending() []LaneRequest {
+	var requests []LaneRequest
+	for at := range s.lanes {
+		request := s.lanes[at].request
+		if request == nil {
+			continue
+		}
+		if len(requests) > 0 && request.Kind() < requests[0].Kind() {
+			requests = requests[:0]
+		}
+		if len(requests) == 0 || request.Kind() == requests[0].Kind() {
+			requests = append(requests, LaneRequest{at, request})
+		}
+	}
+	return requests
 }
 
 // begin starts the next restarts in the free lanes.
@@ -162,8 +184,9 @@ func (lane *running) begin(ctx context.Context, job *jobRuns) {
 	restart := job.next
 	job.next++
 	*lane = running{job: job, attempt: newAttempt(snapshot.Within(ctx, job.name), job.setup, restart, job.observer.of(restart))}
-	lane.resume, lane.stop = iter.Pull(func(yield func(any) bool) {
-		lane.err = lane.attempt.run(&Lane{ask: yield})
+	lane.resume, lane.stop = iter.Pull(func(yield func(Request) bool) {
+		lane.ask = yield
+		lane.err = lane.attempt.run(&lane.Lane)
 	})
 }
 

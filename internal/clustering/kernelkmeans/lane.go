@@ -21,7 +21,6 @@ type request struct {
 	values   []float64 // a value per row, or those of a block
 	self     []kernel.Int128
 	farthest labeling.Candidate
-	err      error
 }
 
 // requestKind orders requests. Those that do not read the matrix are served first. Loads and updates, which are one
@@ -38,13 +37,11 @@ const (
 	askUpdate
 )
 
+// Kind implements clustering.Request.
+func (r *request) Kind() int { return int(r.kind) }
+
 // answer asks and waits for the answer.
-func (l lane) answer(r *request) (*request, error) {
-	if err := l.Ask(r); err != nil {
-		return r, err
-	}
-	return r, r.err
-}
+func (l lane) answer(r *request) (*request, error) { return r, l.Ask(r) }
 
 func (l lane) ColumnSum(columns []int32) ([]float64, error) {
 	r, err := l.answer(&request{kind: askColumnSum, columns: columns})

@@ -9,49 +9,37 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
-func (s *Setup) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
-	first := askUpdate
-	for _, a := range requests {
-		first = min(first, a.Request.(*request).kind)
+// Serve implements clustering.Server.
+func (s *Setup) Serve(ctx context.Context, requests []clustering.LaneRequest) error {
+	asked := make([]laneRequest, len(requests))
+	for i, a := range requests {
+		asked[i] = laneRequest{a.Lane, a.Request.(*request)}
 	}
-	var asked []laneRequest
-	for place, a := range requests {
-		if r := a.Request.(*request); r.kind == first {
-			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
-		}
-	}
-	var err error
-	switch first {
+	switch asked[0].kind {
 	case askAssign:
-		err = s.assign(ctx, asked)
+		return s.assign(ctx, asked)
 	case askFarthest:
-		candidates, failure := s.x.Farthest(ctx, s.stats(asked))
+		candidates, err := s.x.Farthest(ctx, s.stats(asked))
 		for i, candidate := range candidates {
 			asked[i].farthest = candidate
 		}
-		err = failure
+		return err
 	case askGains:
-		err = answerEach(asked)(s.x.Gains(ctx, s.stats(asked), s.p.Candidates()))
+		return answerEach(asked)(s.x.Gains(ctx, s.stats(asked), s.p.Candidates()))
 	case askBlock:
 		blocks := make([]kernel.Block, len(asked))
 		for i, a := range asked {
 			blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
 		}
-		err = answerEach(asked)(s.x.Blocks(ctx, blocks))
+		return answerEach(asked)(s.x.Blocks(ctx, blocks))
 	case askColumnSum:
 		lists := make([][]int32, len(asked))
 		for i, a := range asked {
 			lists[i] = a.columns
 		}
-		err = answerEach(asked)(s.x.ColumnSums(ctx, lists))
-	default:
-		err = s.sweep(ctx, asked)
+		return answerEach(asked)(s.x.ColumnSums(ctx, lists))
 	}
-	for _, a := range asked {
-		a.err = err
-	}
-	return answered
+	return s.sweep(ctx, asked)
 }
 
 // laneRequest is a request and the lane that it comes from.

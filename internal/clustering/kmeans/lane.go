@@ -20,7 +20,6 @@ type request struct {
 	values        []float64
 	before, after float64 // of a step
 	farthest      labeling.Candidate
-	err           error
 }
 
 // requestKind orders requests. Loads and updates, which are one kind, and steps are served last: every iteration has one of
@@ -37,13 +36,11 @@ const (
 	askStep
 )
 
+// Kind implements clustering.Request.
+func (r *request) Kind() int { return int(r.kind) }
+
 // answer asks and waits for the answer.
-func (l lane) answer(r *request) (*request, error) {
-	if err := l.Ask(r); err != nil {
-		return r, err
-	}
-	return r, r.err
-}
+func (l lane) answer(r *request) (*request, error) { return r, l.Ask(r) }
 
 // Load sets all labels (-1 means none) and returns the exact sums of the clusters' rows.
 func (l lane) Load(labels []int32) ([]float64, error) {

@@ -25,33 +25,16 @@ type laneRequest struct {
 	*request
 }
 
-// Serve implements clustering.Server. It answers all requests of the kind that comes first in the order of requestKind.
-func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) (answered []int) {
-	first := askStep
-	for _, a := range requests {
-		first = min(first, a.Request.(*request).kind)
-	}
-	var asked []laneRequest
-	for place, a := range requests {
-		if r := a.Request.(*request); r.kind == first {
-			r.query.Lane = a.Lane
-			asked, answered = append(asked, laneRequest{a.Lane, r}), append(answered, place)
-		}
-	}
-	err := s.serve(ctx, first, asked)
-	for _, a := range asked {
-		a.err = err
-	}
-	return answered
-}
-
-func (s server) serve(ctx context.Context, kind requestKind, asked []laneRequest) error {
-	queries := make([]vector.Query, len(asked))
-	for at, a := range asked {
-		queries[at] = a.query
+// Serve implements clustering.Server.
+func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) error {
+	asked, queries := make([]laneRequest, len(requests)), make([]vector.Query, len(requests))
+	for at, a := range requests {
+		asked[at] = laneRequest{a.Lane, a.Request.(*request)}
+		queries[at] = asked[at].query
+		queries[at].Lane = a.Lane
 	}
 	measure := s.x.Scatter
-	switch kind {
+	switch asked[0].kind {
 	case askAssign:
 		return s.assign(ctx, asked, queries)
 	case askUpdate:
