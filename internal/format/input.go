@@ -24,10 +24,33 @@ type Input struct {
 	Array  string      // the array to read from an NPZ file; "" means the only one
 	Stdin  io.Reader   // read for the path "-"; see Peekable
 	Label  string      // the name of Stdin in messages; "" means "standard input"
-	spool  *scan.Spool // behind Stdin, if it can be rewound; otherwise nil
+	spool  *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
 	object *Object     // read instead of the file; nil for files
 	groups *RowGroups  // the row groups to read of a Parquet file; nil means all
 }
+
+// open returns the bytes of the input from its beginning, and a function that closes them.
+func (in Input) open() (r io.Reader, end func(), err error) {
+	end = func() {}
+	switch {
+	case in.object != nil:
+		return in.object.section(), end, nil
+	case in.Path != "-":
+		file, err := os.Open(in.Path)
+		if err != nil {
+			return nil, end, in.source().ReadError(err)
+		}
+		return file, func() { file.Close() }, nil
+	case in.spool != nil:
+		return in.spool, end, in.spool.Rewind()
+	case in.Stdin == nil:
+		return nil, end, in.source().Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
+	}
+	return in.Stdin, end, nil
+}
+
+// source returns a source without content, for errors.
+func (in Input) source() *scan.Source { return &scan.Source{Name: in.Name()} }
 
 // InputKind says which reader a file needs.
 type InputKind int
@@ -76,7 +99,7 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
+	return 0, in.source().Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
 }
 
 // kindOfNPZ returns InputSparse for a sparse matrix, unless the user named one of its arrays.
@@ -143,24 +166,16 @@ func (in Input) suffix() (string, error) {
 
 // begin calls look with the beginning of the input, and consumes nothing of standard input.
 func (in Input) begin(look func(s *scan.Source)) error {
-	var start io.Reader
-	if in.Path == "-" {
-		if in.Stdin == nil {
-			return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
-		}
-		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // a read error shows up again when the input is read
-		start = bytes.NewReader(head)
-	} else if in.object != nil {
-		start = in.object.section()
-	} else {
-		file, err := os.Open(in.Path)
-		if err != nil {
-			return (&scan.Source{Name: in.Path}).ReadError(err)
-		}
-		defer file.Close()
-		start = file
+	r, end, err := in.open()
+	if err != nil {
+		return err
 	}
-	s, err := scan.New(start, in.Name())
+	defer end()
+	if once, is := r.(*bufio.Reader); is {
+		head, _ := once.Peek(peeked) // a read error shows up again when the input is read
+		r = bytes.NewReader(head)
+	}
+	s, err := scan.New(r, in.Name())
 	if err == nil {
 		look(s)
 	}
@@ -193,17 +208,11 @@ func detectText(head []byte) string {
 
 // Read opens the input and passes it to read, which is a function like ReadPoints.
 func (in Input) Read(read func(r io.Reader, name string) error) error {
-	r := in.Stdin
-	if in.Path != "-" {
-		file, err := os.Open(in.Path)
-		if err != nil {
-			return (&scan.Source{Name: in.Path}).ReadError(err)
-		}
-		defer file.Close()
-		r = file
-	} else if r == nil {
-		return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
+	r, end, err := in.open()
+	if err != nil {
+		return err
 	}
+	defer end()
 	if in.Format != "" || in.Array != "" {
 		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array}
 	}
@@ -263,15 +272,6 @@ func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
 	return kernel, err
 }
 
-// LoadCompletePoints calls ReadCompletePoints on the input.
-func (in Input) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, header, incomplete, err = ReadCompletePoints(r, name)
-		return err
-	})
-	return points, header, incomplete, err
-}
-
 // LoadSparsePoints calls ReadSparsePoints on the input.
 func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
@@ -279,13 +279,4 @@ func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, er
 		return err
 	})
 	return points, err
-}
-
-// LoadCompleteSparsePoints calls ReadCompleteSparsePoints on the input.
-func (in Input) LoadCompleteSparsePoints() (points *dataset.SparsePoints, incomplete []int32, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, incomplete, err = ReadCompleteSparsePoints(r, name)
-		return err
-	})
-	return points, incomplete, err
 }

@@ -40,7 +40,7 @@ func same(label int64) int64 { return label }
 // features.
 func (r *runner) twoClasses(name, folder string, class func(label int64) int64) (set, error) {
 	s := set{name: name, k: 2}
-	points, _, incomplete, err := format.Input{Path: filepath.Join(r.Data, folder, "data.csv")}.LoadCompletePoints()
+	points, _, incomplete, err := format.PointParts{{Path: filepath.Join(r.Data, folder, "data.csv")}}.LoadPoints(true)
 	if err != nil {
 		return s, err
 	}

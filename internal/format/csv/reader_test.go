@@ -22,12 +22,12 @@ func (input) Name() string { return "t.csv" }
 func (input) Lost() bool   { return false }
 func (input) Close()       {}
 
-func (in input) Open() (*scan.Source, bool, error) {
+func (in input) Open() (*scan.Source, error) {
 	s, err := scan.New(strings.NewReader(in.text), in.Name())
 	if err == nil && in.block > 0 {
 		s.BlockSize = in.block
 	}
-	return s, true, err
+	return s, err
 }
 
 // readAll reads all rows of a text.
