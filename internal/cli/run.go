@@ -51,7 +51,7 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
-	set.Var(workers, "workers", "number of workers of an embedded run")
+	set.Var(workers, "workers", "number of workers on this machine")
 	return workers
 }
 
