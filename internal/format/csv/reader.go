@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
@@ -230,11 +229,10 @@ func usualSeparator(suffix string) byte {
 // peekRows returns the beginning of a text, with at least two lines if it has that many.
 func peekRows(s *scan.Source) ([]byte, error) {
 	for size := scan.Sniffed; ; size *= 2 {
-		prefix, err := s.PeekStart()
+		prefix, err := s.PeekStart(size)
 		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size || size > scan.MaxLine {
 			return prefix, err
 		}
-		s.Reader = bufio.NewReaderSize(s.Reader, 2*size)
 	}
 }
 

@@ -76,3 +76,20 @@ func TestBlocksOfTables(t *testing.T) {
 		}
 	}
 }
+
+// A header and rows that are longer than what is usually examined are found all the same.
+func TestLongHeaders(t *testing.T) {
+	const columns = 8000
+	var text strings.Builder
+	for at := range columns {
+		fmt.Fprintf(&text, "the_measurement_of_the_quantity_number_%05d,", at)
+	}
+	text.WriteString("last\n")
+	for row := range 3 {
+		fmt.Fprintf(&text, "%s%d\n", strings.Repeat("1234567.890123456789012345678901234567890,", columns), row)
+	}
+	got := readAll(t, input{text: text.String()})
+	if len(got.Columns) != columns+1 || got.Rows() != 3 || got.Columns[columns].Name != "last" || got.Columns[columns].Integers[2] != 2 {
+		t.Errorf("got %d columns and %d rows, the last column %q", len(got.Columns), got.Rows(), got.Columns[len(got.Columns)-1].Name)
+	}
+}
