@@ -219,8 +219,7 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 	return read(r, in.Name())
 }
 
-// expand replaces folders by their files, sorted by name. It skips files whose names begin with a dot or an underscore,
-// which tools write next to the parts of a table.
+// expand replaces folders by their parts, sorted by name.
 func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -238,20 +237,28 @@ func expand(paths []string) ([]string, error) {
 		}
 		before := len(files)
 		for _, entry := range entries {
-			if name := entry.Name(); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") && entry.Type()&fs.ModeDir == 0 {
-				files = append(files, filepath.Join(path, name))
+			if IsPart(entry) {
+				files = append(files, filepath.Join(path, entry.Name()))
 			}
 		}
 		if len(files) == before {
 			return nil, (&scan.Source{Name: path}).Invalid("EMPTY_DATA", "the folder contains no files")
 		}
 	}
-	for at, path := range files {
-		if slices.Contains(files[:at], path) {
+	listed := map[string]bool{}
+	for _, path := range files {
+		if listed[filepath.Clean(path)] {
 			return nil, (&scan.Source{Name: path}).Invalid("BAD_FILES", "the file is listed twice; list each file once")
 		}
+		listed[filepath.Clean(path)] = true
 	}
 	return files, nil
+}
+
+// IsPart reports whether a file of a folder is a part of the data set in it. Tools write files whose names begin with a dot
+// or an underscore next to the parts.
+func IsPart(entry fs.DirEntry) bool {
+	return !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") && !entry.IsDir()
 }
 
 // LoadPoints calls ReadPoints on the input.

@@ -85,3 +85,18 @@ func TestBadPartsOfPoints(t *testing.T) {
 		wantFault(t, what, err, c.reason, c.says)
 	}
 }
+
+// A file is listed twice also if its path is written in two ways, and what tools write beside the parts is none of them.
+func TestPartsOfAFolder(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.csv": "x\n1\n", "b.csv": "x\n2\n", "_SUCCESS": "", ".hidden.csv": "y\n"})
+	r, err := OpenTable([]string{folder}, TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if all, err := r.ReadAll(); err != nil || all.Rows() != 2 {
+		t.Errorf("%v, %v", all, err)
+	}
+	_, err = OpenTable([]string{filepath.Join(folder, "a.csv"), folder + "/./a.csv"}, TableOptions{})
+	wantFault(t, "two ways", err, "BAD_FILES", "listed twice")
+}
