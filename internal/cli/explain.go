@@ -85,7 +85,7 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 
 // constraintsOf reads constraints between the points of a report from a file.
 func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
-	_, list, err := format.LoadNamed(path, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
+	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
 	return r.Filter().Constraints(list), err
 }
 
@@ -219,7 +219,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	}
 	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
-		_, constraints, err := format.LoadNamed(f.constraints, table.Constraints, len(labels), naming)
+		_, constraints, err := format.LoadNamed(format.Input{Path: f.constraints}, table.Constraints, len(labels), naming)
 		if err != nil {
 			return err
 		}

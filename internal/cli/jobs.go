@@ -37,7 +37,10 @@ func (a *app) getCommand() *cobra.Command {
 
 func (a *app) cancelCommand() *cobra.Command {
 	requestID := ""
-	cmd := a.remoteCommand("cancel JOB", "Stop a job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	cmd := &cobra.Command{Use: "cancel JOB", Short: "Stop a job", Args: cobra.ArbitraryArgs}
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
+	cmd.Flags().StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
+	cancel := func(ctx context.Context, c *client.Client, jobID string) error {
 		response, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID})
 		if err != nil {
 			return err
@@ -46,27 +49,22 @@ func (a *app) cancelCommand() *cobra.Command {
 		if job := response.GetJob(); job.GetEndTime() != nil {
 			status = "has already ended: " + report.ShortName(job.GetState())
 		}
-		return a.print(asJSON, response.GetJob(), "%s: %s\n", jobID, status)
-	})
-	cmd.Flags().StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
-	cancel := cmd.RunE
+		return a.print(*asJSON, response.GetJob(), "%s: %s\n", jobID, status)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if requestID == "" {
-			return cancel(cmd, args)
-		}
-		if len(args) > 0 {
+		ctx := cmd.Context()
+		switch {
+		case requestID == "":
+			return a.onJob(ctx, *server, args, func(c *client.Client, jobID string) error { return cancel(ctx, c, jobID) })
+		case len(args) > 0:
 			return shell.Usage("unexpected argument %q: give a job or --request-id", args[0])
 		}
-		server, err := cmd.Flags().GetString("server")
-		if err != nil {
-			return err
-		}
-		return a.onServer(server, func(c *client.Client) error {
-			id, err := jobOfRequest(cmd.Context(), c, requestID)
+		return a.onServer(*server, func(c *client.Client) error {
+			id, err := jobOfRequest(ctx, c, requestID)
 			if err != nil {
 				return err
 			}
-			return cancel(cmd, []string{id})
+			return cancel(ctx, c, id)
 		})
 	}
 	return cmd

@@ -149,7 +149,7 @@ func (f *overlayFlags) findColumn(header []string) (int, error) {
 	case column < 0 && f.column == "":
 		return 0, fault.Invalid("MISSING_COLUMN", "%s: the file has no column but index", f.embedding)
 	case column < 0:
-		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, jobflags.FirstNames(header))
+		return 0, fault.Invalid("MISSING_COLUMN", "%s: there is no column %q; the columns are %s", f.embedding, f.column, text.First(header, 8))
 	}
 	return column, nil
 }

@@ -207,7 +207,7 @@ func TestBadPictureCommands(t *testing.T) {
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 1.5 --out o.png": "use a whole number or auto",
 		"overlay --picture p/picture.png --labels p/truth.csv --scale 999 --out o.png": "can be drawn up to 512 times",
 		"overlay --picture p/picture.png --embedding short.csv --out o.png":            "short.csv: the file has 1 row; each pixel needs one",
-		"overlay --picture p/picture.png --embedding short.csv --column v --out o.png": `there is no column "v"; the columns are index,u0`,
+		"overlay --picture p/picture.png --embedding short.csv --column v --out o.png": `there is no column "v"; the columns are index, u0`,
 		"overlay --picture p/picture.png --embedding bare.csv --out o.png":             "bare.csv: the file has no header",
 		"overlay --picture p/picture.png --embedding twice.csv --out o.png":            "twice.csv: row 1 has the index 1",
 		"overlay --picture p/picture.png --embedding lone.csv --out o.png":             "lone.csv: the file has no column but index",

@@ -106,15 +106,17 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	}
 	labels := report.Labels{Format: f.format.String()}
 	if f.join {
-		if fresh.Table() == nil {
+		if fresh.Read() == nil {
 			return shell.Usage("--join goes with a table as --data, and a model that was made of one")
 		}
-		labels.Join = joinTable(fresh.Table())
+		labels.Join = joinTable(fresh.Read())
 	}
-	a.notify(fresh.Notices...)
+	if fresh.Table != nil {
+		a.notify(fresh.Table.Notices...)
+	}
 	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
 		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the model are %s; they must be the same in the same order",
-			f.data.Name(), jobflags.FirstNames(fresh.Header), jobflags.FirstNames(p.header))
+			f.data.Name(), text.First(fresh.Header, 8), text.First(p.header, 8))
 	}
 	found, err := p.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
@@ -145,12 +147,15 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 			return nil, nil, err
 		}
 		found := result.GetModel() == nil && f.trainedOn == "" && f.findTrained(run.GetOrigin())
-		if p, err = a.openModel(f, result); err == nil {
+		labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
+		if p, err = a.openModel(f, result, labels, unread); err == nil {
 			if found {
 				a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
 			}
 			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
-			p.classes = report.ReadClasses(f.model)
+			if unread == nil {
+				p.classes = labels.Classes()
+			}
 		}
 		return p, func() {}, err
 	}
@@ -189,11 +194,11 @@ func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
 	return true
 }
 
-// openModel returns the predictor of a run in a folder.
-func (a *app) openModel(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+// openModel returns the predictor of a run in a folder, given its labels or why they cannot be read.
+func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report.Report, unread error) (*predictor, error) {
 	switch {
 	case result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil):
-		return neighborPredictor(f, result)
+		return neighborPredictor(f, result, labels, unread)
 	case result.GetModel() == nil:
 		return a.kernelPredictor(f, result)
 	case f.trainedOn != "":
@@ -378,7 +383,7 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 
 // neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the labels
 // of the nearest points of the run, which must be given again.
-func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
 	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
 	switch {
 	case graph != nil && f.trainedOn == "":
@@ -403,16 +408,15 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, er
 	if isSymmetric(points) {
 		return nil, kernelMatrixError(f)
 	}
-	labels, err := labelsOf(f.model, result, trained.Filter, points.Rows())
-	if err != nil {
-		return nil, err
+	if unread != nil {
+		return nil, unread
 	}
-	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
 		scale, threads, found := wire.ScaleOf(result), runtime.GOMAXPROCS(0), &clustering.Prediction{}
 		if graph != nil {
-			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, labels, fresh, threads)
+			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, run.Labels, fresh, threads)
 		} else {
-			found.Labels, err = auto.Predict(ctx, scale, points, labels, fresh, threads)
+			found.Labels, err = auto.Predict(ctx, scale, points, run.Labels, fresh, threads)
 		}
 		return found, err
 	}}, nil
@@ -452,25 +456,4 @@ func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (
 		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; the run in %s had %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
 	}
 	return trained, nil
-}
-
-// labelsOf reads the labels of the points of a run in a folder.
-func labelsOf(folder string, result *cleavev1.Result, filter *jobflags.RowFilter, rows int) ([]int32, error) {
-	path := filepath.Join(folder, report.LabelsFile)
-	_, all, err := format.LoadNamed(path, table.Labels, filter.FileRows(rows), table.Naming{InOrder: true})
-	if err != nil {
-		return nil, err
-	}
-	kept, err := filter.Truth(&jobflags.Truth{Labels: all})
-	if err != nil {
-		return nil, err
-	}
-	labels := make([]int32, len(kept.Labels))
-	for i, label := range kept.Labels {
-		if label < 0 || label >= int64(result.GetK()) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: label %d is out of range; %s has %s", path, label, report.ResultFile, text.Plural(int(result.GetK()), "cluster"))
-		}
-		labels[i] = int32(label)
-	}
-	return labels, nil
 }

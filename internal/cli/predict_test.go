@@ -175,17 +175,17 @@ func TestPredict(t *testing.T) {
 		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},
 		{"--model nowhere --data new.csv", "nowhere/result.json: the file cannot be read", nil},
 		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
-		{"--model model --data swapped.csv", "swapped.csv: the columns are y,x, but those of the model are x,y", nil},
+		{"--model model --data swapped.csv", "swapped.csv: the columns are y, x, but those of the model are x, y", nil},
 		{"--model model --data wide.csv", "wide.csv: the points have 3 columns, but the model was fitted to points with 2", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
-		{"--model model --data new.csv", "model/centroids.csv: the file has 1 centroid of 2 columns; result.json says 2 of 2",
+		{"--model model --data new.csv", "model/centroids.csv: the file has 1 row of 2 columns; according to result.json there must be 2 of 2",
 			func() { write("model/centroids.csv", "x,y\n1,2\n") }},
 		{"--model model --data new.csv", "model/centroids.csv: the file cannot be read", func() { os.Remove("model/centroids.csv") }},
 		{"--model model --data new.csv", "model/result.json: the distortion of the model is missing or unknown", func() {
 			write("model/centroids.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"metric": "METRIC_IDENTITY", "k": 2, "columns": 2}}`)
 		}},
-		{"--model model --data new.csv", "model/metric.csv: 2 rows of 2 columns cannot be a diagonal metric of 2 columns", func() {
+		{"--model model --data new.csv", "model/metric.csv: the file has 2 rows of 2 columns; according to result.json there must be 1 of 2", func() {
 			write("model/metric.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"distortion": "DISTORTION_COSINE", "metric": "METRIC_DIAGONAL", "k": 2, "columns": 2}}`)
 		}},

@@ -44,7 +44,7 @@ func TestPredictByNeighbors(t *testing.T) {
 		{"predict --model o --data new.csv", "o is a run of auto by nearest neighbors, which compares new points"},
 		{predict + "new.csv", "new.csv: the file has 2 points; the run in o had 4"},
 		{predict + "old.csv --weights o/labels.csv", "--weights does not apply to o: auto has no weights"},
-		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: the columns are index,label, but those of the model are x,y"},
+		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: the columns are index, label, but those of the model are x, y"},
 	} {
 		refused(t, c.args, c.want)
 	}
@@ -56,7 +56,7 @@ func TestPredictByNeighbors(t *testing.T) {
 		t.Errorf("with a dropped row: %s", got)
 	}
 	clitest.Write(t, "o/labels.csv", "index,label\n0,1\n1,2\n2,-1\n3,0\n4,0\n")
-	refused(t, predict+"gaps.csv", "o/labels.csv: label 2 is out of range; result.json has 2 clusters")
+	refused(t, predict+"gaps.csv", "o/labels.csv: label 2 is out of range; according to result.json there are 2 clusters")
 }
 
 // The first release wrote no model of a mixture, only the scale of its columns: the nearest points of the run vote.

@@ -93,12 +93,12 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	if err != nil || data.Data == nil {
 		return s, err
 	}
-	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Table()
+	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Read()
 	if rows := s.Data.Rows(); rows != int(result.GetRows()) {
 		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, result.GetRows())
 	}
-	if data.Rows != nil && data.Rows.Recipe != nil {
-		s.LabelColumn = data.Rows.Recipe.Label
+	if data.Table != nil && data.Table.Recipe != nil {
+		s.LabelColumn = data.Table.Recipe.Label
 	}
 	r.SetRows(data.Filter, data.IDs().All())
 	return s, nil

@@ -97,7 +97,7 @@ func loadRecorded(dir string) (*recorded, error) {
 	if len(run.GetOrigin().GetCommand()) == 0 {
 		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(dir, report.ResultFile))
 	}
-	_, labels, err := format.LoadNamed(filepath.Join(dir, report.LabelsFile), table.Labels, 0, table.Naming{InOrder: true})
+	_, labels, err := format.LoadNamed(format.Input{Path: filepath.Join(dir, report.LabelsFile)}, table.Labels, 0, table.Naming{InOrder: true})
 	return &recorded{dir, result, run, labels}, err
 }
 
@@ -154,15 +154,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	out, err := report.OpenOutput(f.out)
-	if err != nil {
-		return nil, err
-	}
-	if err := out.Write(ctx, again.Files(scene, a.warn)); err != nil {
-		out.Abandon()
-		return nil, err
-	}
-	return again, out.Succeed()
+	return again, intoFolder(f.out, func(out *report.OutputDir) error { return out.Write(ctx, again.Files(scene, a.warn)) })
 }
 
 // checkInputs refuses files that are not those of the run.

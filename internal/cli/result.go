@@ -49,7 +49,7 @@ func (a *app) resultCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) (err error) {
+func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
@@ -69,16 +69,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
 		return err
 	}
-	var out *report.OutputDir
-	if f.out != "" && f.out != onStdout {
-		if out, err = report.OpenOutput(f.out); err != nil {
-			return err
-		}
-	}
-	if err := a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)); err != nil || out == nil {
-		return err
-	}
-	return out.Succeed()
+	return intoFolder(f.out, func(out *report.OutputDir) error { return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)) })
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
@@ -112,7 +103,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 			return nil, none, err
 		}
 	}
-	j := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Data: data.Data, Header: data.Header, Table: data.Rows}
+	j := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Loaded: *data}
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
@@ -164,7 +155,7 @@ func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilt
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
-	j := &jobflags.Job{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}
+	j := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
 	j.LocalizeResult(o.Result)
 }
 

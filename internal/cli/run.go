@@ -51,7 +51,7 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
-	set.Var(workers, "workers", "number of workers of an embedded run")
+	set.Var(workers, "workers", "number of workers on this machine")
 	return workers
 }
 
@@ -85,7 +85,7 @@ func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.BoolVar(&f.quiet, "quiet", false, quiet)
 }
 
-func (a *app) run(ctx context.Context, f *runFlags) (err error) {
+func (a *app) run(ctx context.Context, f *runFlags) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
@@ -103,17 +103,28 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 	if err := f.checkRequestID(c != nil); err != nil {
 		return err
 	}
-	var out *report.OutputDir
-	if f.out != "" && f.out != onStdout {
-		if out, err = report.OpenOutput(f.out); err != nil {
-			return err
-		}
-		defer func() {
-			if err != nil {
-				out.Abandon()
-			}
-		}()
+	return intoFolder(f.out, func(out *report.OutputDir) error { return a.runJob(ctx, f, c, out) })
+}
+
+// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as complete
+// if do succeeds, and removes it if do fails before it has written anything.
+func intoFolder(path string, do func(out *report.OutputDir) error) error {
+	if path == "" || path == onStdout {
+		return do(nil)
 	}
+	out, err := report.OpenOutput(path)
+	if err != nil {
+		return err
+	}
+	if err := do(out); err != nil {
+		out.Abandon()
+		return err
+	}
+	return out.Succeed()
+}
+
+// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its result.
+func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *report.OutputDir) (err error) {
 	id := ""
 	defer func() { err = f.detached(ctx, id, err) }()
 	j, err := a.prepare(ctx, f.job, c)
@@ -186,10 +197,7 @@ func (a *app) run(ctx context.Context, f *runFlags) (err error) {
 			return client.Cause(ctx, err)
 		}
 	}
-	if err := errors.Join(a.deliver(ctx, r, scene, out, f, labels), late); err != nil || out == nil {
-		return err
-	}
-	return out.Succeed()
+	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
 }
 
 // checkRequestID refuses flags about a job of a coordinator where there is none.

@@ -193,12 +193,22 @@ func (a *app) describingCommand(name, short string, f *describedJob, run func(co
 	cmd := &cobra.Command{
 		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: short,
-		Args:  shell.FlagsOnly,
+		Args:  noDataArgument,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
 	}
 	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
 	f.job.Stdin = a.stdin
 	return cmd
+}
+
+// noDataArgument is shell.FlagsOnly, except that it says which flag takes a file.
+func noDataArgument(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if _, err := os.Stat(args[0]); err == nil {
+			return fmt.Errorf("unexpected argument %q: give the data by --data %s, or by --graph or --kernel-matrix", args[0], args[0])
+		}
+	}
+	return shell.FlagsOnly(cmd, args)
 }
 
 // prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet.

@@ -56,44 +56,38 @@ func (a *app) sweepCommand() *cobra.Command {
 
 // sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is known, so that
 // a sweep that is interrupted goes on with the others.
-func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) (err error) {
+func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) error {
 	combinations, err := a.checkSweep(f, cmd)
 	if err != nil {
 		return err
 	}
-	s := &sweep{app: a, flags: f, results: &report.Sweep{}}
-	if f.out != "" {
-		if s.out, err = report.OpenOutput(f.out); err != nil {
-			return err
-		}
-		defer func() {
-			if err != nil {
-				s.out.Abandon()
+	return intoFolder(f.out, func(out *report.OutputDir) (err error) {
+		s := &sweep{app: a, flags: f, out: out, results: &report.Sweep{}}
+		if out != nil {
+			if s.known, err = report.ReadSweep(filepath.Join(out.Path, report.SweepResults)); err != nil {
+				return err
 			}
-		}()
-		if s.known, err = report.ReadSweep(filepath.Join(f.out, report.SweepResults)); err != nil {
+		}
+		if s.client, err = a.remoteOrNil(*f.server, f.job); err != nil {
 			return err
 		}
-	}
-	if s.client, err = a.remoteOrNil(*f.server, f.job); err != nil {
-		return err
-	}
-	if s.client == nil {
-		if s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+		if s.client == nil {
+			if s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+				return err
+			}
+		}
+		defer s.client.Close()
+		ctx, done := s.client.Context(ctx)
+		defer done()
+		err = s.run(ctx, combinations)
+		if ctx.Err() != nil {
+			return client.Cause(ctx, shell.Canceled("canceled; %d of %s have results. The same command with --out continues with the others", len(s.results.Rows), text.Plural(len(combinations), "job")))
+		}
+		if err != nil {
 			return err
 		}
-	}
-	defer s.client.Close()
-	ctx, done := s.client.Context(ctx)
-	defer done()
-	err = s.run(ctx, combinations)
-	if ctx.Err() != nil {
-		return client.Cause(ctx, shell.Canceled("canceled; %d of %s have results. The same command with --out continues with the others", len(s.results.Rows), text.Plural(len(combinations), "job")))
-	}
-	if err != nil {
-		return err
-	}
-	return s.finish(ctx)
+		return s.finish(ctx)
+	})
 }
 
 // checkSweep returns the combinations, after it has checked the options of each, so that nothing runs if one is wrong.
@@ -283,8 +277,5 @@ func (s *sweep) finish(ctx context.Context) error {
 		}
 		return fmt.Errorf("%d of %s failed%s", failed, text.Plural(len(s.results.Rows), "job"), where)
 	}
-	if s.out == nil {
-		return nil
-	}
-	return s.out.Succeed()
+	return nil
 }

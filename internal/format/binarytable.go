@@ -3,7 +3,6 @@ package format
 import (
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 
@@ -22,7 +21,7 @@ type binaryReader interface {
 	Close()
 }
 
-// binaryTable adapts a binaryReader to tableParts. It owns the reader and the open files.
+// binaryTable adapts a binaryReader to tableParts. It owns the reader and what it reads from.
 type binaryTable struct {
 	reader  binaryReader
 	name    string
@@ -30,29 +29,17 @@ type binaryTable struct {
 	rows    int
 	partial bool // only some of the rows are read, perhaps none
 	notices []string
-	files   []io.Closer
+	close   []func()
 }
 
 // openBinary opens the input and passes its decompressed bytes to open, which creates the reader.
 func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*binaryTable, error) {
 	b := &binaryTable{name: in.Name()}
-	r := in.Stdin
-	if in.Path == "-" && in.spool != nil {
-		if err := in.spool.Rewind(); err != nil {
-			return nil, err
-		}
-		r = in.spool
+	r, end, err := in.open()
+	if err != nil {
+		return nil, err
 	}
-	if in.object != nil {
-		r = in.object.section()
-	} else if in.Path != "-" {
-		file, err := os.Open(in.Path)
-		if err != nil {
-			return nil, (&scan.Source{Name: in.Path}).ReadError(err)
-		}
-		b.files = append(b.files, file)
-		r = file
-	}
+	b.close = append(b.close, end)
 	s, err := scan.New(r, b.name)
 	if err == nil {
 		opened, failed := open(s)
@@ -99,7 +86,7 @@ func openParquet(in Input, o csv.Options) (Part, error) {
 		}
 		return nil, err
 	}
-	b.files = append(b.files, spooled)
+	b.close = append(b.close, func() { spooled.Close() })
 	b.partial = in.groups != nil
 	return b, nil
 }
@@ -155,10 +142,10 @@ func (b *binaryTable) Close() {
 		b.reader.Close()
 		b.reader = nil
 	}
-	for _, file := range b.files {
-		file.Close()
+	for _, end := range b.close {
+		end()
 	}
-	b.files = nil
+	b.close = nil
 }
 
 func (b *binaryTable) Next() (*table.Table, error) {

@@ -35,7 +35,7 @@ func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err er
 				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 			}
 		}
-		edge, err := graph.ParseEdge(l, cells, columns, vertices)
+		edge, err := graph.ParseEdge(l, cells, columns, graph.Numbered(vertices))
 		edges = append(edges, edge)
 		return err
 	})

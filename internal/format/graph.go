@@ -38,10 +38,7 @@ func readGraph(r io.Reader, name string, vertices int) (*dataset.Graph, *scan.So
 		}
 	}
 	graph, err := dataset.GraphOf(found, edges)
-	if err != nil {
-		return nil, s, fault.Wrap(err, "%s", name)
-	}
-	return graph, s, nil
+	return graph, s, fault.Wrap(err, "%s", name)
 }
 
 // LoadGraph opens path and calls ReadGraph.
@@ -109,54 +106,6 @@ func writeMatrixMarketGraph(w io.Writer, g *dataset.Graph) error {
 		}
 	}
 	return buffered.Flush()
-}
-
-// repeatable is the input of a graph that can be read more than once. Standard input is copied to a temporary file.
-type repeatable struct {
-	Input
-	kept *scan.Spool
-}
-
-// repeatable spools standard input and detects its format.
-func (in Input) repeatable() (*repeatable, error) {
-	again := &repeatable{Input: in}
-	if in.Path != "-" || in.Stdin == nil {
-		return again, nil
-	}
-	again.kept = scan.NewSpool(in.Stdin)
-	err := again.read(func(r io.Reader, name string) error {
-		s, err := scan.New(r, name)
-		if err != nil {
-			return err
-		}
-		if again.Format = strings.TrimPrefix(s.Suffix, "."); s.Suffix == "" {
-			head, _ := s.Peek(peeked / 4)
-			again.Format = graphText(head)
-		}
-		return nil
-	})
-	if err != nil {
-		again.close()
-		return nil, err
-	}
-	return again, nil
-}
-
-// read calls read with the whole input, from its beginning.
-func (in *repeatable) read(read func(r io.Reader, name string) error) error {
-	if in.kept == nil {
-		return in.Read(read)
-	}
-	if err := in.kept.Rewind(); err != nil {
-		return err
-	}
-	return read(&scan.Given{Reader: in.kept, Format: in.Format}, in.Name())
-}
-
-func (in *repeatable) close() {
-	if in.kept != nil {
-		in.kept.Close()
-	}
 }
 
 // graphText guesses the format of a text without a telling name from its first line.

@@ -24,10 +24,33 @@ type Input struct {
 	Array  string      // the array to read from an NPZ file; "" means the only one
 	Stdin  io.Reader   // read for the path "-"; see Peekable
 	Label  string      // the name of Stdin in messages; "" means "standard input"
-	spool  *scan.Spool // behind Stdin, if it can be rewound; otherwise nil
+	spool  *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
 	object *Object     // read instead of the file; nil for files
 	groups *RowGroups  // the row groups to read of a Parquet file; nil means all
 }
+
+// open returns the bytes of the input from its beginning, and a function that closes them.
+func (in Input) open() (r io.Reader, end func(), err error) {
+	end = func() {}
+	switch {
+	case in.object != nil:
+		return in.object.section(), end, nil
+	case in.Path != "-":
+		file, err := os.Open(in.Path)
+		if err != nil {
+			return nil, end, in.source().ReadError(err)
+		}
+		return file, func() { file.Close() }, nil
+	case in.spool != nil:
+		return in.spool, end, in.spool.Rewind()
+	case in.Stdin == nil:
+		return nil, end, in.source().Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
+	}
+	return in.Stdin, end, nil
+}
+
+// source returns a source without content, for errors.
+func (in Input) source() *scan.Source { return &scan.Source{Name: in.Name()} }
 
 // InputKind says which reader a file needs.
 type InputKind int
@@ -76,7 +99,7 @@ func (in Input) Kind() (InputKind, error) {
 	case graphFormats.has(suffix):
 		return InputGraph, nil
 	}
-	return 0, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
+	return 0, in.source().Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; set --format to one of %s", suffix, strings.Join(Formats(), ", "))
 }
 
 // kindOfNPZ returns InputSparse for a sparse matrix, unless the user named one of its arrays.
@@ -143,24 +166,16 @@ func (in Input) suffix() (string, error) {
 
 // begin calls look with the beginning of the input, and consumes nothing of standard input.
 func (in Input) begin(look func(s *scan.Source)) error {
-	var start io.Reader
-	if in.Path == "-" {
-		if in.Stdin == nil {
-			return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
-		}
-		head, _ := in.Stdin.(*bufio.Reader).Peek(peeked) // a read error shows up again when the input is read
-		start = bytes.NewReader(head)
-	} else if in.object != nil {
-		start = in.object.section()
-	} else {
-		file, err := os.Open(in.Path)
-		if err != nil {
-			return (&scan.Source{Name: in.Path}).ReadError(err)
-		}
-		defer file.Close()
-		start = file
+	r, end, err := in.open()
+	if err != nil {
+		return err
 	}
-	s, err := scan.New(start, in.Name())
+	defer end()
+	if once, is := r.(*bufio.Reader); is {
+		head, _ := once.Peek(peeked) // a read error shows up again when the input is read
+		r = bytes.NewReader(head)
+	}
+	s, err := scan.New(r, in.Name())
 	if err == nil {
 		look(s)
 	}
@@ -193,25 +208,18 @@ func detectText(head []byte) string {
 
 // Read opens the input and passes it to read, which is a function like ReadPoints.
 func (in Input) Read(read func(r io.Reader, name string) error) error {
-	r := in.Stdin
-	if in.Path != "-" {
-		file, err := os.Open(in.Path)
-		if err != nil {
-			return (&scan.Source{Name: in.Path}).ReadError(err)
-		}
-		defer file.Close()
-		r = file
-	} else if r == nil {
-		return (&scan.Source{Name: in.Name()}).Invalid("FILE_NOT_READABLE", "standard input is not available; use the path of a file")
+	r, end, err := in.open()
+	if err != nil {
+		return err
 	}
+	defer end()
 	if in.Format != "" || in.Array != "" {
 		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array}
 	}
 	return read(r, in.Name())
 }
 
-// expand replaces folders by their files, sorted by name. It skips files whose names begin with a dot or an underscore,
-// which tools write next to the parts of a table.
+// expand replaces folders by their parts, sorted by name.
 func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -229,20 +237,28 @@ func expand(paths []string) ([]string, error) {
 		}
 		before := len(files)
 		for _, entry := range entries {
-			if name := entry.Name(); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") && entry.Type()&fs.ModeDir == 0 {
-				files = append(files, filepath.Join(path, name))
+			if IsPart(entry) {
+				files = append(files, filepath.Join(path, entry.Name()))
 			}
 		}
 		if len(files) == before {
 			return nil, (&scan.Source{Name: path}).Invalid("EMPTY_DATA", "the folder contains no files")
 		}
 	}
-	for at, path := range files {
-		if slices.Contains(files[:at], path) {
+	listed := map[string]bool{}
+	for _, path := range files {
+		if listed[filepath.Clean(path)] {
 			return nil, (&scan.Source{Name: path}).Invalid("BAD_FILES", "the file is listed twice; list each file once")
 		}
+		listed[filepath.Clean(path)] = true
 	}
 	return files, nil
+}
+
+// IsPart reports whether a file of a folder is a part of the data set in it. Tools write files whose names begin with a dot
+// or an underscore next to the parts.
+func IsPart(entry fs.DirEntry) bool {
+	return !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") && !entry.IsDir()
 }
 
 // LoadPoints calls ReadPoints on the input.
@@ -263,15 +279,6 @@ func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
 	return kernel, err
 }
 
-// LoadCompletePoints calls ReadCompletePoints on the input.
-func (in Input) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, header, incomplete, err = ReadCompletePoints(r, name)
-		return err
-	})
-	return points, header, incomplete, err
-}
-
 // LoadSparsePoints calls ReadSparsePoints on the input.
 func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
@@ -279,13 +286,4 @@ func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, er
 		return err
 	})
 	return points, err
-}
-
-// LoadCompleteSparsePoints calls ReadCompleteSparsePoints on the input.
-func (in Input) LoadCompleteSparsePoints() (points *dataset.SparsePoints, incomplete []int32, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, incomplete, err = ReadCompleteSparsePoints(r, name)
-		return err
-	})
-	return points, incomplete, err
 }

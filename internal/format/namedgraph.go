@@ -29,16 +29,18 @@ type NamedGraph struct {
 
 // LoadNamedGraph reads a graph. Vertices are identified by number from 0 if all of them are numbers, otherwise by name.
 func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
-	again, err := in.repeatable()
-	if err != nil {
-		return nil, err
+	if in.Path == "-" && in.Stdin != nil {
+		in.spool = scan.NewSpool(in.Stdin)
+		defer in.spool.Close()
+		if err := in.detectGraph(); err != nil {
+			return nil, err
+		}
 	}
-	defer again.close()
 	if o.Named || o.List != nil {
-		return again.graphByNames(o)
+		return in.graphByNames(o)
 	}
 	var graph *NamedGraph
-	err = again.read(func(r io.Reader, name string) error {
+	err := in.Read(func(r io.Reader, name string) error {
 		g, s, err := readGraph(r, name, o.Vertices)
 		if err == nil {
 			graph = &NamedGraph{Graph: g, Names: s.Vertices, Notices: append(s.Notices, countsFromOne(s, g, o)...)}
@@ -48,7 +50,7 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	if !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
 		return graph, err
 	}
-	named, nameless := again.graphByNames(o)
+	named, nameless := in.graphByNames(o)
 	if nameless == nil && named.mostlyNumbers() {
 		return nil, fault.Invalid("NOT_AN_INDEX", "%v; to treat numbers as names, use --named-vertices", err)
 	}
@@ -60,8 +62,23 @@ func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
 	return Input{Path: path}.LoadNamedGraph(o)
 }
 
-func (in *repeatable) graphByNames(o GraphOptions) (graph *NamedGraph, err error) {
-	err = in.read(func(r io.Reader, name string) (err error) {
+// detectGraph sets the format of standard input, which has no telling name.
+func (in *Input) detectGraph() error {
+	return in.Read(func(r io.Reader, name string) error {
+		s, err := scan.New(r, name)
+		if err != nil {
+			return err
+		}
+		if in.Format = strings.TrimPrefix(s.Suffix, "."); s.Suffix == "" {
+			head, _ := s.Peek(peeked / 4)
+			in.Format = graphText(head)
+		}
+		return nil
+	})
+}
+
+func (in Input) graphByNames(o GraphOptions) (graph *NamedGraph, err error) {
+	err = in.Read(func(r io.Reader, name string) (err error) {
 		graph, err = readNamedGraph(r, name, o)
 		return err
 	})
@@ -163,7 +180,7 @@ func (g *namedEdges) read() error {
 	if err != nil {
 		return err
 	}
-	g.columns = graph.EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
+	g.columns = graph.UsualColumns
 	if columns, err := graph.NameEdgeColumns(g.Lines, first); err == nil && isEdgeHeader(first) {
 		g.columns = columns
 		return g.EachRow(g.append)
@@ -210,7 +227,7 @@ func (g *namedEdges) dropHeader() {
 
 // append adds the edge of a row.
 func (g *namedEdges) append(cells [][]byte) error {
-	e, err := g.parse(cells)
+	e, err := graph.ParseEdge(g.Lines, cells, g.columns, g.find)
 	if err == nil {
 		g.edges.Append(e.Source, e.Target, e.Weight)
 	}
@@ -233,37 +250,18 @@ func isNumberCell(cell []byte) bool {
 	return ok || len(cell) == 0
 }
 
-// parse parses the cells of a row.
-func (g *namedEdges) parse(cells [][]byte) (dataset.Edge, error) {
-	edge := dataset.Edge{Weight: 1}
-	if len(cells) > g.columns.Width || len(cells) <= max(g.columns.Source, g.columns.Target) {
-		return edge, g.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight", text.Plural(len(cells), "cell"))
+// find returns the number of the vertex with a name, which it adds unless the vertices are fixed.
+func (g *namedEdges) find(l *scan.Lines, cell []byte) (int32, error) {
+	number, known := g.number[string(cell)]
+	switch {
+	case known:
+		return number, nil
+	case len(cell) == 0:
+		return 0, l.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
+	case g.fixed:
+		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", scan.Quote(cell), text.Nearest(string(cell), g.names))
 	}
-	for _, end := range []struct {
-		cell   []byte
-		vertex *int32
-	}{{cells[g.columns.Source], &edge.Source}, {cells[g.columns.Target], &edge.Target}} {
-		number, known := g.number[string(end.cell)]
-		switch {
-		case known:
-		case len(end.cell) == 0:
-			return edge, g.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
-		case g.fixed:
-			return edge, g.Invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", scan.Quote(end.cell), text.Nearest(string(end.cell), g.names))
-		default:
-			number = g.vertex(string(end.cell))
-		}
-		*end.vertex = number
-	}
-	if g.columns.Weight < 0 || g.columns.Weight >= len(cells) || len(cells[g.columns.Weight]) == 0 {
-		return edge, nil
-	}
-	weight, ok := scan.ParseFloat(cells[g.columns.Weight])
-	if !ok || !scan.IsFinite(weight) {
-		return edge, g.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[g.columns.Weight]))
-	}
-	edge.Weight = weight
-	return edge, nil
+	return g.vertex(string(cell)), nil
 }
 
 // LoadVertices reads the names of vertices, one per line. A first line of id, vertex, node or name is a header.

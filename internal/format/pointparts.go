@@ -1,7 +1,7 @@
 package format
 
 import (
-	"slices"
+	"io"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -51,74 +51,69 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 	return parts, nil
 }
 
-// LoadPoints is Input.LoadPoints for all parts.
-func (p PointParts) LoadPoints() (*dataset.Points, []string, error) {
-	points, header, _, err := p.loadDense(func(in Input) (*dataset.Points, []string, []int32, error) {
-		points, header, err := in.LoadPoints()
-		return points, header, nil, err
-	})
-	return points, header, err
-}
-
-// LoadCompletePoints is Input.LoadCompletePoints for all parts.
-func (p PointParts) LoadCompletePoints() (points *dataset.Points, header []string, incomplete []int32, err error) {
-	return p.loadDense(Input.LoadCompletePoints)
-}
-
-func (p PointParts) loadDense(load func(Input) (*dataset.Points, []string, []int32, error)) (*dataset.Points, []string, []int32, error) {
-	all, header, incomplete, err := load(p[0])
-	if err != nil || len(p) == 1 {
-		return all, header, incomplete, err
-	}
-	values, rows := all.Values, all.N
-	for _, in := range p[1:] {
-		part, _, gaps, err := load(in)
-		if err != nil {
+// LoadPoints reads dense points, and the names of their columns from the first part. If drop is set, it drops rows with
+// missing values and returns their numbers; otherwise such a row is a fault.
+func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	all := &dataset.Points{}
+	for at, in := range p {
+		var part *dataset.Points
+		var names []string
+		var gaps []int32
+		err := in.Read(func(r io.Reader, name string) (err error) {
+			if drop {
+				part, names, gaps, err = ReadCompletePoints(r, name)
+			} else {
+				part, names, err = ReadPoints(r, name)
+			}
+			return err
+		})
+		switch {
+		case err != nil:
 			return nil, nil, nil, err
-		}
-		if part.D != all.D {
+		case len(p) == 1:
+			return part, names, gaps, nil
+		case at == 0:
+			header, all.D = names, part.D
+		case part.D != all.D:
 			return nil, nil, nil, fault.Invalid("COLUMNS_DIFFER", "%s: the file has %s, but %s has %d; all parts of a data set must have the same columns", in.Path, text.Plural(part.D, "column"), p[0].Path, all.D)
 		}
-		incomplete = appendGaps(incomplete, gaps, rows)
-		values, rows = append(values, part.Values...), rows+part.N
+		incomplete = appendGaps(incomplete, gaps, all.N)
+		all.N, all.Values = all.N+part.N, append(all.Values, part.Values...)
 	}
-	joined, err := dataset.NewPoints(rows, all.D, values)
-	return joined, header, incomplete, err
+	points, err = dataset.NewPoints(all.N, all.D, all.Values)
+	return points, header, incomplete, err
 }
 
-// LoadSparsePoints is Input.LoadSparsePoints for all parts.
-func (p PointParts) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
-	points, _, err := p.loadSparse(func(in Input) (*dataset.SparsePoints, []int32, error) {
-		points, err := in.LoadSparsePoints(features)
-		return points, nil, err
-	})
-	return points, err
-}
-
-// LoadCompleteSparsePoints is Input.LoadCompleteSparsePoints for all parts.
-func (p PointParts) LoadCompleteSparsePoints() (*dataset.SparsePoints, []int32, error) {
-	return p.loadSparse(Input.LoadCompleteSparsePoints)
-}
-
-func (p PointParts) loadSparse(load func(Input) (*dataset.SparsePoints, []int32, error)) (*dataset.SparsePoints, []int32, error) {
-	all, incomplete, err := load(p[0])
-	if err != nil || len(p) == 1 {
-		return all, incomplete, err
-	}
-	features, starts, columns, values := all.D, slices.Clone(all.RowStart), all.Column, all.Value
-	for _, in := range p[1:] {
-		part, gaps, err := load(in)
+// LoadSparsePoints reads sparse points. They have the given number of features, or as many as the files need if it is 0.
+// See LoadPoints for drop, with which the files determine the number.
+func (p PointParts) LoadSparsePoints(features int, drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	all := &dataset.SparsePoints{RowStart: []int64{0}}
+	for _, in := range p {
+		var part *dataset.SparsePoints
+		var gaps []int32
+		err := in.Read(func(r io.Reader, name string) (err error) {
+			if drop {
+				part, gaps, err = ReadCompleteSparsePoints(r, name)
+			} else {
+				part, err = ReadSparsePoints(r, name, features)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		incomplete = appendGaps(incomplete, gaps, len(starts)-1)
-		for _, start := range part.RowStart[1:] {
-			starts = append(starts, int64(len(columns))+start)
+		if len(p) == 1 {
+			return part, gaps, nil
 		}
-		features, columns, values = max(features, part.D), append(columns, part.Column...), append(values, part.Value...)
+		incomplete = appendGaps(incomplete, gaps, all.N)
+		for _, start := range part.RowStart[1:] {
+			all.RowStart = append(all.RowStart, int64(len(all.Column))+start)
+		}
+		all.N, all.D = all.N+part.N, max(all.D, part.D)
+		all.Column, all.Value = append(all.Column, part.Column...), append(all.Value, part.Value...)
 	}
-	joined, err := dataset.NewSparsePoints(len(starts)-1, features, starts, columns, values)
-	return joined, incomplete, err
+	points, err = dataset.NewSparsePoints(all.N, all.D, all.RowStart, all.Column, all.Value)
+	return points, incomplete, err
 }
 
 // appendGaps appends the incomplete rows of a part, shifted by the number of rows before it, of which complete are

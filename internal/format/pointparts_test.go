@@ -33,7 +33,7 @@ func TestPartsOfPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, _, err := parts.LoadPoints()
+	points, _, _, err := parts.LoadPoints(false)
 	if err != nil || points.N != 4 || !slices.Equal(points.Values, []float64{1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Errorf("got %+v, %v", points, err)
 	}
@@ -44,7 +44,7 @@ func TestPartsOfPoints(t *testing.T) {
 	if parts, err = PointPartsOf([]string{folder}, Input{}); err != nil {
 		t.Fatal(err)
 	}
-	points, _, incomplete, err := parts.LoadCompletePoints()
+	points, _, incomplete, err := parts.LoadPoints(true)
 	if err != nil || !slices.Equal(points.Values, []float64{2, 3, 4, 6}) || !slices.Equal(incomplete, []int32{0, 4}) {
 		t.Errorf("got %+v without %v, %v", points, incomplete, err)
 	}
@@ -52,7 +52,7 @@ func TestPartsOfPoints(t *testing.T) {
 	if parts, err = PointPartsOf([]string{folder}, Input{}); err != nil {
 		t.Fatal(err)
 	}
-	sparse, err := parts.LoadSparsePoints(0)
+	sparse, _, err := parts.LoadSparsePoints(0, false)
 	if err != nil || !slices.Equal(sparse.RowStart, []int64{0, 1, 3, 4, 5, 7, 8}) || !slices.Equal(sparse.Value, []float64{5, 5, 7, 7, 5, 5, 7, 7}) {
 		t.Errorf("got %+v, %v", sparse, err)
 	}
@@ -80,8 +80,23 @@ func TestBadPartsOfPoints(t *testing.T) {
 		}
 		parts, err := PointPartsOf(paths, Input{})
 		if err == nil {
-			_, _, err = parts.LoadPoints()
+			_, _, _, err = parts.LoadPoints(false)
 		}
 		wantFault(t, what, err, c.reason, c.says)
 	}
+}
+
+// A file is listed twice also if its path is written in two ways, and what tools write beside the parts is none of them.
+func TestPartsOfAFolder(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.csv": "x\n1\n", "b.csv": "x\n2\n", "_SUCCESS": "", ".hidden.csv": "y\n"})
+	r, err := OpenTable([]string{folder}, TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if all, err := r.ReadAll(); err != nil || all.Rows() != 2 {
+		t.Errorf("%v, %v", all, err)
+	}
+	_, err = OpenTable([]string{filepath.Join(folder, "a.csv"), folder + "/./a.csv"}, TableOptions{})
+	wantFault(t, "two ways", err, "BAD_FILES", "listed twice")
 }

@@ -23,10 +23,7 @@ func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []str
 		return m.Points, m.Header, nil
 	}
 	points, err := dataset.NewPoints(m.Rows, m.Columns, m.Values)
-	if err != nil {
-		return nil, nil, fault.Wrap(err, "%s", name)
-	}
-	return points, m.Header, nil
+	return points, m.Header, fault.Wrap(err, "%s", name)
 }
 
 // LoadPoints opens path and calls ReadPoints.
@@ -50,10 +47,7 @@ func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
 		return nil, err
 	}
 	kernel, err := dataset.NewKernel(m.Rows, m.Columns, m.Values)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
-	}
-	return kernel, nil
+	return kernel, fault.Wrap(err, "%s", name)
 }
 
 // readMatrix reads a matrix. If set is not nil, it configures the source before reading.
@@ -101,10 +95,8 @@ func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, heade
 	if incomplete, err = m.DropIncomplete(name); err != nil {
 		return nil, nil, nil, err
 	}
-	if points, err = dataset.NewPoints(m.Rows, m.Columns, m.Values); err != nil {
-		return nil, nil, nil, fault.Wrap(err, "%s", name)
-	}
-	return points, m.Header, incomplete, nil
+	points, err = dataset.NewPoints(m.Rows, m.Columns, m.Values)
+	return points, m.Header, incomplete, fault.Wrap(err, "%s", name)
 }
 
 // ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in ascending

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,8 @@ import (
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	text := "id,x\n" + strings.Repeat("12345678,0.5\n", 2*maxReplay/13) + "word,0.5\n"
+	const rows = 1_000_000 // so many that the copy is in a file
+	text := "id,x\n" + strings.Repeat("12345678,0.5\n", rows) + "word,0.5\n"
 	s := scan.NewSpool(iotest.HalfReader(strings.NewReader(text)))
 	defer s.Close()
 	beginning := make([]byte, 1000)
@@ -32,7 +34,7 @@ func TestSpool(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := r.ReadAll()
-		if err != nil || all.Rows() != 2*maxReplay/13+1 || all.Columns[0].CellText(all.Rows()-1) != "word" {
+		if err != nil || all.Rows() != rows+1 || all.Columns[0].CellText(all.Rows()-1) != "word" {
 			t.Fatal(err)
 		}
 		r.Close()
@@ -76,18 +78,73 @@ func TestSpooledBinaryTables(t *testing.T) {
 	}
 }
 
-// Where there is no place for a copy the input is read all the same, but only once.
+// A table on standard input is read again if its last row shows that the first ones were misread, however long it is.
+func TestStandardInputIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	for _, rows := range []int{10, 1_000_000} {
+		text := "id,x\n" + strings.Repeat("12345678,0.5\n", rows) + "word,0.5\n"
+		r, err := OpenTable([]string{"-"}, csv.Options{Stdin: Peekable(iotest.HalfReader(strings.NewReader(text)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.ReadAll()
+		if err != nil || all.Rows() != rows+1 || all.Columns[0].CellText(rows) != "word" {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+		r.Close()
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Where there is no place for a long copy the input is read all the same, but only once. A short copy needs no place.
 func TestSpoolWithoutSpace(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
-	s := scan.NewSpool(strings.NewReader("a,b\n1,2\n"))
-	if all, err := io.ReadAll(s); err != nil || len(all) != 8 {
-		t.Errorf("%q, %v", all, err)
-	}
-	if err := s.Rewind(); !fault.Is(err, "READ_ONCE") {
-		t.Error(err)
+	for text, again := range map[string]bool{"a,b\n1,2\n": true, "a,b\n" + strings.Repeat("1,2\n", 1<<19): false} {
+		s := scan.NewSpool(strings.NewReader(text))
+		if all, err := io.ReadAll(s); err != nil || string(all) != text {
+			t.Errorf("%d bytes of %d, %v", len(all), len(text), err)
+		}
+		err := s.Rewind()
+		if again {
+			if all, err := io.ReadAll(s); err != nil || string(all) != text {
+				t.Errorf("%q again, %v", all, err)
+			}
+		} else if !fault.Is(err, "READ_ONCE") {
+			t.Error(err)
+		}
+		r, err := OpenTable([]string{"-"}, csv.Options{Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err := r.ReadAll(); err != nil || all.Rows() != strings.Count(text, "\n")-1 {
+			t.Error(err)
+		}
+		r.Close()
 	}
 	broken := scan.NewSpool(iotest.ErrReader(errors.New("broken")))
 	if _, err := io.ReadAll(broken); err == nil {
 		t.Error("an error is gone")
 	}
+}
+
+// A file whose format the user names is not copied to be read at any position.
+func TestNamedFormatsAreReadInPlace(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.zip": triangle(t)})
+	file, err := os.Open(filepath.Join(folder, "a.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, err := scan.New(&scan.Given{Reader: file, Format: "npz"}, "a.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, _, end, err := s.Seekable()
+	if err != nil || content != io.ReaderAt(file) {
+		t.Errorf("reads %T instead of the file, %v", content, err)
+	}
+	end.Close()
 }

@@ -19,7 +19,7 @@ func ReadTable[T any](r io.Reader, name string, kind table.Kind[T], points int) 
 
 // LoadTable opens path and calls ReadTable.
 func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
-	return LoadNamed(path, kind, points, table.Naming{})
+	return LoadNamed(Input{Path: path}, kind, points, table.Naming{})
 }
 
 // ReadNamed is ReadTable for a table that identifies points and classes by name. The returned table has their numbers
@@ -36,13 +36,8 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 	return t, list, naming.IDs.NamePoints(err)
 }
 
-// LoadNamed opens path and calls ReadNamed.
-func LoadNamed[T any](path string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	return LoadNamedFrom(Input{Path: path}, kind, points, naming)
-}
-
-// LoadNamedFrom calls ReadNamed on an input.
-func LoadNamedFrom[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
+// LoadNamed calls ReadNamed on an input.
+func LoadNamed[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
 		t, list, err = ReadNamed(r, name, kind, points, naming)
 		return err

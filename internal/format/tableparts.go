@@ -19,7 +19,7 @@ type manyParts struct {
 	wanted   []table.Column
 	known    []*csv.Survey // what reading each file showed; nil for a file that was read without starting over
 	at       int           // the current file
-	part     Part
+	part     Part          // nil before the first file is opened and after the last one
 	notices  []string
 	marks    string // decimal separators of the parts read so far
 }
@@ -135,7 +135,7 @@ func (m *manyParts) Close() {
 }
 
 func (m *manyParts) Next() (*table.Table, error) {
-	for {
+	for m.part != nil {
 		t, err := m.part.Next()
 		switch {
 		case errors.Is(err, csv.ErrRestarted):
@@ -152,7 +152,6 @@ func (m *manyParts) Next() (*table.Table, error) {
 		case errors.Is(err, io.EOF):
 			if m.at+1 == len(m.files) {
 				m.Close()
-				m.part = ended{}
 				return nil, io.EOF
 			}
 			if err := m.open(m.at + 1); err != nil {
@@ -164,6 +163,7 @@ func (m *manyParts) Next() (*table.Table, error) {
 			return m.convert(t)
 		}
 	}
+	return nil, io.EOF
 }
 
 // convert converts the columns of a part to the types in m.wanted.
@@ -191,16 +191,3 @@ func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
 	}
 	return table.New(columns)
 }
-
-// ended is the part after the last one: it has no rows.
-type ended struct{}
-
-func (ended) Columns() []table.Column { return nil }
-
-func (ended) Next() (*table.Table, error) { return nil, io.EOF }
-
-func (ended) Notices() []string { return nil }
-
-func (ended) Decimals() string { return "" }
-
-func (ended) Close() {}

@@ -3,7 +3,6 @@ package format
 import (
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 // TableReader reads an ordinary table in parts of some rows each.
 type TableReader struct {
 	parts Part
+	own   *scan.Spool // the copy of standard input, if the caller did not supply one
 }
 
 // Part reads a table, or a part of one, in one format. The methods are those of TableReader.
@@ -34,20 +34,26 @@ func OpenTable(paths []string, o csv.Options) (*TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spool, ok := o.Stdin.(*scan.Spool); ok {
-		if err := spool.Rewind(); err != nil {
-			return nil, err
-		}
-	}
 	if len(files) > 1 && slices.Contains(files, "-") {
 		return nil, (&scan.Source{Name: "standard input"}).Invalid("BAD_FILES", "cannot be combined with files; use standard input or files, not both")
 	}
-	return OpenParts(files, o, func(at int, o csv.Options) (Part, error) { return openPart(files[at], o) })
+	var own *scan.Spool
+	if _, shared := o.Stdin.(*scan.Spool); files[0] == "-" && o.Stdin != nil && !shared {
+		own = scan.NewSpool(o.Stdin) // a later row may show that the first ones were misread
+		o.Stdin = own
+	}
+	r, err := OpenParts(files, o, func(at int, o csv.Options) (Part, error) { return openPart(files[at], o) })
+	if err != nil {
+		own.Close()
+		return nil, err
+	}
+	r.own = own
+	return r, nil
 }
 
 // openPart opens a table in a single file.
 func openPart(path string, o csv.Options) (Part, error) {
-	in := Input{Path: path, Format: o.Format, Stdin: Peekable(o.Stdin), Label: o.Name}
+	in := Input{Path: path, Format: o.Format, Label: o.Name}
 	in.spool, _ = o.Stdin.(*scan.Spool)
 	return openInput(in, o)
 }
@@ -63,9 +69,9 @@ func openInput(in Input, o csv.Options) (Part, error) {
 	case suffix == ".arrow":
 		return openArrow(in, o)
 	case !textTables[suffix]:
-		return nil, (&scan.Source{Name: in.Name()}).Invalid("UNKNOWN_FORMAT", "%s is not a supported table format; use %s (the files of a folder form one table)", suffix, strings.Join(tableSuffixes, ", "))
+		return nil, in.source().Invalid("UNKNOWN_FORMAT", "%s is not a supported table format; use %s (the files of a folder form one table)", suffix, strings.Join(tableSuffixes, ", "))
 	}
-	return csv.Open(&reopened{Input: in}, o)
+	return csv.Open(&reopened{in, func() {}}, o)
 }
 
 // textTables holds the suffixes of tables in text formats.
@@ -91,7 +97,10 @@ func (r *TableReader) Notices() []string { return r.parts.Notices() }
 func (r *TableReader) Decimals() string { return r.parts.Decimals() }
 
 // Close releases the files.
-func (r *TableReader) Close() { r.parts.Close() }
+func (r *TableReader) Close() {
+	r.parts.Close()
+	r.own.Close()
+}
 
 // ReadAll reads all rows into one table.
 func (r *TableReader) ReadAll() (*table.Table, error) {
@@ -116,86 +125,27 @@ func (r *TableReader) ReadAll() (*table.Table, error) {
 	}
 }
 
-// reopened is an input that can be read again from its beginning: a file, a Spool, or standard input as long as no more
-// than maxReplay bytes of it were read.
+// reopened is an input that csv.Reader reads again from its beginning.
 type reopened struct {
 	Input
-	file   *os.File
-	replay *replay
+	end func() // closes what is open
 }
 
-// maxReplay is how many bytes of standard input are kept for reading again.
-const maxReplay = 8 << 20
-
-// Open starts reading at the beginning. It returns false if the beginning is no longer available.
-func (r *reopened) Open() (s *scan.Source, again bool, err error) {
-	r.Close()
-	var input io.Reader
-	if r.spool != nil && r.Path == "-" {
-		if err := r.spool.Rewind(); err != nil {
-			return nil, false, nil
-		}
-		input = r.spool
-	} else if r.Path == "-" {
-		if r.replay == nil {
-			r.replay = &replay{r: r.Stdin}
-		}
-		if !r.replay.rewind() {
-			return nil, false, nil
-		}
-		input = r.replay
-	} else if r.object != nil {
-		input = r.object.section()
-	} else {
-		if r.file, err = os.Open(r.Path); err != nil {
-			return nil, true, (&scan.Source{Name: r.Path}).ReadError(err)
-		}
-		input = r.file
+// Open starts reading at the beginning.
+func (r *reopened) Open() (*scan.Source, error) {
+	r.end()
+	input, end, err := r.open()
+	if err != nil {
+		return nil, err
 	}
-	s, err = scan.New(&scan.Given{Reader: input, Format: r.Format}, r.Name())
-	return s, true, err
+	r.end = end
+	return scan.New(&scan.Given{Reader: input, Format: r.Format}, r.Name())
 }
 
 // Lost reports whether the beginning is no longer available.
-func (r *reopened) Lost() bool {
-	return r.replay != nil && r.replay.lost || r.Path == "-" && r.spool != nil && r.spool.Lost
-}
+func (r *reopened) Lost() bool { return r.spool != nil && r.spool.Lost }
 
-func (r *reopened) Close() {
-	if r.file != nil {
-		r.file.Close()
-		r.file = nil
-	}
-}
-
-// replay keeps the first maxReplay bytes that it reads.
-type replay struct {
-	r    io.Reader
-	kept []byte
-	at   int  // the position in kept
-	lost bool // more was read than can be kept
-}
-
-func (p *replay) rewind() bool {
-	p.at = 0
-	return !p.lost
-}
-
-func (p *replay) Read(into []byte) (int, error) {
-	if p.at < len(p.kept) {
-		n := copy(into, p.kept[p.at:])
-		p.at += n
-		return n, nil
-	}
-	n, err := p.r.Read(into)
-	if p.lost || len(p.kept)+n > maxReplay {
-		p.lost, p.kept, p.at = true, nil, 0
-	} else {
-		p.kept = append(p.kept, into[:n]...)
-		p.at = len(p.kept)
-	}
-	return n, err
-}
+func (r *reopened) Close() { r.end() }
 
 // TableOptions is what the user specified about a table. Empty fields are detected.
 type TableOptions = csv.Options

@@ -181,7 +181,7 @@ func TestLateSurprises(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	// Standard input is read again as long as it is kept.
+	// Standard input is read again as long as there is a place to keep it.
 	short, err := OpenTable([]string{"-"}, csv.Options{Format: "csv", Stdin: strings.NewReader(lines)})
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +189,8 @@ func TestLateSurprises(t *testing.T) {
 	if again, err := short.ReadAll(); err != nil || again.Rows() != rows+1 {
 		t.Error(err)
 	}
+	short.Close()
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	long := text.String() + strings.TrimPrefix(strings.Repeat(text.String(), 2), "id,a,b,c,d\n")
 	r, err := OpenTable([]string{"-"}, csv.Options{Format: "csv", Stdin: strings.NewReader(long)})
 	if err != nil {

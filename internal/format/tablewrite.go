@@ -26,19 +26,15 @@ type TableWriter interface {
 func NewTableWriter(w io.Writer, format string, columns []table.Column) (TableWriter, error) {
 	switch format {
 	case "csv":
-		c := &csvTable{bufio.NewWriterSize(w, scan.BufferSize), nil}
-		for at, column := range columns {
-			if at > 0 {
-				c.line = append(c.line, ',')
-			}
-			c.line = appendCSVText(c.line, column.Name)
+		c := newCSVWriter(w)
+		for _, column := range columns {
+			c.text(column.Name)
 		}
-		_, err := c.w.Write(append(c.line, '\n'))
-		return c, err
+		return c, c.endLine()
 	case "parquet":
 		return columnar.NewWriter(w, columns)
 	case "jsonl":
-		j := &jsonTable{bufio.NewWriterSize(w, scan.BufferSize), nil, nil}
+		j := &jsonTable{w: bufio.NewWriterSize(w, scan.BufferSize)}
 		for _, column := range columns {
 			j.names = append(j.names, string(append(appendJSONText(nil, column.Name), ':')))
 		}
@@ -59,55 +55,35 @@ func WriteTable(w io.Writer, format string, t *table.Table) error {
 	return writer.Close()
 }
 
-// csvTable writes numbers so that they read back bit for bit. A missing value is an empty cell; an empty text is "".
-type csvTable struct {
-	w    *bufio.Writer
-	line []byte
-}
-
-func (c *csvTable) Write(t *table.Table) error {
+// Write writes a line for each row. A missing value is an empty cell; an empty text is "".
+func (c *csvWriter) Write(t *table.Table) error {
 	for row := range t.Rows() {
-		line := c.line[:0]
 		for at := range t.Columns {
-			if at > 0 {
-				line = append(line, ',')
-			}
-			column := &t.Columns[at]
-			switch {
-			case column.Empty != nil && column.Empty[row]:
-				if len(t.Columns) == 1 {
-					line = append(line, `""`...) // an empty line would not be read as a row
-				}
+			switch column := &t.Columns[at]; {
+			case isMissing(column, row) && len(t.Columns) == 1:
+				c.text("") // an empty line would not be read as a row
+			case isMissing(column, row):
+				c.emptyCell()
 			case column.Type == table.Text:
-				line = appendCSVText(line, column.Texts[row])
+				c.text(column.Texts[row])
+			case column.Type == table.Integer:
+				c.integer(column.Integers[row])
 			default:
-				line = appendNumber(line, column, row)
+				c.float(column.Numbers[row])
 			}
 		}
-		line = append(line, '\n')
-		c.line = line
-		if _, err := c.w.Write(c.line); err != nil {
+		if err := c.endLine(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *csvTable) Close() error { return c.w.Flush() }
+// isMissing reports whether a cell has no value, unlike an empty text.
+func isMissing(c *table.Column, row int) bool { return c.Empty != nil && c.Empty[row] }
 
-func appendCSVText(line []byte, text string) []byte {
-	if text != "" && !strings.ContainsAny(text, ",;\t\"\r\n") && strings.TrimSpace(text) == text {
-		return append(line, text...)
-	}
-	return append(append(append(line, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
-}
-
-func appendNumber(line []byte, c *table.Column, row int) []byte {
-	if c.Type == table.Integer {
-		return strconv.AppendInt(line, c.Integers[row], 10)
-	}
-	return strconv.AppendFloat(line, c.Numbers[row], 'g', -1, 64)
-}
+// Close writes what is buffered.
+func (c *csvWriter) Close() error { return c.w.Flush() }
 
 // jsonTable writes one JSON object per line. Empty cells are null.
 type jsonTable struct {
@@ -125,14 +101,15 @@ func (j *jsonTable) Write(t *table.Table) error {
 				line = append(line, ',')
 			}
 			line = append(line, j.names[at]...)
-			column := &t.Columns[at]
-			switch {
-			case column.Empty != nil && column.Empty[row]:
+			switch column := &t.Columns[at]; {
+			case isMissing(column, row):
 				line = append(line, "null"...)
 			case column.Type == table.Text:
 				line = appendJSONText(line, column.Texts[row])
+			case column.Type == table.Integer:
+				line = strconv.AppendInt(line, column.Integers[row], 10)
 			default:
-				line = appendNumber(line, column, row)
+				line = strconv.AppendFloat(line, column.Numbers[row], 'g', -1, 64)
 			}
 		}
 		line = append(line, '}', '\n')

@@ -18,16 +18,24 @@ import (
 
 // csvWriter writes lines of CSV. Floats read back bit for bit.
 type csvWriter struct {
-	w    *bufio.Writer
-	line []byte
+	w     *bufio.Writer
+	line  []byte
+	cells int // on the current line
 }
+
+func newCSVWriter(w io.Writer) *csvWriter {
+	return &csvWriter{w: bufio.NewWriterSize(w, scan.BufferSize)}
+}
+
+// lineBreaks replaces line breaks by spaces.
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
 
 // writeTable writes a line for each row, after the header unless that is empty.
 func writeTable[Row any](w io.Writer, header []string, rows iter.Seq[Row], write func(c *csvWriter, row Row)) error {
-	c := &csvWriter{w: bufio.NewWriterSize(w, scan.BufferSize)}
+	c := newCSVWriter(w)
 	if len(header) > 0 {
 		for _, name := range header {
-			c.text(name)
+			c.text(lineBreaks.Replace(name)) // readers of numbers take a line for a row
 		}
 		if err := c.endLine(); err != nil {
 			return err
@@ -44,9 +52,10 @@ func writeTable[Row any](w io.Writer, header []string, rows iter.Seq[Row], write
 
 // emptyCell starts a new cell; the other methods also fill it.
 func (c *csvWriter) emptyCell() {
-	if len(c.line) > 0 {
+	if c.cells > 0 {
 		c.line = append(c.line, ',')
 	}
+	c.cells++
 }
 
 func (c *csvWriter) integer(v int64) {
@@ -65,10 +74,11 @@ func (c *csvWriter) floats(values []float64) {
 	}
 }
 
+// text writes a text, in quotes where a reader would otherwise split it, trim it or read it as missing.
 func (c *csvWriter) text(v string) {
 	c.emptyCell()
-	if v == "" || strings.ContainsAny(v, ",\"\r\n") {
-		v = `"` + strings.ReplaceAll(strings.NewReplacer("\r", " ", "\n", " ").Replace(v), `"`, `""`) + `"`
+	if v == "" || strings.ContainsAny(v, ",;\t\"\r\n") || strings.TrimSpace(v) != v {
+		v = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
 	}
 	c.line = append(c.line, v...)
 }
@@ -76,7 +86,7 @@ func (c *csvWriter) text(v string) {
 func (c *csvWriter) endLine() error {
 	c.line = append(c.line, '\n')
 	_, err := c.w.Write(c.line)
-	c.line = c.line[:0]
+	c.line, c.cells = c.line[:0], 0
 	return err
 }
 

@@ -22,11 +22,11 @@ type Coordinator struct {
 
 // Options configure a coordinator. The zero value is a new one on a free port.
 type Options struct {
-	DataDir string   // empty: a temporary directory of the test
-	Listen  string   // empty: a free port of this machine
+	DataDir string   // "" means a temporary directory of the test
+	Listen  string   // "" means a free port of this machine
 	Args    []string // further flags
 	Env     []string // further variables of the environment
-	Program string   // empty: the coordinator of this repository
+	Program string   // "" means the coordinator of this repository
 	// Dial is how clients of the test connect.
 	Dial credentials.Dial
 	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.
@@ -126,8 +126,8 @@ func startWorkerOf(t testing.TB, program, addr, name string, args ...string) *Wo
 		append([]string{"--coordinator", addr, "--name", name, "--threads", "1"}, args...)...)}
 }
 
-// StartTracedWorker starts a worker that says which commands it begins; seen is called with what it says as soon as it is
-// said.
+// StartTracedWorker starts a worker that logs which commands it begins, and calls seen with each part of the log as soon as
+// it is written.
 func StartTracedWorker(t testing.TB, c *Coordinator, name string, seen func(w *Worker, text []byte)) *Worker {
 	t.Helper()
 	w := &Worker{Name: name, Process: newProcess(t, "worker "+name, Build(t).Worker,

@@ -81,7 +81,7 @@ func goBuild(root string, args ...string) error {
 	return nil
 }
 
-// moduleRoot is the directory of go.mod.
+// moduleRoot returns the directory of go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

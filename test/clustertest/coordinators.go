@@ -57,7 +57,7 @@ func startCoordinators(t testing.TB, count int, etcd *Etcd, o Options) *Coordina
 	return c
 }
 
-// Addresses are those of all coordinators, as workers and clients take them.
+// Addresses returns the addresses of all coordinators, as workers and clients take them.
 func (c *Coordinators) Addresses() string {
 	addresses := make([]string, len(c.All))
 	for i, one := range c.All {
@@ -96,7 +96,7 @@ func (c *Coordinators) Leader(among ...*Coordinator) *Coordinator {
 	return leader
 }
 
-// Others are all coordinators but one.
+// Others returns all coordinators but one.
 func (c *Coordinators) Others(than *Coordinator) []*Coordinator {
 	var others []*Coordinator
 	for _, one := range c.All {
@@ -107,7 +107,7 @@ func (c *Coordinators) Others(than *Coordinator) []*Coordinator {
 	return others
 }
 
-// Serves tells whether the health of the coordinator is SERVING.
+// Serves reports whether the health of the coordinator is SERVING.
 func (c *Coordinator) Serves() bool {
 	ctx, cancel := context.WithTimeout(c.Process.t.Context(), time.Second)
 	defer cancel()

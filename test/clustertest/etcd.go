@@ -71,7 +71,7 @@ func startEtcd(t testing.TB, members int, tls string) *Etcd {
 	return e
 }
 
-// Store is the cluster as a coordinator's --store.
+// Store returns the cluster as a coordinator's --store.
 func (e *Etcd) Store() string {
 	clients := make([]string, len(e.Members))
 	for i, m := range e.Members {
@@ -112,7 +112,7 @@ func (s etcdSettings) url(address string) url.URL {
 	return url.URL{Scheme: "http", Host: address}
 }
 
-// runEtcd is a member of an etcd cluster until the process is killed.
+// runEtcd serves as a member of an etcd cluster until the process is killed.
 func runEtcd(encoded string) int {
 	var s etcdSettings
 	if err := json.Unmarshal([]byte(encoded), &s); err != nil {
@@ -144,7 +144,7 @@ func runEtcd(encoded string) int {
 	return 1
 }
 
-// FreeAddress is an address of this machine that nobody listens on. Its port is none of those that the system gives to
+// FreeAddress returns an address of this machine that nobody listens on. Its port is none of those that the system gives to
 // connections, which might take it before it is used.
 func FreeAddress(t testing.TB) string {
 	t.Helper()

@@ -55,7 +55,7 @@ func StartObjectStore(t testing.TB) *ObjectStore {
 	return s
 }
 
-// Options are those of coordinators that have their blobs here.
+// Options returns the options of coordinators that have their blobs here.
 func (s *ObjectStore) Options() Options {
 	return Options{
 		Args: []string{"--blobs", s.url()},

@@ -107,7 +107,7 @@ func sameEmbedding(a, b *clustering.Embedding) bool {
 	})
 }
 
-// determined is a result without what depends on the machine and the time, and without the state of the job and the
+// determined returns a result without what depends on the machine and the time, and without the state of the job and the
 // recipe of a table, which Compute does not have.
 func determined(r *cleavev1.Result) *cleavev1.Result {
 	r = proto.CloneOf(r)
@@ -115,7 +115,7 @@ func determined(r *cleavev1.Result) *cleavev1.Result {
 	return r
 }
 
-// encoded is a result as bytes, which show every different bit; == would miss the sign of zero and NaN.
+// encoded returns a result as bytes, which show every different bit; == would miss the sign of zero and NaN.
 func encoded(t testing.TB, r *cleavev1.Result) []byte {
 	t.Helper()
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(determined(r))

@@ -34,7 +34,7 @@ func start(t testing.TB, name, program string, args ...string) *Process {
 	return p
 }
 
-// newProcess is a process that is not started yet.
+// newProcess returns a process that is not started yet.
 func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p := &Process{
 		t: t, name: name, cmd: exec.Command(program, args...),
@@ -94,7 +94,7 @@ func (p *Process) Pause() {
 	}
 }
 
-// stopped tells whether no thread of the process runs.
+// stopped reports whether no thread of the process runs.
 func (p *Process) stopped() bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
 	for _, path := range threads {
@@ -136,7 +136,7 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Running tells whether the process has not ended.
+// Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:
@@ -146,7 +146,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Stderr is what the process has written to standard error so far.
+// Stderr returns what the process has written to standard error so far.
 func (p *Process) Stderr() string { return string(p.stderr.bytes()) }
 
 // signal sends a signal to the whole process group. It does nothing if the process has ended, because
@@ -182,7 +182,7 @@ func (j *outputBuffer) bytes() []byte {
 	return bytes.Clone(j.text.Bytes())
 }
 
-// tail is the end of a long text.
+// tail returns the end of a long text.
 func tail(text []byte) []byte {
 	const maxBytes = 16 << 10
 	return text[max(0, len(text)-maxBytes):]

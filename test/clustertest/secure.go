@@ -33,7 +33,7 @@ func (f SecureFolder) Cleave(args ...string) string {
 	return ran.Stdout
 }
 
-// Path is that of a file or a folder in it.
+// Path returns the path of a file or a folder in it.
 func (f SecureFolder) Path(elements ...string) string {
 	return filepath.Join(append([]string{f.Dir}, elements...)...)
 }
@@ -44,17 +44,17 @@ func (f SecureFolder) Token(name, role string) string {
 	return strings.TrimSpace(f.Cleave("token", "create", "--name", name, "--role", role, "--file", f.Path("tokens")))
 }
 
-// Dial is how the owner of a certificate connects.
+// Dial returns how the owner of a certificate connects.
 func (f SecureFolder) Dial(name string) credentials.Dial {
 	return credentials.Dial{Files: credentials.Files{Dir: f.Path(name)}}
 }
 
-// WithToken is how the owner of a token connects.
+// WithToken returns how the owner of a token connects.
 func (f SecureFolder) WithToken(token string) credentials.Dial {
 	return credentials.Dial{Files: credentials.Files{CA: f.Path("ca", "ca.pem")}, Token: token}
 }
 
-// workerDial is how a worker connects to the coordinator, whose test is an admin with a certificate, or nobody.
+// workerDial returns how a worker connects to the coordinator, whose test is an admin with a certificate, or nobody.
 func (c *Coordinator) workerDial() credentials.Dial {
 	if c.options.Dial.Dir == "" {
 		return credentials.Dial{}
@@ -62,7 +62,7 @@ func (c *Coordinator) workerDial() credentials.Dial {
 	return credentials.Dial{Files: credentials.Files{Dir: filepath.Join(filepath.Dir(c.options.Dial.Dir), "worker")}}
 }
 
-// As is the coordinator as another caller sees it.
+// As returns the coordinator as another caller sees it.
 func (c *Coordinator) As(d credentials.Dial) Client { return dial(c.Process.t, c.Addr, d) }
 
 // StartSecureCluster starts a coordinator that asks who calls, and workers with certificates. The test itself is an admin.

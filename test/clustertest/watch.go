@@ -92,7 +92,7 @@ func (w *Watch) next() *cleavev1.WatchJobResponse {
 	}
 }
 
-// Ended tells whether the event that ends the job has come.
+// Ended reports whether the event that ends the job has come.
 func (w *Watch) Ended() bool {
 	return len(w.Events) > 0 && w.Events[len(w.Events)-1].GetEnded() != nil
 }
@@ -103,7 +103,7 @@ func (w *Watch) UntilIterations(count int) {
 	w.Until("iterations", func(*cleavev1.WatchJobResponse) bool { return w.Iterations() >= count })
 }
 
-// Iterations is how many iteration events have come so far.
+// Iterations returns how many iteration events have come so far.
 func (w *Watch) Iterations() int {
 	seen := 0
 	for _, e := range w.Events {
@@ -120,7 +120,7 @@ func (w *Watch) UntilSolverSteps(count int) {
 	w.Until("steps of an eigensolver", func(*cleavev1.WatchJobResponse) bool { return w.SolverSteps() >= count })
 }
 
-// SolverSteps is how many steps of an eigensolver have come so far.
+// SolverSteps returns how many steps of an eigensolver have come so far.
 func (w *Watch) SolverSteps() int {
 	seen := 0
 	for _, e := range w.Events {

@@ -64,7 +64,7 @@ func (p *pipe) breakOff() {
 	p.end(syscall.ECONNRESET)
 }
 
-// next is what a reader may read now, or when it should look again; zero: at the next change.
+// next returns what a reader may read now, or when it should look again; zero: at the next change.
 func (c *conn) next() (head *parcel, again time.Time, err error) {
 	now, p := time.Now(), c.in
 	if c.closed {
@@ -171,7 +171,7 @@ func (c *conn) SetReadDeadline(at time.Time) error {
 // SetWriteDeadline does nothing: writes never wait.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// SetDeadline is SetReadDeadline.
+// SetDeadline calls SetReadDeadline.
 func (c *conn) SetDeadline(at time.Time) error { return c.SetReadDeadline(at) }
 
 type address string

@@ -23,7 +23,7 @@ type workload struct {
 	events []*cleavev1.Event   // of a simulation without faults
 }
 
-// workloads are small jobs of every family. Their rows are several tiles, so that each worker has some.
+// workloads returns small jobs of every family. Their rows are several tiles, so that each worker has some.
 func workloads(t testing.TB) []*workload {
 	rng := rand.New(rand.NewPCG(1, 1))
 	points, truth, err := synth.Gaussians(60, 2, 3, 0.5, rng)

@@ -108,7 +108,7 @@ func (d *node) Close() error {
 	}
 }
 
-// Addr is the node's name.
+// Addr returns the node's name.
 func (d *node) Addr() net.Addr { return address(d.name) }
 
 // deliver sends a frame, or does to it what the plan says. n.mu is held.

@@ -45,7 +45,7 @@ func (p *plan) count(where string) uint64 {
 	return p.counts[where]
 }
 
-// random is the generator of one message or step.
+// random returns the generator of one message or step.
 func (p *plan) random(where string, number uint64) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", where, number)
@@ -54,7 +54,7 @@ func (p *plan) random(where string, number uint64) *rand.Rand {
 
 const minLatency = 50 * time.Microsecond
 
-// latency is how long a message is under way.
+// latency returns how long a message is under way.
 func (p *plan) latency(where string, number uint64) time.Duration {
 	return minLatency + time.Duration(p.random("latency "+where, number).Int64N(int64(2*time.Millisecond)))
 }
@@ -135,7 +135,7 @@ func (p *plan) onStep(where string) disturbance {
 	return p.draw(where, p.count(where), p.rate*stepsPerMessage, slow, killNode, refuse, loseAnswer, diskFull, depose)
 }
 
-// ids is where processes draw their identifiers from: which worker gets a tile depends on them.
+// ids returns the generator from which processes draw their identifiers from: which worker gets a tile depends on them.
 func (p *plan) ids() io.Reader {
 	return &lockedReader{from: rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%032d", p.seed))))}
 }
@@ -151,7 +151,7 @@ func (r *lockedReader) Read(into []byte) (int, error) {
 	return r.from.Read(into)
 }
 
-// again tells whether a request is sent twice.
+// again reports whether a request is sent twice.
 func (p *plan) again(method string) bool {
 	return p.rate > 0 && p.random("again "+method, p.count("again "+method)).IntN(4) == 0
 }
@@ -163,7 +163,7 @@ func (p *plan) end() {
 	p.left = 0
 }
 
-// told is what happened, for people.
+// told describes what happened, for people.
 func (p *plan) told() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,7 @@ func newDisk(p *plan) (*disk, error) {
 	return &disk{plan: p, openState: store.SharedMemory(), blobs: blobs, ended: map[string][]byte{}}, err
 }
 
-// errAway is what a store says that does not answer for a moment.
+// errAway returns the error of a store that does not answer for a moment.
 func errAway(where string) error {
 	if where == commitStep {
 		return errors.New("the state does not answer") // as of etcd, which has its own errors for it
@@ -56,7 +56,7 @@ const (
 
 func errFull() error { return fault.New(fault.ResourceExhausted, store.DiskFull, "no space is left") }
 
-// full tells whether the disk is full.
+// full reports whether the disk is full.
 func (d *disk) full() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

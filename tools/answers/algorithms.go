@@ -60,7 +60,7 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 	}
 }
 
-// meanOver is the mean of a method over the cells with this number of constraints.
+// meanOver returns the mean of a method over the cells with this number of constraints.
 func (x index) meanOver(cells []cell, method, column string) string {
 	sum, count, all := 0.0, 0, 0
 	for _, c := range cells {

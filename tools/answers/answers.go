@@ -35,7 +35,7 @@ type Config struct {
 	Again   bool // also ask what the results have
 }
 
-// Suite is `make answers`.
+// Suite returns the suite of `make answers`.
 func Suite() measure.Suite {
 	return measure.Suite{
 		Name: "answers", About: "scores what cleave answers by its defaults, and peers", Parts: measure.Names(suites),
@@ -158,7 +158,7 @@ func Run(ctx context.Context, cfg Config) error {
 	return errors.Join(s.askAll(ctx, batches, results), results.close())
 }
 
-// constraintQuestions are sets with m constraints, set by set.
+// constraintQuestions returns sets with m constraints, set by set.
 func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 	sets, err := s.sets(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 	return list, nil
 }
 
-// sets are the sets that are asked about, their files made.
+// sets makes the files of the sets that are asked about, and returns the sets.
 func (s *study) sets(ctx context.Context) ([]*set, error) {
 	all, err := s.found()
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *study) sets(ctx context.Context) ([]*set, error) {
 	return s.made(ctx, append(all, generated(s.Cleave, s.temp)...))
 }
 
-// found are the sets in the folder of data.
+// found returns the sets in the folder of data.
 func (s *study) found() ([]*set, error) {
 	if s.Data == "" {
 		return nil, nil

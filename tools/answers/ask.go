@@ -116,7 +116,7 @@ func (q question) writeKnown(folder string) (string, error) {
 	})
 }
 
-// command is the process of a run, which writes labels.csv into the folder, or for peers a file with the name of each.
+// command returns the process of a run, which writes labels.csv into the folder, or for peers a file with the name of each.
 func (s *study) command(ctx context.Context, batch []question, folder, known string) *exec.Cmd {
 	q := batch[0]
 	if isPeer(q.method) {

@@ -41,7 +41,7 @@ func (kind madeKind) draw(seed int) *madeTable {
 	return t
 }
 
-// csv is the table as a file.
+// csv returns the table as a file.
 func (t *madeTable) csv() []byte {
 	var b bytes.Buffer
 	line := func(cell func(column int) string) {
@@ -64,7 +64,7 @@ func (t *madeTable) csv() []byte {
 	return b.Bytes()
 }
 
-// truthCSV is the file of the groups.
+// truthCSV returns the file of the groups.
 func (t *madeTable) truthCSV() []byte {
 	var b bytes.Buffer
 	b.WriteString("index,label\n")
@@ -154,7 +154,7 @@ func (t *madeTable) measured(points [][]float64) {
 	}
 }
 
-// centers are the middles of the groups: random, but each is at least so far from all others, in as small a cube as
+// centers returns the middles of the groups: random, but each is at least so far from all others, in as small a cube as
 // that allows, so that one column alone does not tell the groups.
 func (t *madeTable) centers(columns int, apart float64) [][]float64 {
 	for side := apart / 2; ; side *= 1.02 {
@@ -181,7 +181,7 @@ func (t *madeTable) centers(columns int, apart float64) [][]float64 {
 	}
 }
 
-// points are normal around the centers of their groups.
+// points draws points that are normal around the centers of their groups.
 func (t *madeTable) points(columns int, apart float64) [][]float64 {
 	centers := t.centers(columns, apart)
 	points := make([][]float64, t.n)
@@ -217,7 +217,7 @@ func (t *madeTable) words(name string, telling float64, levels ...string) {
 	})
 }
 
-// numbered are words with a number: branch 1, branch 2 and so on.
+// numbered returns words with a number: branch 1, branch 2 and so on.
 func numbered(word string, count int) []string {
 	list := make([]string, count)
 	for at := range list {

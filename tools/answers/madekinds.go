@@ -17,7 +17,7 @@ var (
 	colors   = strings.Fields("red green blue")
 )
 
-// inUnits is a table of groups in columns of different units, and what is added to it.
+// inUnits returns a table of groups in columns of different units, and what is added to it.
 func inUnits(groups, columns int, more ...func(t *madeTable)) func(t *madeTable) {
 	return func(t *madeTable) {
 		t.groups(groups)

@@ -15,7 +15,7 @@ var ownMethods = []string{
 	"kernel-kmeans", "kmeans", "pc-kmeans", "mpc-kmeans", "hmrf-kmeans", "spectral", "spectral-learning", "constrained-spectral",
 }
 
-// Methods are the methods in a list with commas, semicolons or blanks between them. A method is a peer, or "default" or
+// Methods returns the methods in a list with commas, semicolons or blanks between them. A method is a peer, or "default" or
 // an algorithm, and then flags of `cleave run` without their dashes: pc-kmeans,restarts=10,entail. So a comma also stands
 // before a flag; a word is a flag unless it is the name of a method. "own" stands for the usual algorithms and "peers"
 // for all peers.
@@ -42,16 +42,16 @@ func isName(word string) bool {
 	return isAlgorithm || word == Default || isPeer(word)
 }
 
-// base is the algorithm of a method, without its flags.
+// base returns the algorithm of a method, without its flags.
 func base(method string) string {
 	name, _, _ := strings.Cut(method, ",")
 	return name
 }
 
-// plain tells whether a method leaves everything open but the algorithm.
+// plain reports whether a method leaves everything open but the algorithm.
 func plain(method string) bool { return base(method) == method }
 
-// flags are the arguments of `cleave run` for a method. Without constraints there is nothing to entail.
+// flags returns the arguments of `cleave run` for a method. Without constraints there is nothing to entail.
 func flags(method string, m int) []string {
 	words := strings.Split(method, ",")
 	var list []string
@@ -66,7 +66,7 @@ func flags(method string, m int) []string {
 	return list
 }
 
-// applies tells whether a method can be asked by a suite about a set with m constraints or, in the suite of labels, m
+// applies reports whether a method can be asked by a suite about a set with m constraints or, in the suite of labels, m
 // percent of the labels. What names no algorithm is always asked: where it refuses, that is its answer.
 func applies(method, suite string, s *set, m int) bool {
 	if p, is := findPeer(method); is {
@@ -85,7 +85,7 @@ func applies(method, suite string, s *set, m int) bool {
 	return slices.Contains(a.Data, s.kind)
 }
 
-// takesConstraints tells whether an algorithm does; one that is not known may.
+// takesConstraints reports whether an algorithm does; one that is not known may.
 func takesConstraints(algorithm string) bool {
 	a, known := catalog.FindAlgorithm(algorithm)
 	return !known || a.Takes("constraints")

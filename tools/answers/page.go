@@ -18,7 +18,7 @@ type Page struct {
 	Answers []Answer
 }
 
-// document is docs/answers.md.
+// document returns the page docs/answers.md.
 func document() measure.Page {
 	return measure.Page{Suite: "answers", Parts: measure.Names(suites), Head: func(string) string { return pageHead }}
 }
@@ -36,7 +36,7 @@ func (p Page) sections(now time.Time) map[string]string {
 	return sections
 }
 
-// of is the page with the answers of one suite only.
+// of returns the page with the answers of one suite only.
 func (p Page) of(suite string) Page {
 	p.Answers = slices.DeleteFunc(slices.Clone(p.Answers), func(a Answer) bool { return a.Suite != suite })
 	return p
@@ -87,7 +87,7 @@ func (p Page) writeHead(b *strings.Builder, now time.Time) {
 	b.WriteString(peersOf(Constraints) + ".\n")
 }
 
-// peersOf tells what the peers of a suite do.
+// peersOf says what the peers of a suite do.
 func peersOf(suite string) string {
 	var list []string
 	for _, other := range peers {
@@ -98,10 +98,10 @@ func peersOf(suite string) string {
 	return strings.Join(list, ";")
 }
 
-// number has two digits, and no sign where they are 0.
+// number formats a number with two digits, and no sign where they are 0.
 func number(v float64) string { return strings.Replace(fmt.Sprintf("%.2f", v), "-0.00", "0.00", 1) }
 
-// share is the mean of a sum, or a dash.
+// share returns the mean of a sum, or a dash.
 func share(sum float64, count int) string {
 	if count == 0 {
 		return "-"

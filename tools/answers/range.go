@@ -13,7 +13,7 @@ import (
 // The range of the number of clusters that is asked with.
 const leastClusters, mostClusters = 2, 8
 
-// rangeQuestions are tables whose number of clusters is in the range.
+// rangeQuestions returns tables whose number of clusters is in the range.
 func (s *study) rangeQuestions(ctx context.Context) ([]question, error) {
 	var list []question
 	for draw := range s.Seeds {
@@ -30,7 +30,7 @@ func (s *study) rangeQuestions(ctx context.Context) ([]question, error) {
 	return list, nil
 }
 
-// distinct is how many clusters an answer has.
+// distinct returns how many clusters an answer has.
 func distinct(labels []int64) int {
 	seen := map[int64]bool{}
 	for _, label := range labels {
@@ -100,10 +100,10 @@ func (p Page) writeRange(b *strings.Builder, now time.Time) {
 	}
 }
 
-// isSure tells whether an answer calls its number of clusters clear.
+// isSure reports whether an answer calls its number of clusters clear.
 func isSure(a Answer) bool { return slices.Contains(strings.Fields(a.Chosen), "clear") }
 
-// foundText are the numbers of clusters that a method found, draw by draw.
+// foundText returns the numbers of clusters that a method found, draw by draw.
 func (x index) foundText(at place, method string) string {
 	var list []string
 	for _, seed := range x.seeds(at, method) {

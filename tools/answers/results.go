@@ -59,7 +59,7 @@ func (a Answer) record() []string {
 	}
 }
 
-// parse is the reverse of record.
+// parse reverses record.
 func parse(row []string) (a Answer, err error) {
 	integer := func(text string) int {
 		v, failure := strconv.Atoi(text)

@@ -168,7 +168,7 @@ func (p Page) writeSets(b *strings.Builder, cells []cell) {
 	}
 }
 
-// text is the mean with its range.
+// text returns the mean with its range.
 func (c cell) text() string {
 	refused, least, most := 0, math.Inf(1), math.Inf(-1)
 	for _, a := range c.runs {

@@ -185,7 +185,7 @@ func largestComponent(g *dataset.Graph) []int32 {
 	return largest
 }
 
-// edgesAmong are the edges between the given vertices, which are numbered anew in their order.
+// edgesAmong returns the edges between the given vertices, which are numbered anew in their order.
 func edgesAmong(g *dataset.Graph, vertices []int32) []dataset.Edge {
 	number := make(map[int32]int32, len(vertices))
 	for at, i := range vertices {
@@ -223,7 +223,7 @@ var shapes = []shape{
 	{"gen-blocks-200k", "blocks", 200_000, "--k 20 --inside 16 --outside 6"},
 }
 
-// generated are the sets that are made, once they are needed.
+// generated returns the sets that are made, once they are needed.
 func generated(cleave, temp string) []*set {
 	var sets []*set
 	for _, g := range shapes {

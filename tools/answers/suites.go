@@ -36,10 +36,10 @@ var suites = []suite{
 	{Constraints, (*study).constraintQuestions, Page.writeConstraints},
 }
 
-// PartName is the name that selects the suite.
+// PartName returns the name that selects the suite.
 func (s suite) PartName() string { return s.name }
 
-// methods are those that are asked, or the usual ones.
+// methods returns the methods that are asked, or the usual ones.
 func (s *study) methods(usual string) []string {
 	if len(s.Methods) > 0 {
 		return s.Methods
@@ -58,7 +58,7 @@ func (s *study) about(set *set, m, draw int) []question {
 	return list
 }
 
-// madeSets are the made tables of a draw.
+// madeSets returns the made tables of a draw.
 func (s *study) madeSets(draw int) []*set {
 	var sets []*set
 	for _, kind := range madeKinds {
@@ -73,7 +73,7 @@ func (s *study) madeSets(draw int) []*set {
 	return sets
 }
 
-// bundled are the sets that come with scikit-learn, which is asked to write them, unless the folder of data has a set of
+// bundled returns the sets that come with scikit-learn, which is asked to write them, unless the folder of data has a set of
 // the same name.
 func (s *study) bundled(found []*set) []*set {
 	if s.python == "" {
@@ -101,7 +101,7 @@ func (s *study) bundled(found []*set) []*set {
 	return sets
 }
 
-// tables are the sets of a draw that are tables: made ones, and in the first draw, those of the folder and of
+// tables returns the sets of a draw that are tables: made ones, and in the first draw, those of the folder and of
 // scikit-learn.
 func (s *study) tables(ctx context.Context, draw int) ([]*set, error) {
 	all := s.madeSets(draw)
@@ -120,7 +120,7 @@ func (s *study) tables(ctx context.Context, draw int) ([]*set, error) {
 	return s.made(ctx, all)
 }
 
-// tableQuestions are tables and their number of clusters.
+// tableQuestions returns tables and their number of clusters.
 func (s *study) tableQuestions(ctx context.Context) ([]question, error) {
 	var list []question
 	for draw := range s.Seeds {

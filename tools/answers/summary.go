@@ -43,19 +43,19 @@ func newIndex(list []Answer) index {
 	return x
 }
 
-// places are in the order of their sets, shares of wrong constraints and numbers of constraints.
+// places returns all places in the order of their sets, shares of wrong constraints and numbers of constraints.
 func (x index) places() []place {
 	return slices.SortedFunc(maps.Keys(x.answers), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.noise, b.noise), cmp.Compare(a.m, b.m))
 	})
 }
 
-// seeds are those that a method was asked with.
+// seeds returns those that a method was asked with.
 func (x index) seeds(at place, method string) []int {
 	return slices.Sorted(maps.Keys(x.answers[at][method]))
 }
 
-// mean is the mean ARI of a method over the given seeds, or over its own where it was asked with none of them; it is
+// mean returns the mean ARI of a method over the given seeds, or over its own where it was asked with none of them; it is
 // NaN where it was not asked.
 func (x index) mean(at place, method string, seeds []int) float64 {
 	runs := x.answers[at][method]
@@ -95,7 +95,7 @@ type cell struct {
 	unconstrained float64  // the mean without constraints; NaN if there is none
 }
 
-// fell is by how much there is less than with fewer constraints.
+// fell returns by how much there is less than with fewer constraints.
 func (c cell) fell() float64 {
 	if math.IsNaN(c.fewer) {
 		return 0
@@ -116,7 +116,7 @@ func (c cell) verdict() string {
 	return "level"
 }
 
-// missed is how much more the best of all others has.
+// missed returns how much more the best of all others has.
 func (c cell) missed() float64 {
 	best := scored{"itself", c.ari}
 	for _, other := range []scored{c.own, c.peer} {
@@ -127,7 +127,7 @@ func (c cell) missed() float64 {
 	return best.ari - c.ari
 }
 
-// cells are the places where a method was asked with a share of wrong constraints: real sets first, by name, then by
+// cells returns the places where a method was asked with a share of wrong constraints: real sets first, by name, then by
 // the number of constraints.
 func (x index) cells(subject string, noise float64) []cell {
 	var list []cell
@@ -209,7 +209,7 @@ func (t *tally) add(c cell) {
 	}
 }
 
-// numberName is the number of constraints of a cell as columns and rows call it.
+// numberName returns the number of constraints of a cell as columns and rows call it.
 func numberName(m, n int) string {
 	if m == n/2 && !slices.Contains(standardNumbers, m) {
 		return "n/2"

@@ -70,7 +70,7 @@ func (p Page) writeMeasured(b *strings.Builder, now time.Time) {
 	fmt.Fprintf(b, "\nMethod `%s`, %s, %s.\n", p.Subject, p.When(now), text.Plural(len(draws), "draw"))
 }
 
-// columns are the methods that were asked by a suite: the one that the page is about, our others, and the peers.
+// columns returns the methods that were asked by a suite: the one that the page is about, our others, and the peers.
 func (p Page) columns(suite string, x index) []string {
 	asked := map[string]bool{}
 	for _, methods := range x.answers {
@@ -92,7 +92,7 @@ func (p Page) columns(suite string, x index) []string {
 	return names
 }
 
-// listed are words behind a colon.
+// listed joins words behind a colon.
 func listed(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -100,7 +100,7 @@ func listed(words []string) string {
 	return ": " + strings.Join(words, ", ")
 }
 
-// optional is a number, or nothing where there is none.
+// optional returns a number, or nothing where there is none.
 func optional(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -29,7 +29,7 @@ type Config struct {
 	Rounds int  // how often everything is measured; 0: depending on how long it takes
 }
 
-// Suite is `make bench`.
+// Suite returns the suite of `make bench`.
 func Suite() measure.Suite {
 	return measure.Suite{
 		Name: "bench", About: "compares our code with the limits of this machine and with peers", Parts: measure.Names(stages()),
@@ -59,7 +59,7 @@ type stage struct {
 	run   func(ctx context.Context, b *benchmark) error
 }
 
-// stages are all stages in the order of the table.
+// stages returns all stages in the order of the table.
 func stages() []stage {
 	return []stage{
 		{"sweep", "Sweeps over a stored matrix", measureSweeps},
@@ -80,7 +80,7 @@ func stages() []stage {
 	}
 }
 
-// PartName is the name that selects the stage.
+// PartName returns the name that selects the stage.
 func (s stage) PartName() string { return s.name }
 
 // benchmark is what the stages share.
@@ -213,7 +213,7 @@ func quickSizes() sizes {
 // times are the seconds that something took, one for each round.
 type times []float64
 
-// best is the shortest time: whatever disturbs a measurement makes it longer.
+// best returns the shortest time: whatever disturbs a measurement makes it longer.
 func (t times) best() float64 {
 	if len(t) == 0 {
 		return math.NaN()

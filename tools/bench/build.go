@@ -16,7 +16,7 @@ const (
 	tunedBuild = "the same in cached blocks and threads"
 )
 
-// buildGoal is how many times as fast as NumPy's plain way we should be.
+// buildGoal returns how many times as fast as NumPy's plain way we should be.
 func buildGoal(features int) float64 {
 	if features > 100 {
 		return 1

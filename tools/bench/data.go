@@ -57,7 +57,7 @@ func (b *benchmark) load(name, file, labels string, rows, features, k int) (set,
 	return s, nil
 }
 
-// known is a data set that was read from files, cut to at most the given number of rows.
+// known returns a data set that was read from files, cut to at most the given number of rows.
 func (b *benchmark) known(name, labels string, points *dataset.Points, rows, k int) (set, error) {
 	_, truth, err := format.LoadTable(labels, table.Labels, points.N)
 	if err != nil {
@@ -111,7 +111,7 @@ func readLabels(path string, n int) ([]int32, error) {
 	return labels, binary.Read(file, binary.LittleEndian, labels)
 }
 
-// agreement is the share of points with equal labels.
+// agreement returns the share of points with equal labels.
 func agreement(a, b []int32) float64 {
 	same := 0
 	for i := range a {
@@ -122,7 +122,7 @@ func agreement(a, b []int32) float64 {
 	return float64(same) / float64(len(a))
 }
 
-// gaussian is a problem with a gaussian kernel of width rho (0: the median distance) and the given first
+// gaussian returns a problem with a gaussian kernel of width rho (0: the median distance) and the given first
 // labels.
 func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
 	return kernelkmeans.Prepare(s.points, clustering.Spec{
@@ -131,7 +131,7 @@ func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans
 	})
 }
 
-// randomLabels are random labels that give all clusters the same size, within one point.
+// randomLabels returns random labels that give all clusters the same size, within one point.
 func randomLabels(n, k int, seed uint64) []int32 {
 	rng := rand.New(rand.NewPCG(seed, uint64(k)))
 	labels := make([]int32, n)

@@ -123,7 +123,7 @@ func sameEntry(a, b clustering.HistoryEntry) bool {
 	return a.Iteration == b.Iteration && a.Moved == b.Moved && math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
 }
 
-// peakMemory is the resident memory in bytes before some work and its largest value during it; 0 on systems that do not
+// peakMemory returns the resident memory in bytes before some work and its largest value during it; 0 on systems that do not
 // tell.
 func peakMemory(work func() error) (before, peak int64, err error) {
 	runtime.GC()

@@ -12,7 +12,7 @@ func readLinesAVX512(base *byte, stride, step, count uintptr) uint64
 //go:noescape
 func readLinesAVX2(base *byte, stride, step, count uintptr) uint64
 
-// readers are those that this processor supports, the widest first.
+// readers returns the readers that this processor supports, the widest first.
 func readers() []reader {
 	var all []reader
 	if cpu.X86.HasAVX512F {

@@ -2,5 +2,5 @@
 
 package bench
 
-// readers are those that this processor supports, the widest first.
+// readers returns the readers that this processor supports, the widest first.
 func readers() []reader { return []reader{{"portable", readLines}} }

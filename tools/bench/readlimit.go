@@ -47,7 +47,7 @@ func newReadLimit(bytes, threads int) (*readLimit, error) {
 	return &readLimit{huge: huge, usual: usual, release: release, threads: threads, reader: readers()[0]}, nil
 }
 
-// newBuffer is memory from the system, and a function that gives it back. Memory of the Go
+// newBuffer returns memory from the system, and a function that gives it back. Memory of the Go
 // heap may have been used before, and would then keep the pages that it has.
 func newBuffer(words int) (buffer []uint64, release func(), err error) {
 	memory, err := unix.Mmap(-1, 0, 8*words, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -84,12 +84,12 @@ func (l *readLimit) measurements() []measurement {
 
 func (l *readLimit) bytes() float64 { return 8 * float64(len(l.huge)) }
 
-// limit is the largest number of bytes per second over all ways of reading.
+// limit returns the largest number of bytes per second over all ways of reading.
 func (l *readLimit) limit() float64 {
 	return l.bytes() / min(l.eightHuge.best(), l.eightUsual.best(), l.oneHuge.best())
 }
 
-// medianLimit is the same for the median rounds.
+// medianLimit returns the same for the median rounds.
 func (l *readLimit) medianLimit() float64 {
 	return l.bytes() / min(l.eightHuge.median(), l.eightUsual.median(), l.oneHuge.median())
 }

@@ -55,7 +55,7 @@ func (r *Report) note(format string, arguments ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, arguments...))
 }
 
-// verdict is that of a goal that was met or not; a quick run has none.
+// verdict says whether a goal was met; a quick run has no verdict.
 func (r *Report) verdict(met bool) Verdict {
 	switch {
 	case r.Quick:
@@ -95,7 +95,7 @@ var method string
 // machinePart is the section of the page about the machine of the last run of all stages.
 const machinePart = "machine"
 
-// page is docs/benchmarks.md.
+// page returns the page docs/benchmarks.md.
 func page() measure.Page {
 	return measure.Page{
 		Suite: "bench", Parts: append(measure.Names(stages()), machinePart), Tail: "\n" + method,
@@ -151,7 +151,7 @@ func (r *Report) sections(now time.Time) map[string]string {
 	return sections
 }
 
-// String is the best time, and the median in parentheses.
+// String returns the best time, and the median in parentheses.
 func (t times) String() string {
 	if len(t) == 0 {
 		return "missing"

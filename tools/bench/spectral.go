@@ -52,7 +52,7 @@ func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, sp
 	return &spectralRun{problem: problem, local: local}, err
 }
 
-// run is the time from the built matrix to labels.
+// run measures the time from the built matrix to labels.
 func (e *spectralRun) run(ctx context.Context) (float64, error) {
 	return stopwatch(func() (err error) {
 		e.result, err = spectral.Run(ctx, e.problem, e.local, clustering.NopObserver{})

@@ -59,7 +59,7 @@ func (s *sweeper) setOperands(k int) error {
 	return s.shard.SetOperands(kernel.Operands{ID: s.operandsID, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
-// full is a sweep over all columns: of an unknown step no sums can be reused.
+// full makes a sweep over all columns: of an unknown step no sums can be reused.
 func (s *sweeper) full() error {
 	s.step++
 	_, err := s.shard.Load(s.ctx, s.tiles, s.step, s.labels)
@@ -79,7 +79,7 @@ func (s *sweeper) moves(share float64) []labeling.Move {
 	return moves
 }
 
-// delta is a sweep over the columns of the points that moved.
+// delta makes a sweep over the columns of the points that moved.
 func (s *sweeper) delta(moves []labeling.Move) error {
 	_, err := s.shard.Update(s.ctx, s.tiles, s.step, moves)
 	s.step++
@@ -152,7 +152,7 @@ func measureSweeps(ctx context.Context, b *benchmark) error {
 	return b.peer.free()
 }
 
-// sweepMeasurements are a full sweep and a delta. Before each there is one that is not measured, because
+// sweepMeasurements measures a full sweep and a delta. Before each there is one that is not measured, because
 // the first sweep with new operands allocates the sums.
 func (b *benchmark) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
 	return []measurement{

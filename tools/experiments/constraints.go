@@ -14,7 +14,7 @@ type method struct {
 	spec func() clustering.Spec
 }
 
-// vectorMethod is a method of the k-means family.
+// vectorMethod returns a method of the k-means family.
 func vectorMethod(name string, v kmeans.Options) method {
 	return method{name, func() clustering.Spec { return clustering.Spec{Algorithm: &v} }}
 }
@@ -22,7 +22,7 @@ func vectorMethod(name string, v kmeans.Options) method {
 // maxSampleSize is the size of the samples of the larger sets, as in the papers.
 const maxSampleSize = 320
 
-// studyConstraints is Basu2003 Figures 1 to 4: pairwise F on the test half against the number of
+// studyConstraints repeats Basu2003 Figures 1 to 4: pairwise F on the test half against the number of
 // constraints, for k-means, PC, M and MPC.
 func studyConstraints(ctx context.Context, r *runner) error {
 	sets, err := r.vectors()

@@ -40,7 +40,7 @@ func same(label int64) int64 { return label }
 // features.
 func (r *runner) twoClasses(name, folder string, class func(label int64) int64) (set, error) {
 	s := set{name: name, k: 2}
-	points, _, incomplete, err := format.Input{Path: filepath.Join(r.Data, folder, "data.csv")}.LoadCompletePoints()
+	points, _, incomplete, err := format.PointParts{{Path: filepath.Join(r.Data, folder, "data.csv")}}.LoadPoints(true)
 	if err != nil {
 		return s, err
 	}
@@ -70,7 +70,7 @@ func (r *runner) twoClasses(name, folder string, class func(label int64) int64) 
 const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of constraints (least to most), against the number of constraints. " +
 	"Constraints are drawn from the pairs that the unconstrained cut gets wrong. Rows with missing values are left out, features have variance 1, and the affinity is the gaussian kernel with its diagonal of ones; "
 
-// studyCuts is Wang2014 7.3.
+// studyCuts repeats Wang2014 7.3.
 func studyCuts(ctx context.Context, r *runner) error {
 	r.report.begin("cuts", "Constrained cuts of labeled data (Wang et al. 2014, section 7.3)",
 		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend strongly on it: widths from a quarter to twice the median, with and without the diagonal and the scaling of features, were tried on a few sets of constraints before this setting and that of the next section were kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
@@ -79,7 +79,7 @@ func studyCuts(ctx context.Context, r *runner) error {
 	return r.cutSets(ctx, "cuts.svg", "Two-way cuts against constraints", 0.5, []int{50, 100, 150, 200, 250, 300, 350, 400, 450, 500})
 }
 
-// studySparse is Wang2014 7.3 for sparse graphs.
+// studySparse repeats Wang2014 7.3 for sparse graphs.
 func studySparse(ctx context.Context, r *runner) error {
 	r.report.begin("sparse", "Constrained cuts of sparse graphs (Wang et al. 2014, section 7.3)",
 		aboutCuts+"its width is a quarter of the median distance, which leaves most pairs without an edge to speak of; of the widths tried it agreed best with the paper. The unconstrained cut then takes off a point or two, so that what it gets wrong are cannot-links, nearly all. The paper finds that its cut does especially well on sparse graphs, where many cuts are nearly free, and that the others do not.", r.Runs)
@@ -194,7 +194,7 @@ func (t *Table) checkCutFindings(satisfied float64) {
 	}
 }
 
-// panel is the table as curves. The row without constraints is the same in all runs and has no range.
+// panel returns the table as curves. The row without constraints is the same in all runs and has no range.
 func (t *Table) panel() picture.CurvesPanel {
 	p := picture.CurvesPanel{Title: t.Set}
 	for _, row := range t.Rows {

@@ -116,7 +116,7 @@ func (r *runner) cell(ctx context.Context, runs int, run func(run int) (cutRun, 
 	return cuts, err
 }
 
-// valuesOf are one number of every cut.
+// valuesOf returns one number of every cut.
 func valuesOf(cuts []cutRun, number func(c cutRun) float64) numbers {
 	x := make(numbers, len(cuts))
 	for at, c := range cuts {
@@ -130,7 +130,7 @@ func nmiOf(c cutRun) float64       { return c.scores.NMI }
 func satisfiedOf(c cutRun) float64 { return c.satisfied }
 func secondsOf(c cutRun) float64   { return c.seconds }
 
-// degreesOf are the degrees of the gaussian affinity with its diagonal.
+// degreesOf returns the degrees of the gaussian affinity with its diagonal.
 func degreesOf(points *dataset.Points, rho float64) numbers {
 	degrees := make(numbers, points.N)
 	for i := range degrees {
@@ -145,7 +145,7 @@ func degreesOf(points *dataset.Points, rho float64) numbers {
 	return degrees
 }
 
-// participationNumber is (sum v_i^2)^2 / sum v_i^4 with v = D^1/2 u, the number of points that make up the
+// participationNumber returns (sum v_i^2)^2 / sum v_i^4 with v = D^1/2 u, the number of points that make up the
 // vector: n if all entries have the same absolute value, 1 if only one is not 0.
 func participationNumber(u []float64, degrees numbers) float64 {
 	squares, fourths := 0.0, 0.0
@@ -156,7 +156,7 @@ func participationNumber(u []float64, degrees numbers) float64 {
 	return squares * squares / fourths
 }
 
-// wrongPairs are the true constraints of all pairs that the labels get wrong, in a random order: Wang2014
+// wrongPairs returns the true constraints of all pairs that the labels get wrong, in a random order: Wang2014
 // 7.3 draws its constraints from the pairs that the unconstrained cut gets wrong.
 func wrongPairs(labels []int32, truth []int64, rng *rand.Rand) []constraint.Constraint {
 	var list []constraint.Constraint

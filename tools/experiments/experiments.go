@@ -24,7 +24,7 @@ type Config struct {
 	Runs int // for every cell of a table; 0: the default of each study
 }
 
-// Suite is `make experiments`.
+// Suite returns the suite of `make experiments`.
 func Suite() measure.Suite {
 	return measure.Suite{
 		Name: "experiments", About: "repeats the experiments of the papers", Parts: measure.Names(studies),
@@ -64,7 +64,7 @@ var studies = []study{
 	{"graphs", 40, studyGraphs},
 }
 
-// PartName is the name that selects the study.
+// PartName returns the name that selects the study.
 func (s study) PartName() string { return s.name }
 
 // Run runs the studies and reports what they found.
@@ -141,7 +141,7 @@ func (s *set) dropEmpty(points *dataset.SparsePoints) error {
 	return err
 }
 
-// vectors are the dense data sets of Basu2003 and Bilenko2004.
+// vectors returns the dense data sets of Basu2003 and Bilenko2004.
 func (r *runner) vectors() ([]set, error) {
 	var sets []set
 	for _, s := range []struct{ name, folder string }{

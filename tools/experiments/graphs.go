@@ -35,7 +35,7 @@ func (r *runner) loadGraph(name, folder string) (set, error) {
 	return s, nil
 }
 
-// studyGraphs is Kulis2009 5.3 for the spectral family: graphs with constraints on half of their vertices.
+// studyGraphs repeats Kulis2009 5.3 for the spectral family: graphs with constraints on half of their vertices.
 func studyGraphs(ctx context.Context, r *runner) error {
 	methods := []cutMethod{
 		autoCut,

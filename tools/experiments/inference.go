@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/inference"
 )
 
-// studyInference is Bilenko2004 section 4: HMRF-KMeans with three inference engines against the number
+// studyInference repeats Bilenko2004 section 4: HMRF-KMeans with three inference engines against the number
 // of constraints.
 func studyInference(ctx context.Context, r *runner) error {
 	sets, err := r.vectors()

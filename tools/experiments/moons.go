@@ -58,7 +58,7 @@ func newMoon(ctx context.Context, points, background int, number uint64) (moon, 
 	return m, err
 }
 
-// constraints are random pairs of points of the moons. A longer list begins with a shorter one.
+// constraints returns random pairs of points of the moons. A longer list begins with a shorter one.
 func (m moon) constraints(count int, number uint64) ([]constraint.Constraint, error) {
 	list, err := synth.Constraints(m.sides, maxMoonConstraints, rand.New(rand.NewPCG(number, 6)))
 	if err != nil {
@@ -68,7 +68,7 @@ func (m moon) constraints(count int, number uint64) ([]constraint.Constraint, er
 	return list[:count], nil
 }
 
-// studyMoons is Wang2014 7.2.
+// studyMoons repeats Wang2014 7.2.
 func studyMoons(ctx context.Context, r *runner) error {
 	return r.moons(ctx, moonSizes{dense: 1000, few: 100, noisy: 500, background: 100, samples: 10})
 }
@@ -99,7 +99,7 @@ func (r *runner) moons(ctx context.Context, sizes moonSizes) error {
 	return r.noisyMoons(ctx, sizes)
 }
 
-// undersampled is Wang2014 Figure 7: moons of few points.
+// undersampled repeats Wang2014 Figure 7: moons of few points.
 func (r *runner) undersampled(ctx context.Context, samples []moon) error {
 	counts := []int{2, 5, 10, 15, 20, 30, 40, 60, 80, 100, maxMoonConstraints}
 	t, err := r.moonTable(ctx, fmt.Sprintf("%d points, %d runs", samples[0].data.Rows(), r.Runs), samples, counts, r.Runs)
@@ -120,7 +120,7 @@ func (r *runner) undersampled(ctx context.Context, samples []moon) error {
 	})
 }
 
-// noisyMoons is Wang2014 Figure 8: moons amid a background.
+// noisyMoons repeats Wang2014 Figure 8: moons amid a background.
 func (r *runner) noisyMoons(ctx context.Context, sizes moonSizes) error {
 	var samples []moon
 	for number := range uint64(sizes.samples) {
@@ -170,7 +170,7 @@ func (r *runner) drawMoon(file, title string, m moon, c cutRun, list []constrain
 	return r.report.draw(file, title, func(w io.Writer) error { return picture.Clusters(w, plot) })
 }
 
-// moonTable is the table of both rules for beta. Runs take the samples in turn.
+// moonTable returns the table of both rules for beta. Runs take the samples in turn.
 func (r *runner) moonTable(ctx context.Context, name string, samples []moon, counts []int, runs int) (*Table, error) {
 	t := r.report.table(name, "constraints", counts)
 	t.Ranges = true

@@ -13,7 +13,7 @@ import (
 // pictureFolder is the folder of the pictures, in that of the page.
 const pictureFolder = "pictures"
 
-// page is docs/experiments.md.
+// page returns the page docs/experiments.md.
 func page() measure.Page {
 	return measure.Page{Suite: "experiments", Parts: measure.Names(studies), Head: func(sections string) string {
 		holds, fails := strings.Count(sections, ": holds ("), strings.Count(sections, ": **does not hold** (")

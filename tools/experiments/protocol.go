@@ -21,7 +21,7 @@ type fold struct {
 	rng         *rand.Rand // for the supervision
 }
 
-// newFold is the fold of a run. Two runs share a random split; each half is once the training half.
+// newFold returns the fold of a run. Two runs share a random split; each half is once the training half.
 func newFold(n, run int) fold {
 	order := rand.New(rand.NewPCG(uint64(run/2), 1)).Perm(n)
 	halves := [2][]int32{}
@@ -59,7 +59,7 @@ func (s set) sample(size, run int) set {
 	return smaller
 }
 
-// pairs are constraints between random points of the training half, by their true classes. A longer list
+// pairs returns constraints between random points of the training half, by their true classes. A longer list
 // begins with a shorter one.
 func (f fold) pairs(truth []int64, count int) []constraint.Constraint {
 	var list []constraint.Constraint
@@ -119,7 +119,7 @@ func (x numbers) mean() float64 {
 	return sum / float64(len(x))
 }
 
-// deviation is the standard deviation of the runs.
+// deviation returns the standard deviation of the runs.
 func (x numbers) deviation() float64 {
 	if len(x) < 2 {
 		return 0
@@ -131,7 +131,7 @@ func (x numbers) deviation() float64 {
 	return math.Sqrt(sum / float64(len(x)-1))
 }
 
-// standardError is the standard error of the mean difference of two series over the same runs.
+// standardError returns the standard error of the mean difference of two series over the same runs.
 func (x numbers) standardError(y numbers) float64 {
 	differences := make(numbers, len(x))
 	for at := range x {

@@ -95,7 +95,7 @@ func (t *Table) expect(what string, got, atLeast float64) {
 	t.Findings = append(t.Findings, Finding{What: what, Holds: got >= atLeast, Detail: fmt.Sprintf("%.3f", got)})
 }
 
-// markdown is the text of the section.
+// markdown returns the text of the section.
 func (s *Section) markdown(measured string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s Study `%s`, %s.\n", s.Title, s.About, s.Study, measured)

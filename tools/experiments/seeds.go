@@ -45,7 +45,7 @@ func (r *runner) texts() ([]set, error) {
 	return sets, nil
 }
 
-// studySeeds is Basu2002 Figures 3 and 5: mutual information against the share of seeds.
+// studySeeds repeats Basu2002 Figures 3 and 5: mutual information against the share of seeds.
 func studySeeds(ctx context.Context, r *runner) error {
 	sets, err := r.texts()
 	if err != nil {
@@ -74,7 +74,7 @@ func studySeeds(ctx context.Context, r *runner) error {
 	return nil
 }
 
-// studyNoise is Basu2002 Figure 6: half of the training points are seeds, some with a wrong label.
+// studyNoise repeats Basu2002 Figure 6: half of the training points are seeds, some with a wrong label.
 func studyNoise(ctx context.Context, r *runner) error {
 	sets, err := r.texts()
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *runner) seedCell(ctx context.Context, s set, algorithm kmeans.Algorithm
 	return cell, nil
 }
 
-// seeds are a share of the training half with their classes, some of them wrong.
+// seeds returns a share of the training half with their classes, some of them wrong.
 func (f fold) seeds(s set, share, wrong int) []constraint.Seed {
 	order := f.rng.Perm(len(f.train))
 	var seeds []constraint.Seed
@@ -147,7 +147,7 @@ func (f fold) seeds(s set, share, wrong int) []constraint.Seed {
 	return seeds
 }
 
-// constraintsOf are constraints whose closure is that of all pairs of seeds: a chain of must-links through
+// constraintsOf returns constraints whose closure is that of all pairs of seeds: a chain of must-links through
 // each class, and a cannot-link between any two classes.
 func constraintsOf(seeds []constraint.Seed) []constraint.Constraint {
 	last := map[int32]int32{}

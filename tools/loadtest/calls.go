@@ -138,7 +138,7 @@ func submits(ctx context.Context, cfg *Config) ([]row, error) {
 	}, errorOf(steady, peak, over)
 }
 
-// errorOf is an error of calls that were neither answered nor refused.
+// errorOf returns an error of calls that were neither answered nor refused.
 func errorOf(outcomes ...*outcome) error {
 	for _, o := range outcomes {
 		if o.others > 0 {

@@ -77,7 +77,7 @@ func overHTTP(ctx context.Context, cfg *Config) ([]row, error) {
 	}, errorOf(grpc, rest)
 }
 
-// httpClient is a client with as many connections as those of gRPC.
+// httpClient returns a client with as many connections as those of gRPC.
 func (cfg *Config) httpClient() (client *http.Client, scheme string, err error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: callConnections, MaxConnsPerHost: callConnections}
 	if cfg.Plain {

@@ -39,7 +39,7 @@ type Config struct {
 	client, worker credentials.Dial
 }
 
-// Suite is `make load`.
+// Suite returns the suite of `make load`.
 func Suite() measure.Suite {
 	return measure.Suite{
 		Name: "load", About: "measures how many clients one coordinator serves", Parts: measure.Names(stages),
@@ -72,7 +72,7 @@ var stages = []stage{
 	{"watches", watches}, {"calls", calls}, {"http", overHTTP}, {"submits", submits}, {"store", bigStore},
 }
 
-// PartName is the name that selects the stage.
+// PartName returns the name that selects the stage.
 func (s stage) PartName() string { return s.name }
 
 // row is one line of what was found.
@@ -183,7 +183,7 @@ func (l latencies) String() string {
 	return fmt.Sprintf("p50 %v, p99 %v, worst %v", l.at(50), l.at(99), l.at(100))
 }
 
-// at is a percentile, to three digits or so.
+// at returns a percentile to about three digits.
 func (l latencies) at(percent int) time.Duration {
 	if len(l) == 0 {
 		return 0

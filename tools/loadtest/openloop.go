@@ -36,7 +36,7 @@ func (o *outcome) add(v verdict, delay time.Duration, err error) {
 	}
 }
 
-// rate is how many calls a second were accepted.
+// rate returns how many calls a second were accepted.
 func (o *outcome) rate() float64 { return float64(len(o.accepted)) / o.took.Seconds() }
 
 // openLoop makes calls at a steady rate, however long they take, and counts their delays from when they were due.
@@ -66,7 +66,7 @@ func openLoop(ctx context.Context, perSecond float64, seconds int, call func(ctx
 	return o
 }
 
-// closedLoop has so many clients that make one call after the other.
+// closedLoop runs so many clients that make one call after the other.
 func closedLoop(ctx context.Context, clients, seconds int, call func(ctx context.Context, at int) (verdict, error)) *outcome {
 	o := &outcome{}
 	var mu sync.Mutex

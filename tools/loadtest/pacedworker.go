@@ -33,7 +33,7 @@ func (w *pacedWorker) run(ctx context.Context, address string, dial credentials.
 	})
 }
 
-// lastAnswer is when the worker last answered a command that makes an iteration of the job.
+// lastAnswer returns when the worker last answered a command that makes an iteration of the job.
 func (w *pacedWorker) lastAnswer(job string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

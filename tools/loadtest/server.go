@@ -50,11 +50,11 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// memory is the resident memory of the process, now and at most, in MiB.
+// memory returns the resident memory of the process, now and at most, in MiB.
 func (s *server) memory() (now, peak float64) {
 	nowBytes, peakBytes := measure.Memory(s.cmd.Process.Pid)
 	return float64(nowBytes) / (1 << 20), float64(peakBytes) / (1 << 20)
 }
 
-// processor is the processor time that the process has used.
+// processor returns the processor time that the process has used.
 func (s *server) processor() time.Duration { return measure.Processor(s.cmd.Process.Pid) }

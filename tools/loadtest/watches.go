@@ -148,7 +148,7 @@ func (w *watchers) note(key eventKey, now time.Time) {
 	a.delays = append(a.delays, now.Sub(a.made))
 }
 
-// opened is closed when all watches are open.
+// opened returns a channel that is closed when all watches are open.
 func (w *watchers) opened() <-chan time.Time {
 	done := make(chan time.Time)
 	go func() {

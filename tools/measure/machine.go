@@ -58,7 +58,7 @@ func firstLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// bracketed is the word in brackets of a line such as "always [madvise] never".
+// bracketed returns the word in brackets of a line such as "always [madvise] never".
 func bracketed(line string) string {
 	_, after, found := strings.Cut(line, "[")
 	if !found {

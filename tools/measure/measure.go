@@ -1,8 +1,7 @@
-// Package measure is the harness of everything that we measure: bench, answers, experiments, loadtest, links and simulate
-// are its suites.
-// It has what they share: the command line, the choice of parts, the machine, programs in processes of their own, Python
-// with other libraries (the peers), tables, and the documents that show what was found.
-// It imports no suite, and nothing that we ship.
+// Package measure runs suites of measurements: bench, answers, experiments, loadtest, links and simulate. It has what they
+// share: the command line, the choice of parts, a description of the machine, programs in processes of their own, Python
+// with the libraries that Cleave is compared with (the peers), tables, and the documents that show what was found. It imports
+// no suite.
 package measure
 
 import (
@@ -28,17 +27,17 @@ type Suite struct {
 	Define func(flags *flag.FlagSet) func(ctx context.Context, s Setup) error
 }
 
-// Setup is what every suite is told.
+// Setup has what all suites need.
 type Setup struct {
-	Parts    []string  // to measure; empty: those that the suite usually measures
-	Data     string    // a folder of data sets; empty: none
-	Cleave   string    // the program; empty: it is not measured
+	Parts    []string  // to measure; empty means those that the suite usually measures
+	Data     string    // a folder of data sets; "" if there is none
+	Cleave   string    // the program; "" does not measure it
 	Pythons  []string  // the first of these programs that has what the peers need runs them
 	Threads  int       // for us and for the peers
 	Version  string    // of this source
-	Out      string    // the page of the documentation; empty: it is printed
-	Fill     string    // another document that shows a part of what was found; empty: none
-	Progress io.Writer // is told what is being done; nil: nobody
+	Out      string    // the page of the documentation to write; "" prints it
+	Fill     string    // another document that shows a part of what was found; "" if there is none
+	Progress io.Writer // gets a line for each step; nil discards them
 }
 
 // Main runs the suite that the first argument names, and exits.
@@ -126,7 +125,7 @@ func Choose[P Part](all []P, names []string) ([]P, error) {
 	return slices.DeleteFunc(slices.Clone(all), func(p P) bool { return !slices.Contains(names, p.PartName()) }), nil
 }
 
-// Say tells what is being done.
+// Say writes what is being done to Progress.
 func (s Setup) Say(format string, arguments ...any) {
 	if s.Progress != nil {
 		fmt.Fprintf(s.Progress, format+"\n", arguments...)

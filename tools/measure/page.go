@@ -93,7 +93,7 @@ func FillFile(path, name, content string) error {
 	return write(path, filled)
 }
 
-// Fill is FillFile of a text.
+// Fill does for a text what FillFile does for a file.
 func Fill(document, name, content string) (string, error) {
 	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
 	before, rest, found := strings.Cut(document, begin)

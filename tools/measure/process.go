@@ -16,10 +16,10 @@ import (
 // Usage is what a process took, from its start to its end.
 type Usage struct {
 	Seconds   float64
-	PeakBytes int64 // its largest resident set; 0: not known
+	PeakBytes int64 // its largest resident set; 0 if unknown
 }
 
-// Failure is the end of a program that did not do what it was asked for.
+// Failure is the error of a program that failed.
 type Failure struct {
 	Command string
 	Err     error
@@ -93,7 +93,7 @@ func FindPython(programs []string) string {
 	return ""
 }
 
-// PeerThreads returns the environment that gives the libraries of the peers so many threads.
+// PeerThreads returns the environment variables that limit the libraries of the peers to a number of threads.
 func PeerThreads(threads int) []string {
 	return []string{fmt.Sprintf("OMP_NUM_THREADS=%d", threads), fmt.Sprintf("OPENBLAS_NUM_THREADS=%d", threads)}
 }

@@ -39,7 +39,7 @@ type Config struct {
 	idleTime        time.Duration
 }
 
-// Suite is `make simulate`.
+// Suite returns the suite of `make simulate`.
 func Suite() measure.Suite {
 	return measure.Suite{
 		Name: "simulate", About: "runs a coordinator with thousands of simulated workers", Parts: names(),
@@ -66,7 +66,7 @@ func Suite() measure.Suite {
 // workersCommand is the command that runs simulated workers.
 const workersCommand = "simulated-workers"
 
-// WorkersSuite is the process of the simulated workers, which Run starts.
+// WorkersSuite returns the suite that is the process of the simulated workers, which Run starts.
 func WorkersSuite() measure.Suite {
 	return measure.Suite{
 		Name: workersCommand, About: "runs simulated workers; simulate starts it",

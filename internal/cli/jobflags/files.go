@@ -20,7 +20,7 @@ var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "sc
 // NamedFile is an input file and the flag that names it. The path is as the user wrote it.
 type NamedFile struct{ Flag, Path string }
 
-// NamedFiles returns the input files that flags name. A folder stands for the files in it. Relative paths start from
+// NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
 // directory.
 func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 	var files []NamedFile
@@ -31,7 +31,7 @@ func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 			return path
 		}
 		for _, entry := range entries {
-			if !entry.IsDir() {
+			if format.IsPart(entry) {
 				files = append(files, NamedFile{flag, filepath.Join(path, entry.Name())})
 			}
 		}

@@ -47,7 +47,7 @@ type Flags struct {
 // applies.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
-	f.inputFlags.add(set, "cluster the points in this `FILE`, a folder of parts, objects in a store such as s3://bucket/*.parquet, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
+	f.inputFlags.add(set, "cluster the rows or points in this `FILE`, a folder of parts, objects in a store such as s3://bucket/*.parquet, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
 		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; gzip and zstd are decompressed); may be repeated to read several files as one table")
 	f.tableFlags.add(set)
 	f.labelAs, f.sample = NewChoice("auto", wire.LabelUses()...), NewWhole(0, 1, math.MaxInt32)

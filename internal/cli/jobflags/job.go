@@ -11,7 +11,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -24,14 +23,11 @@ type Job struct {
 	Spec       *cleavev1.JobSpec
 	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
-	Data       dataset.Dataset
-	Rows       int
-	Columns    int        // the number of columns of points
-	Header     []string   // the names of the columns; nil if they have none
-	Filter     *RowFilter // nil if no row was dropped
-	Table      *Rows      // what a table or a graph has besides its points; nil for other data
-	Notices    []string   // what to tell the user about the input, besides the notices of Table
-	Chosen     string     // why the algorithm is not the default although none was named, for the user; may be ""
+	Loaded
+	Rows    int
+	Columns int      // the number of columns of points
+	Notices []string // what to tell the user about the input, besides the notices of Table
+	Chosen  string   // why the algorithm is not the default although none was named, for the user; may be ""
 	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
@@ -99,8 +95,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err != nil {
 		return nil, err
 	}
-	j.Data, j.Header, j.Filter, j.Table = l.Data, l.Header, l.Filter, l.Rows
-	j.Rows, j.Columns = j.Data.Rows(), ColumnsOf(j.Data)
+	j.Loaded, j.Rows, j.Columns = *l, l.Data.Rows(), ColumnsOf(l.Data)
 	return j, f.loadTables(j)
 }
 

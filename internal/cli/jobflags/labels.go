@@ -28,22 +28,6 @@ func (j *Job) naming() table.Naming {
 	return table.Naming{IDs: ids, Classes: &j.classes}
 }
 
-// IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
-func (j *Job) IDs() *table.IDs {
-	if j.Table == nil {
-		return nil
-	}
-	return j.Table.IDs
-}
-
-// Read returns the table of the job as it was read, or nil if there is none.
-func (j *Job) Read() *table.Table {
-	if j.Table == nil {
-		return nil
-	}
-	return j.Table.Data
-}
-
 // checkLabels refuses flags about classes that contradict each other.
 func (f *Flags) checkLabels() error {
 	switch {

@@ -19,11 +19,10 @@ import (
 
 // Loaded is a data set that was read from files, without the rows that were dropped.
 type Loaded struct {
-	Data    dataset.Dataset // nil if no file was named
-	Header  []string        // the names of the columns; nil if they have none
-	Filter  *RowFilter      // nil if no row was dropped
-	Rows    *Rows           // what a table or a graph has besides its points; nil for other data
-	Notices []string        // what to tell the user about a table that a recipe was applied to
+	Data   dataset.Dataset // nil if no file was named
+	Header []string        // the names of the columns; nil if they have none
+	Filter *RowFilter      // nil if no row was dropped
+	Table  *Rows           // what a table or a graph has besides its points; nil for other data
 }
 
 // Rows is what a table or a graph has besides its points.
@@ -40,20 +39,20 @@ type Rows struct {
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
-// Table returns the table as it was read, or nil if the data is not a table.
-func (l *Loaded) Table() *table.Table {
-	if l.Rows == nil {
+// Read returns the table as it was read, or nil if the data is not a table.
+func (l *Loaded) Read() *table.Table {
+	if l.Table == nil {
 		return nil
 	}
-	return l.Rows.Data
+	return l.Table.Data
 }
 
-// IDs returns the ids of all rows of the table, or nil if rows are identified by number.
+// IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
 func (l *Loaded) IDs() *table.IDs {
-	if l.Rows == nil {
+	if l.Table == nil {
 		return nil
 	}
-	return l.Rows.IDs
+	return l.Table.IDs
 }
 
 // LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and, if directions
@@ -74,10 +73,10 @@ func (f *inputFlags) loadPoints(columns int) (*Loaded, error) {
 		return nil, err
 	}
 	if f.holds(format.InputSparse) {
-		points, err := parts.LoadSparsePoints(columns)
+		points, _, err := parts.LoadSparsePoints(columns, false)
 		return &Loaded{Data: points}, err
 	}
-	points, header, err := parts.LoadPoints()
+	points, header, _, err := parts.LoadPoints(false)
 	return &Loaded{Data: points, Header: header}, err
 }
 
@@ -90,9 +89,9 @@ func (f *inputFlags) loadUsable(directions bool) (*Loaded, error) {
 	}
 	l, incomplete := &Loaded{}, []int32(nil)
 	if f.holds(format.InputSparse) {
-		l.Data, incomplete, err = parts.LoadCompleteSparsePoints()
+		l.Data, incomplete, err = parts.LoadSparsePoints(0, true)
 	} else {
-		l.Data, l.Header, incomplete, err = parts.LoadCompletePoints()
+		l.Data, l.Header, incomplete, err = parts.LoadPoints(true)
 	}
 	if err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Data: g.Graph, Rows: &Rows{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
+	return &Loaded{Data: g.Graph, Table: &Rows{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
@@ -166,7 +165,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
-	l := &Loaded{Data: p.Points, Rows: rows}
+	l := &Loaded{Data: p.Points, Table: rows}
 	if !unnamed(t, p.Names) {
 		l.Header = p.Names
 	}
@@ -281,7 +280,8 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	if err != nil {
 		return nil, within(in.name(), err)
 	}
-	l := &Loaded{Data: p.Points, Header: p.Names, Notices: append(from.Notices(), p.Notices...), Rows: &Rows{Data: t, Recipe: r, IDs: table.NewIDs(p.IDs)}}
+	rows := &Rows{Data: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
+	l := &Loaded{Data: p.Points, Header: p.Names, Table: rows}
 	if p.Kept != nil {
 		l.Filter = newTableFilter(t.Rows(), p, false)
 	}

@@ -14,8 +14,8 @@ import (
 // Messages of the service have the names of rows and columns, also where rows were dropped.
 func TestMessagesHaveNames(t *testing.T) {
 	rows := &Rows{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
-	j := &Job{Table: rows, Header: []string{"age", "income"}}
-	dropped := &Job{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}
+	j := &Job{Loaded: Loaded{Table: rows, Header: []string{"age", "income"}}}
+	dropped := &Job{Loaded: Loaded{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}}
 	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false), text.Plain(" (2 of 9)")}
 	for _, c := range []struct {
 		job     *Job
@@ -28,7 +28,7 @@ func TestMessagesHaveNames(t *testing.T) {
 		{j, text.Message{text.Plain("column "), text.Column(7), text.Plain(" has 99%% of the variance")}, "column 7 has 99% of the variance"},
 		{j, nil, "as it is: column 1, 0-1 (must)"},
 		{dropped, links, "5-5 (must) anna and carl (must), carl and dora (cannot) (2 of 9)"},
-		{&Job{Filter: dropped.Filter}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
+		{&Job{Loaded: Loaded{Filter: dropped.Filter}}, links, "5-5 (must) 0-2 (must), 2-3 (cannot) (2 of 9)"},
 		{&Job{}, links, "5-5 (must) 0-1 (must), 1-2 (cannot) (2 of 9)"},
 	} {
 		notice := wire.NoticeProto(clustering.NewNotice("CODE", c.message...))

@@ -2,7 +2,6 @@ package jobflags
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -22,7 +21,7 @@ func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
 		naming := j.naming()
-		constraints, _, err := format.LoadNamedFrom(f.small("constraints"), table.Constraints, rows, naming)
+		constraints, _, err := format.LoadNamed(f.small("constraints"), table.Constraints, rows, naming)
 		if err != nil {
 			return err
 		}
@@ -35,7 +34,7 @@ func (f *Flags) loadFiles(j *Job) error {
 	}
 	if f.Given("weights") {
 		naming := j.naming()
-		weights, _, err := format.LoadNamedFrom(f.small("weights"), table.Weights, rows, naming)
+		weights, _, err := format.LoadNamed(f.small("weights"), table.Weights, rows, naming)
 		if err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 func (f *Flags) loadSeeds(rows int, j *Job) error {
 	in, naming := f.small("seeds"), j.naming()
 	path := in.Name()
-	t, seeds, err := format.LoadNamedFrom(in, table.Seeds, rows, naming)
+	t, seeds, err := format.LoadNamed(in, table.Seeds, rows, naming)
 	if err == nil {
 		err = within(path, j.checkClasses())
 	}
@@ -180,7 +179,7 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 
 // LoadStartLabels reads the labels to start from. They must be numbers of clusters, except for dropped rows.
 func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming table.Naming) (*cleavev1.TableInput, error) {
-	t, labels, err := format.LoadNamed(path, table.Labels, rows, naming)
+	t, labels, err := format.LoadNamed(format.Input{Path: path}, table.Labels, rows, naming)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +191,9 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 	}
 	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns).Named(naming.IDs)), nil
 }
+
+// shownColumns is the number of columns that an error lists.
+const shownColumns = 8
 
 // loadCentroids reads the centroids to start from: one row for each cluster, with the columns of the data.
 func loadCentroids(path string, j *Job) ([]float64, error) {
@@ -208,18 +210,9 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, but the data has %d; they must be the same", path, text.Plural(points.D, "column"), j.Columns)
 	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
 		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the data are %s; they must be the same in the same order",
-			path, FirstNames(header), FirstNames(j.Header))
+			path, text.First(header, shownColumns), text.First(j.Header, shownColumns))
 	}
 	return points.Values, nil
-}
-
-// FirstNames lists at most the first eight names of columns.
-func FirstNames(names []string) string {
-	const limit = 8
-	if len(names) > limit {
-		return strings.Join(names[:limit], ",") + ",..."
-	}
-	return strings.Join(names, ",")
 }
 
 // loadSourceGraph reads a graph on the vertices of the job's data.

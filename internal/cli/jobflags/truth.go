@@ -21,7 +21,7 @@ func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 	if naming.Classes == nil {
 		naming.Classes = &table.Classes{}
 	}
-	_, labels, err := format.LoadNamedFrom(in, table.Labels, rows, naming)
+	_, labels, err := format.LoadNamed(in, table.Labels, rows, naming)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 	if path == "" {
 		return nil
 	}
-	if _, t.ScoreOn, err = format.LoadNamed(path, table.Indices, len(t.Labels), table.Naming{IDs: ids}); err == nil && len(t.ScoreOn) == 0 {
+	if _, t.ScoreOn, err = format.LoadNamed(format.Input{Path: path}, table.Indices, len(t.Labels), table.Naming{IDs: ids}); err == nil && len(t.ScoreOn) == 0 {
 		err = fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", path)
 	}
 	return err
@@ -71,7 +71,7 @@ func LoadRunLabels(path string) ([]int64, table.Naming, error) {
 	if !fault.Is(err, "NOT_AN_INTEGER") && !fault.Is(err, "INDEX_OUT_OF_RANGE") {
 		return labels, naming, err
 	}
-	if _, labels, err = format.LoadNamed(path, table.Labels, 0, table.Naming{InOrder: true}); err != nil {
+	if _, labels, err = format.LoadNamed(format.Input{Path: path}, table.Labels, 0, table.Naming{InOrder: true}); err != nil {
 		return nil, naming, err
 	}
 	t, _, err := (&inputFlags{files: []string{path}}).readTable(format.TableOptions{Header: "yes", Texts: []string{"id", "index"}})

@@ -110,7 +110,7 @@ func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*c
 	}
 	m := &clustering.Model{K: k, D: k, Distortion: metric.SquaredEuclidean, Metric: metric.NewIdentity(k), Centroids: groupIndicators(k), Landmarks: landmarks}
 	if head.GetScaled() {
-		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns(), names)
+		m.Units, err = loadUnits(folder, m.Columns(), names)
 	}
 	return m, header, err
 }

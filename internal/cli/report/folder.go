@@ -85,16 +85,6 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	return r, nil
 }
 
-// ReadClasses returns the classes of the clusters of a run, "" for a cluster without one. It returns nil if labels.csv has
-// none or cannot be read, because new rows can be labeled without it.
-func ReadClasses(folder string) []string {
-	rows, err := format.LoadLabelRows(filepath.Join(folder, LabelsFile))
-	if err != nil {
-		return nil
-	}
-	return rows.Classes
-}
-
 // readEmbedding reads embedding.csv, whose first column numbers the rows.
 func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
 	path := filepath.Join(folder, embeddingFile)

@@ -169,7 +169,7 @@ func (b *pageBuilder) howMany() *page.Section {
 		return nil
 	}
 	scores := h.GetScores()
-	s := &page.Section{Text: []string{fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), "."))}}
+	s := &page.Section{ID: "many", Title: "How many clusters", Text: []string{fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), "."))}}
 	if len(scores) == 0 {
 		return s
 	}
@@ -200,6 +200,6 @@ func (b *pageBuilder) howMany() *page.Section {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	s.Table = t
+	s.Tables = []*page.Table{t}
 	return s
 }

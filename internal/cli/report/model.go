@@ -103,14 +103,9 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	if byClassifier(result) && head.GetLandmarks() != nil {
 		return loadClassifier(folder, head, names)
 	}
-	path := filepath.Join(folder, centroidsFile)
-	centroids, header, err := format.LoadPointsOf(path, names)
+	centroids, header, err := loadTable(folder, centroidsFile, names, int(head.GetK()), int(head.GetColumns()))
 	if err != nil {
 		return nil, nil, err
-	}
-	if centroids.N != int(head.GetK()) || centroids.D != int(head.GetColumns()) {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
-			text.Plural(centroids.N, "centroid"), text.Plural(centroids.D, "column"), ResultFile, head.GetK(), head.GetColumns())
 	}
 	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
 	if of := head.GetLandmarks(); of != nil {
@@ -118,8 +113,8 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 			return nil, nil, err
 		}
 	}
-	if m.Metric, err = loadMetric(filepath.Join(folder, metricFile), head.GetMetric(), m.D, names); err == nil && head.GetScaled() {
-		m.Units, err = loadUnits(filepath.Join(folder, unitsFile), m.Columns(), names)
+	if m.Metric, err = loadMetric(folder, head.GetMetric(), m.D, names); err == nil && head.GetScaled() {
+		m.Units, err = loadUnits(folder, m.Columns(), names)
 	}
 	if err == nil && head.GetMixture() != nil {
 		m.Mixture, err = loadMixture(folder, head, names)
@@ -130,45 +125,43 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	return m, header, nil
 }
 
+// loadTable reads a table of a model, which must have the given size.
+func loadTable(folder, name string, names []string, rows, columns int) (*dataset.Points, []string, error) {
+	path := filepath.Join(folder, name)
+	points, header, err := format.LoadPointsOf(path, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	if points.N != rows || points.D != columns {
+		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
+			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
+	}
+	return points, header, nil
+}
+
 // loadMixture reads the mixture of a model.
 func loadMixture(folder string, head *cleavev1.ModelHead, names []string) (*mixture.Mixture, error) {
 	if err := wire.CheckMixture(head); err != nil {
 		return nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
 	}
-	path := filepath.Join(folder, mixtureFile)
-	points, _, err := format.LoadPointsOf(path, names)
+	rows := mixture.ValueRows(uint64(head.GetK()), uint64(head.GetColumns()))
+	points, _, err := loadTable(folder, mixtureFile, names, int(rows), int(head.GetColumns()))
 	if err != nil {
 		return nil, err
 	}
-	if want := mixture.ValueRows(uint64(head.GetK()), uint64(head.GetColumns())); uint64(points.N) != want || points.D != int(head.GetColumns()) {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; a mixture of %s of %s has %d of %d", path, text.Plural(points.N, "row"),
-			text.Plural(points.D, "column"), text.Plural(int(head.GetK()), "cluster"), text.Plural(int(head.GetColumns()), "column"), want, head.GetColumns())
-	}
 	m, err := mixture.New(head.GetMixture().GetShares(), points.D, points.Values)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", path)
-	}
-	return m, nil
+	return m, fault.Wrap(err, "%s", filepath.Join(folder, mixtureFile))
 }
 
 // loadLandmarks reads the landmarks and their projection to features, and returns the names of the columns.
 func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names []string) (*clustering.Landmarks, []string, error) {
-	path := filepath.Join(folder, landmarksFile)
-	points, header, err := format.LoadPointsOf(path, names)
+	points, header, err := loadTable(folder, landmarksFile, names, int(head.GetCount()), int(head.GetColumns()))
 	if err != nil {
 		return nil, nil, err
 	}
-	if points.N != int(head.GetCount()) || points.D != int(head.GetColumns()) {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
-			text.Plural(points.N, "landmark"), text.Plural(points.D, "column"), ResultFile, head.GetCount(), head.GetColumns())
-	}
-	projection, _, err := format.LoadPoints(filepath.Join(folder, projectionFile))
+	projection, _, err := loadTable(folder, projectionFile, nil, points.N, rank)
 	if err != nil {
 		return nil, nil, err
-	}
-	if projection.N != points.N || projection.D != rank {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; there must be one of %d for each of %d landmarks", filepath.Join(folder, projectionFile),
-			text.Plural(projection.N, "row"), text.Plural(projection.D, "column"), rank, points.N)
 	}
 	landmarks, err := wire.NewLandmarks(head, points, projection.Values)
 	if err != nil {
@@ -177,44 +170,33 @@ func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names [
 	return landmarks, header, nil
 }
 
-// loadUnits reads the units of the columns.
-func loadUnits(path string, columns int, names []string) (*dataset.Units, error) {
-	points, _, err := format.LoadPointsOf(path, names)
+// loadUnits reads the units of the columns: a row of centers and a row of scales.
+func loadUnits(folder string, columns int, names []string) (*dataset.Units, error) {
+	points, _, err := loadTable(folder, unitsFile, names, 2, columns)
 	if err != nil {
 		return nil, err
-	}
-	if points.N != 2 || points.D != columns {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s cannot be the units of %s; there must be a row of centers and a row of scales", path,
-			text.Plural(points.N, "row"), text.Plural(points.D, "column"), text.Plural(columns, "column"))
 	}
 	units, err := dataset.NewUnits(points.Row(0), points.Row(1))
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", path)
-	}
-	return units, nil
+	return units, fault.Wrap(err, "%s", filepath.Join(folder, unitsFile))
 }
 
-// loadMetric reads a metric; the identity has no file.
-func loadMetric(path string, form cleavev1.Metric, columns int, names []string) (*metric.Metric, error) {
-	if form == cleavev1.Metric_METRIC_IDENTITY {
+// loadMetric reads a metric: one row of a diagonal metric, all rows of a full one. The identity has no file.
+func loadMetric(folder string, form cleavev1.Metric, columns int, names []string) (m *metric.Metric, err error) {
+	rows := columns
+	switch form {
+	case cleavev1.Metric_METRIC_IDENTITY:
 		return metric.NewIdentity(columns), nil
+	case cleavev1.Metric_METRIC_DIAGONAL:
+		rows = 1
 	}
-	points, _, err := format.LoadPointsOf(path, names)
+	points, _, err := loadTable(folder, metricFile, names, rows, columns)
 	if err != nil {
 		return nil, err
 	}
-	var m *metric.Metric
-	switch {
-	case form == cleavev1.Metric_METRIC_DIAGONAL && points.N == 1 && points.D == columns:
+	if form == cleavev1.Metric_METRIC_DIAGONAL {
 		m, err = metric.NewDiagonal(points.Values)
-	case form == cleavev1.Metric_METRIC_FULL && points.N == columns && points.D == columns:
+	} else {
 		m, err = metric.NewFull(columns, points.Values)
-	default:
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: %s of %s cannot be a %s metric of %s", path, text.Plural(points.N, "row"),
-			text.Plural(points.D, "column"), wire.EnumWord(form), text.Plural(columns, "column"))
 	}
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", path)
-	}
-	return m, nil
+	return m, fault.Wrap(err, "%s", filepath.Join(folder, metricFile))
 }

@@ -56,7 +56,7 @@ func (r *Report) WritePage(w io.Writer, s Scene) error {
 }
 
 // layOut prepares the page and its map of the clusters, which is nil if there are no labels or no data.
-func (r *Report) layOut(s Scene) (b *pageBuilder, clusters *page.Chart, err error) {
+func (r *Report) layOut(s Scene) (b *pageBuilder, clusters *page.Section, err error) {
 	if b, err = r.newPageBuilder(s); err != nil {
 		return nil, nil, err
 	}
@@ -64,19 +64,19 @@ func (r *Report) layOut(s Scene) (b *pageBuilder, clusters *page.Chart, err erro
 	return b, clusters, err
 }
 
-func (b *pageBuilder) write(w io.Writer, clusters *page.Chart) error {
+func (b *pageBuilder) write(w io.Writer, clusters *page.Section) error {
 	course, err := b.course()
 	if err != nil {
 		return err
 	}
-	p := &page.Page{
-		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(), Asked: b.asked(),
-		Reading: b.reading(), Map: clusters,
-		Sizes: b.sizes(), Silhouette: b.silhouette(), HowMany: b.howMany(), Suspects: b.suspects(), Constraints: b.constraints(), Truth: b.truth(), Methods: b.methods(),
-		Course: course, Plan: b.plan(), Times: b.times(), Repeat: b.repeat(),
-	}
-	b.rows.describe(p)
-	return page.Write(w, p)
+	profiles, rows, confidence := b.rows.describe()
+	return page.Write(w, &page.Page{
+		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
+		Sections: []*page.Section{
+			b.asked(), clusters, b.sizes(), profiles, rows, b.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
+			b.methods(), course, b.plan(), b.repeat(),
+		},
+	})
 }
 
 func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {

@@ -173,9 +173,3 @@ func (b *pageBuilder) notices() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
 	return explain.Sentences(answer)
 }
-
-// reading says how the table was read.
-func (b *pageBuilder) reading() []string {
-	_, table := wire.SplitNotices(b.Result.GetWarnings())
-	return explain.Sentences(table)
-}

@@ -150,14 +150,10 @@ func (b *pageBuilder) amongSparse(points *dataset.SparsePoints) *space {
 }
 
 // sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
-func (b *pageBuilder) sparseProfiles(points *dataset.SparsePoints) *page.Profiles {
-	p := &page.Profiles{Text: "The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, " +
-		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large."}
-	b.addProfiles(p, profile.SparseTraits(points, b.Labels, b.k, profileTraits))
-	if len(p.Clusters) == 0 {
-		return nil
-	}
-	return p
+func (b *pageBuilder) sparseProfiles(points *dataset.SparsePoints) *page.Section {
+	return b.profileSection("The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, "+
+		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
+		nil, profile.SparseTraits(points, b.Labels, b.k, profileTraits))
 }
 
 // traitName returns the name of a column that distinguishes a cluster.

@@ -61,7 +61,7 @@ func (b *pageBuilder) meanConfidence() float64 {
 }
 
 // confidence shows the confidence of the rows. It returns nil if they have none.
-func (b *pageBuilder) confidence(columns []int) *page.Confidence {
+func (b *pageBuilder) confidence(columns []int) *page.Section {
 	if !b.hasConfidence() {
 		return nil
 	}
@@ -75,14 +75,15 @@ func (b *pageBuilder) confidence(columns []int) *page.Confidence {
 			unsure++
 		}
 	}
-	c := &page.Confidence{Text: b.agreement(unsure)}
+	words := b.agreement
 	if b.Rows.Posterior {
-		c.Text = b.posterior(unsure)
+		words = b.posterior
 	}
+	s := &page.Section{ID: "confidence", Title: "Confidence", Text: []string{words(unsure)}}
 	if unsure > 0 {
-		c.Clusters, c.Least = b.confidenceTable(), b.leastConfident(columns)
+		s.Tables = []*page.Table{b.confidenceTable(), b.leastConfident(columns)}
 	}
-	return c
+	return s
 }
 
 // posterior describes the probabilities of rows by a mixture of Gaussians; unsure of them are below the highest level.

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/picture"
-	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -19,12 +18,12 @@ import (
 const maxListedClusters = 200
 
 // sizes lists the clusters, with what is known of each in a number.
-func (b *pageBuilder) sizes() *page.Table {
+func (b *pageBuilder) sizes() *page.Section {
 	if len(b.Labels) == 0 {
 		return nil
 	}
-	sizes, largest := b.sizesOf(), 1
-	largest = max(largest, slices.Max(sizes))
+	sizes := b.sizesOf()
+	largest := max(1, slices.Max(sizes))
 	t := &page.Table{Caption: "Sizes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: b.plural(), Numbers: true}, {Name: "share"}}}
 	means, known := b.clusterSilhouettes()
 	if known {
@@ -41,10 +40,10 @@ func (b *pageBuilder) sizes() *page.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t
+	return &page.Section{ID: "sizes", Title: "Sizes", Tables: []*page.Table{t}}
 }
 
-// clusterSilhouettes returns the silhouettes of each cluster, the largest first.
+// clusterSilhouettes returns the silhouettes of each cluster, in descending order.
 func (b *pageBuilder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
 	if _, known = b.meanSilhouette(); !known {
 		return nil, false
@@ -66,7 +65,7 @@ func (b *pageBuilder) clusterSilhouettes() (clusters []picture.ClusterSilhouette
 }
 
 // silhouette shows how well clusters are separated.
-func (b *pageBuilder) silhouette() *page.Chart {
+func (b *pageBuilder) silhouette() *page.Section {
 	clusters, known := b.clusterSilhouettes()
 	if !known {
 		return nil
@@ -79,18 +78,17 @@ func (b *pageBuilder) silhouette() *page.Chart {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	s := &page.Chart{}
-	s.Text = fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
 		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
+	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(b.space.rows) < len(b.whole.Labels) {
-		s.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
+		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
 	}
-	s.Figure = picture.SilhouettePlot{Label: s.Text, Mean: mean, Clusters: clusters}.Figure()
-	s.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
-	for _, c := range clusters {
-		s.Table.Rows = append(s.Table.Rows, []page.Cell{b.ofCluster(c.Cluster), page.Text(page.Fixed(c.Mean, 2)), page.Text(page.Fixed(c.Values[len(c.Values)-1], 2)), page.Text(page.Fixed(c.Values[0], 2))})
+	c.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
+	for _, of := range clusters {
+		c.Table.Rows = append(c.Table.Rows, []page.Cell{b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2))})
 	}
-	return s
+	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }
 
 const (
@@ -122,64 +120,50 @@ func (r *Report) objectivePlot(title string) (plot picture.ObjectivePlot, record
 }
 
 // course shows the objective, or the residuals of an eigensolver where there are no iterations.
-func (b *pageBuilder) course() (*page.Chart, error) {
+func (b *pageBuilder) course() (*page.Section, error) {
 	plot, recorded := b.objectivePlot("")
 	if !recorded {
 		return nil, nil
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
-		b.describeCourse(c, history)
+		plot.Label, c.Table = b.describeCourse(history), b.courseTable(history)
 	} else {
-		c.Text = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
+	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 	if len(plot.Values) < 2 {
-		return c, nil
+		return s, nil
 	}
-	plot.Label = c.Text
 	var err error
 	c.Figure, err = plot.Figure()
-	return c, err
+	return s, err
 }
 
-// describeCourse adds the text and the table of the iterations.
-func (b *pageBuilder) describeCourse(c *page.Chart, history []*cleavev1.Iteration) {
-	c.Text = fmt.Sprintf("The objective (%s) is %s after %s; %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), text.Plural(int(b.Result.GetIterations()), "iteration"), stopWords(b.Result.GetStopReason()))
+// describeCourse says how the objective changed and why the run ended.
+func (b *pageBuilder) describeCourse(history []*cleavev1.Iteration) string {
+	words := fmt.Sprintf("The objective (%s) is %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()))
 	if len(history) > 1 {
-		c.Text += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
+		words += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
 	}
+	words += " " + explain.Stopped(b.Result)
 	if n := b.spec().GetRestarts(); n > 1 {
-		c.Text += fmt.Sprintf(" The chart shows the best of %d starts.", n)
+		words += fmt.Sprintf(" The chart shows the best of %d starts.", n)
 	}
 	if len(b.Result.GetShifts()) > 0 {
-		c.Text += " Dashed lines are shifts of the diagonal."
+		words += " Dashed lines are shifts of the diagonal."
 	}
-	if len(history) == 1 {
-		return
-	}
-	c.Table = &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
-	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		c.Table.Rows = append(c.Table.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
-	}
+	return words
 }
 
-// stopWords says why a run ended.
-func stopWords(reason cleavev1.StopReason) string {
-	switch reason {
-	case cleavev1.StopReason_STOP_REASON_CONVERGED:
-		return "no further step would have changed it"
-	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
-		return "the limit of iterations ended the run"
-	case cleavev1.StopReason_STOP_REASON_TOLERANCE:
-		return "it had almost stopped improving"
-	case cleavev1.StopReason_STOP_REASON_RISE:
-		return "a step would have made it worse"
-	case cleavev1.StopReason_STOP_REASON_CYCLE:
-		return "labels began to repeat"
-	case cleavev1.StopReason_STOP_REASON_CANCELLED:
-		return "the run was canceled"
-	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
-		return "the time limit ended the run"
+// courseTable lists the iterations, or an even sample of many. It returns nil for a single one.
+func (b *pageBuilder) courseTable(history []*cleavev1.Iteration) *page.Table {
+	if len(history) == 1 {
+		return nil
 	}
-	return "it ended by " + strings.ToLower(strings.ReplaceAll(ShortName(reason), "_", " "))
+	t := &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
+	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
+		t.Rows = append(t.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
+	}
+	return t
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -22,8 +23,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// asked lists what the job was asked for.
-func (b *pageBuilder) asked() []page.Fact {
+// asked lists what the job was asked for, and says how the table was read.
+func (b *pageBuilder) asked() *page.Section {
 	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
 	add := func(name, value string) {
 		if value != "" {
@@ -61,7 +62,11 @@ func (b *pageBuilder) asked() []page.Fact {
 			add(strings.ReplaceAll(name, "-", " "), options[name])
 		}
 	}
-	return facts
+	s := &page.Section{ID: "asked", Title: "What was asked", Facts: facts}
+	if _, table := wire.SplitNotices(b.Result.GetWarnings()); len(table) > 0 {
+		s.Details = &page.Details{Summary: "How the data was read", Items: explain.Sentences(table)}
+	}
+	return s
 }
 
 // askedClusters returns how many clusters were asked for.
@@ -122,32 +127,37 @@ func (b *pageBuilder) pairText() string {
 	return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(len(b.pairs)-must, "cannot-link"))
 }
 
-// plan says how the work was divided.
+// plan says how the work was divided, and how long it took.
 func (b *pageBuilder) plan() *page.Section {
+	s := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
-		return nil
+		if s.Tables[0] == nil {
+			return nil
+		}
+		return s
 	}
-	s := &page.Section{Facts: []page.Fact{
+	s.Facts = []page.Fact{
 		{Name: "tiles", Value: fmt.Sprintf("%s of %s", page.Count(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row"))},
 		{Name: "storage", Value: wire.PlanStorageName(p.GetStorage())},
 		{Name: "memory", Value: fmt.Sprintf("%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))},
-	}}
+	}
 	if p.GetComputedTiles() > 0 {
 		s.Facts = append(s.Facts, page.Fact{Name: "computed again", Value: text.Plural(int(p.GetComputedTiles()), "tile")})
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
-		s.Table = &page.Table{Caption: "Workers", Columns: []page.Column{{Name: "worker"}, {Name: "threads", Numbers: true}, {Name: "memory", Numbers: true}, {Name: "tiles", Numbers: true}}}
+		t := &page.Table{Caption: "Workers", Columns: []page.Column{{Name: "worker"}, {Name: "threads", Numbers: true}, {Name: "memory", Numbers: true}, {Name: "tiles", Numbers: true}}}
 		for _, share := range shares[:min(len(shares), limit)] {
-			s.Table.Rows = append(s.Table.Rows, []page.Cell{
+			t.Rows = append(t.Rows, []page.Cell{
 				page.Named(share.GetName()), page.Text(page.Count(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
 				page.Text(page.Count(int(share.GetStoredTiles() + share.GetComputedTiles()))),
 			})
 		}
 		if len(shares) > limit {
-			s.Table.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
+			t.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
 		}
+		s.Tables = append(s.Tables, t)
 	}
 	return s
 }
@@ -189,9 +199,12 @@ func (b *pageBuilder) spec() *cleavev1.JobSpec {
 }
 
 // repeat says how to get the same answer again.
-func (b *pageBuilder) repeat() *page.Repeat {
+func (b *pageBuilder) repeat() *page.Section {
 	origin, spec := b.Run.GetOrigin(), b.spec()
-	r := &page.Repeat{Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin)}
+	r := &page.Section{
+		ID: "repeat", Title: "Repeat it", Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
+		Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin),
+	}
 	if spec == nil {
 		return r
 	}
@@ -214,7 +227,7 @@ func (b *pageBuilder) repeat() *page.Repeat {
 	}
 	var written bytes.Buffer
 	if err := PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
-		r.Spec = written.String()
+		r.Details = &page.Details{Summary: "The whole spec", Code: written.String()}
 	}
 	return r
 }

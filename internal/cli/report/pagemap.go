@@ -24,7 +24,7 @@ func titled(name, shows string) string {
 
 // clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small graph
 // by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels or no data.
-func (b *pageBuilder) clusterMap() (*page.Chart, error) {
+func (b *pageBuilder) clusterMap() (*page.Section, error) {
 	if len(b.Labels) == 0 || b.scene.Data == nil {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (b *pageBuilder) clusterMap() (*page.Chart, error) {
 		plot.Fade = func(i int) int { return confidenceLevel(b.Rows.Confidence[i]) }
 		plot.FadeName = func(fade int) string { return "confidence " + confidenceLevels[fade].name }
 	}
-	chart := &page.Chart{}
+	words := ""
 	switch data := b.scene.Data.(type) {
 	case *dataset.Points:
 		points, centers, err := b.asCompared(data)
@@ -48,26 +48,26 @@ func (b *pageBuilder) clusterMap() (*page.Chart, error) {
 			return nil, err
 		}
 		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
-		chart.Text = "Rows by the two directions in which they differ most (principal components)."
+		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
-			plot.Axes[0], chart.Text = b.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
+			plot.Axes[0], words = b.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
 		case 2:
-			plot.Axes, chart.Text = [2]string{b.columnName(0), b.columnName(1)}, "Rows by their two columns."
+			plot.Axes, words = [2]string{b.columnName(0), b.columnName(1)}, "Rows by their two columns."
 		}
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
-		chart.Text = "Rows by the two directions in which they differ most in the space of the kernel."
+		words = "Rows by the two directions in which they differ most in the space of the kernel."
 	case *dataset.SparsePoints:
 		if e := b.Embedding; e != nil && e.Rows == len(b.Labels) && e.Columns > 0 {
 			plot.XY, plot.Axes = picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
-			chart.Text = "Rows by the coordinates that the algorithm computed for them."
+			words = "Rows by the coordinates that the algorithm computed for them."
 			break
 		}
-		chart.Text = "Rows by the two directions in which they differ most (principal components)."
+		words = "Rows by the two directions in which they differ most (principal components)."
 		if b.byDirection(b.spec()) {
 			data = profile.Directions(data)
-			chart.Text = "Rows, scaled to length 1, by the two directions in which they differ most (principal components)."
+			words = "Rows, scaled to length 1, by the two directions in which they differ most (principal components)."
 		}
 		plot.XY, plot.Axes = picture.ProjectSparse(data)
 	case *dataset.Graph:
@@ -77,28 +77,28 @@ func (b *pageBuilder) clusterMap() (*page.Chart, error) {
 			return b.discMap(data, plot)
 		}
 		plot.XY, plot.Graph = xy, data
-		chart.Text = "The vertices of the graph and their edges, placed so that neighbors are near each other."
+		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
-	plot.Label = "Clusters in two dimensions. " + chart.Text
-	var err error
-	if chart.Figure, err = plot.Figure(); err != nil {
-		return nil, err
+	plot.Label = "Clusters in two dimensions. " + words
+	figure, err := plot.Figure()
+	return b.mapSection(words, figure, plot.Axes), err
+}
+
+// mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.
+func (b *pageBuilder) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
+	if figure == nil {
+		return nil
 	}
-	chart.Table = b.placesTable(chart.Figure, plot.Axes)
-	return chart, nil
+	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: b.placesTable(figure, axes)}}
 }
 
 // discMap shows a graph that is too large for its vertices.
-func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (chart *page.Chart, err error) {
-	chart = &page.Chart{Text: "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."}
-	chart.Figure, err = picture.ClusterGraphPlot{
-		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: chart.Text,
+func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
+	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
+	figure, err := picture.ClusterGraphPlot{
+		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
 	}.Figure()
-	if err != nil {
-		return nil, err
-	}
-	chart.Table = b.placesTable(chart.Figure, [2]string{})
-	return chart, nil
+	return b.mapSection(words, figure, [2]string{}), err
 }
 
 // describeRow returns the tooltip of a row in the map.

@@ -32,17 +32,18 @@ const (
 	maxHeading        = 32
 )
 
-// describe adds what the columns tell: profiles, typical and borderline rows.
-func (b *pageBuilder) describe(p *page.Page) {
+// describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of rows.
+// Each is nil if nothing is known.
+func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
 	telling := []int(nil)
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
-		rows := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
-		columns, labels := b.profiled(rows)
+		sample := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
+		columns, labels := b.profiled(sample)
 		traits := profile.Traits(columns, labels, b.k)
 		telling = tellingColumns(traits, len(columns))
-		p.Profiles = b.profiles(traits, telling)
-		if p.Profiles != nil && len(rows) < len(b.whole.Labels) {
-			p.Profiles.Note = strings.TrimSpace(p.Profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(rows)), b.counted(len(b.whole.Labels))))
+		profiles = b.profiles(traits, telling)
+		if profiles != nil && len(sample) < len(b.whole.Labels) {
+			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), b.counted(len(b.whole.Labels))))
 		}
 	} else {
 		for at := range b.columns {
@@ -50,28 +51,30 @@ func (b *pageBuilder) describe(p *page.Page) {
 		}
 	}
 	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
-		p.Profiles = b.sparseProfiles(sparse)
+		profiles = b.sparseProfiles(sparse)
 	}
 	shown := telling[:min(rowColumns, len(telling))]
-	p.Confidence = b.confidence(shown)
+	return profiles, b.describeRows(shown), b.confidence(shown)
+}
+
+// describeRows lists typical and borderline rows, with the given columns. It returns nil if rows cannot be compared.
+func (b *pageBuilder) describeRows(columns []int) *page.Section {
 	if b.space == nil {
-		return
+		return nil
 	}
-	p.Typical, p.Borderline = b.typical(shown), b.borderline(shown)
-	p.RowsTitle = "Typical and borderline " + b.plural()
-	if p.Borderline == nil {
-		p.RowsTitle = "Typical " + b.plural()
-	}
-	p.RowsNote = "Typical rows are nearest to the middle of their cluster, " + b.space.words + "."
+	title, note := "Typical "+b.plural(), "Typical rows are nearest to the middle of their cluster, "+b.space.words+"."
 	if b.space.graph {
-		p.RowsNote = "Typical vertices have most of their edges within their cluster."
+		note = "Typical vertices have most of their edges within their cluster."
 	}
-	if p.Borderline != nil {
-		p.RowsNote += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
+	borderline := b.borderline(columns)
+	if borderline != nil {
+		title = "Typical and borderline " + b.plural()
+		note += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
 	}
 	if n := len(b.space.places); n < len(b.whole.Labels) {
-		p.RowsNote += fmt.Sprintf(" Chosen from a sample of %s.", b.counted(n))
+		note += fmt.Sprintf(" Chosen from a sample of %s.", b.counted(n))
 	}
+	return &page.Section{ID: "rows", Title: title, Text: []string{note}, Tables: []*page.Table{b.typical(columns), borderline}}
 }
 
 // tellingColumns orders the columns, those that tell clusters apart best first.
@@ -90,20 +93,14 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	return order
 }
 
-func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Profiles {
-	p := &page.Profiles{
-		Text:     "The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
-		Overview: b.overview(traits, telling),
-	}
-	b.addProfiles(p, traits)
-	if len(p.Clusters) == 0 {
-		return nil
-	}
-	return p
+func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Section {
+	return b.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
+		b.overview(traits, telling), traits)
 }
 
-// addProfiles adds the clusters, the largest if there are many.
-func (b *pageBuilder) addProfiles(p *page.Profiles, traits [][]profile.Trait) {
+// profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
+func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
+	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
 	sizes := b.sizesOf()
 	shown := make([]int, b.k)
 	for cluster := range shown {
@@ -117,9 +114,13 @@ func (b *pageBuilder) addProfiles(p *page.Profiles, traits [][]profile.Trait) {
 	}
 	for _, cluster := range shown {
 		if list := traits[cluster]; len(list) > 0 {
-			p.Clusters = append(p.Clusters, b.profile(cluster, sizes[cluster], list))
+			p.Profiles = append(p.Profiles, b.profile(cluster, sizes[cluster], list))
 		}
 	}
+	if len(p.Profiles) == 0 {
+		return nil
+	}
+	return p
 }
 
 // profile lists the traits of a cluster.

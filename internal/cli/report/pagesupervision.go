@@ -22,7 +22,7 @@ func (b *pageBuilder) constraints() *page.Section {
 	if report.GetTotal() == 0 && len(b.pairs) == 0 {
 		return nil
 	}
-	s := &page.Section{}
+	s := &page.Section{ID: "constraints", Title: "Constraints"}
 	violatedCount := int(report.GetTotal() - report.GetSatisfied())
 	if violatedCount == 0 {
 		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(report.GetTotal()))))
@@ -39,21 +39,22 @@ func (b *pageBuilder) constraints() *page.Section {
 	}
 	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
 	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
-	s.Table = &page.Table{Caption: "Violated constraints", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "cluster of one"}, {Name: "cluster of the other"}}}
+	t := &page.Table{Caption: "Violated constraints", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "cluster of one"}, {Name: "cluster of the other"}}}
 	if heavy {
-		s.Table.Columns = append(s.Table.Columns, page.Column{Name: "weight", Numbers: true})
-		s.Table.Caption += ", the heaviest first"
+		t.Columns = append(t.Columns, page.Column{Name: "weight", Numbers: true})
+		t.Caption += ", the heaviest first"
 	}
 	for _, p := range violated[:min(len(violated), maxShownPairs)] {
 		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), b.ofCluster(int(b.Labels[p.I])), b.ofCluster(int(b.Labels[p.J]))}
 		if heavy {
 			row = append(row, page.Text(page.Number(p.Weight)))
 		}
-		s.Table.Rows = append(s.Table.Rows, row)
+		t.Rows = append(t.Rows, row)
 	}
 	if len(violated) > maxShownPairs {
-		s.Table.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
+		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
 	}
+	s.Tables = []*page.Table{t}
 	return s
 }
 
@@ -100,7 +101,7 @@ func (b *pageBuilder) truth() *page.Section {
 	if e == nil {
 		return nil
 	}
-	s := &page.Section{Facts: []page.Fact{
+	s := &page.Section{ID: "truth", Title: "Against the truth", Facts: []page.Fact{
 		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", e.GetAri())},
 		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", e.GetNmi())},
 		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())},
@@ -146,7 +147,7 @@ func (b *pageBuilder) truth() *page.Section {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	s.Table = t
+	s.Tables = []*page.Table{t}
 	return s
 }
 
@@ -156,14 +157,14 @@ func (b *pageBuilder) methods() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{ID: "methods", Title: "Methods that were tried", Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace()))}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.Sentence(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s
 	}
-	s.Table = &page.Table{
+	table := &page.Table{
 		Caption: "Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)",
 		Columns: []page.Column{{Name: "method"}, {Name: "held-out accuracy"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "better than without constraints, in standard errors", Numbers: true}},
 	}
@@ -172,11 +173,12 @@ func (b *pageBuilder) methods() *page.Section {
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (chosen)"
 		}
-		s.Table.Rows = append(s.Table.Rows, []page.Cell{
+		table.Rows = append(table.Rows, []page.Cell{
 			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),
 			page.Text(fmt.Sprintf("%d of %d", t.GetMustLinksRight(), t.GetMustLinks())), page.Text(fmt.Sprintf("%d of %d", t.GetCannotLinksRight(), t.GetCannotLinks())),
 			page.Text(page.Signed(t.GetAdvantage(), 1)),
 		})
 	}
+	s.Tables = []*page.Table{table}
 	return s
 }

@@ -3,15 +3,13 @@ package report
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -47,13 +45,16 @@ type Progress struct {
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{w: w, width: terminalWidth(w), quiet: quiet, now: time.Now}
+	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
 func NewFullProgress(w io.Writer) *Progress {
-	return &Progress{w: w, width: terminalWidth(w), all: true, now: time.Now}
+	return &Progress{w: w, width: shell.Width(w, noEnvironment), all: true, now: time.Now}
 }
+
+// noEnvironment keeps $COLUMNS from making lines of a log redraw themselves.
+func noEnvironment(string) string { return "" }
 
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
@@ -302,17 +303,4 @@ func (p *Progress) clear() {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false
 	}
-}
-
-// terminalWidth returns the width of a terminal, 0 if w is not one.
-func terminalWidth(w io.Writer) int {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return 0
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil || width < 1 {
-		return 80
-	}
-	return width
 }

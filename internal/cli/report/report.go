@@ -167,7 +167,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	case clusters == nil:
 		warn("%s was not drawn: there are no labels", clustersFile)
 	default:
-		add(clustersFile, clusters.Figure.Write)
+		add(clustersFile, clusters.Chart.Figure.Write)
 	}
 	if err != nil {
 		warn("%s could not be written: %v", PageFile, err)

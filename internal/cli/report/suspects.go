@@ -93,7 +93,7 @@ func (b *pageBuilder) suspects() *page.Section {
 		return nil
 	}
 	what := explain.SuspectNoun(all)
-	s := &page.Section{Text: []string{
+	s := &page.Section{ID: "suspects", Title: "What the data contradict", Text: []string{
 		fmt.Sprintf("%s: when they are held out, the best methods get them wrong. Either they are wrong, or they lie between clusters that touch. "+
 			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
 		b.suspectsHeld(),
@@ -120,7 +120,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	if len(all) > maxSuspects {
 		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), suspectsFile)
 	}
-	s.Table = t
+	s.Tables = []*page.Table{t}
 	return s
 }
 

@@ -38,20 +38,22 @@ type Sweep struct {
 	places []int // of the rows among all combinations
 }
 
-// SweepRow is the result of one job. Scores are nil if they are not known.
+// SweepRow is the result of one job. Scores are nil if they are not known. The names in JSON are an interface to users: add
+// fields, but do not rename any.
 type SweepRow struct {
-	Options       jobflags.Combination
-	State         string
-	ObjectiveName string
-	Objective     *float64
-	Iterations    uint32
-	Seconds       *float64
-	HeldOut       *float64 // agreement of the chosen method with held-out supervision
-	ARI, NMI      *float64
-	K             uint32
-	JobID         string
-	RequestID     string // determined by the data and all options
-	Error         string // why the job failed
+	Options       jobflags.Combination `json:"-"`
+	State         string               `json:"state,omitempty"`
+	ObjectiveName string               `json:"objectiveName,omitempty"`
+	Objective     *float64             `json:"objective,omitempty"`
+	Iterations    uint32               `json:"iterations,omitempty"`
+	Seconds       *float64             `json:"seconds,omitempty"`
+	HeldOut       *float64             `json:"heldOut,omitempty"` // agreement of the chosen method with held-out supervision
+	ARI           *float64             `json:"ari,omitempty"`
+	NMI           *float64             `json:"nmi,omitempty"`
+	K             uint32               `json:"k,omitempty"`
+	JobID         string               `json:"jobId,omitempty"`
+	RequestID     string               `json:"requestId"`       // determined by the data and all options
+	Error         string               `json:"error,omitempty"` // why the job failed
 }
 
 // SetResult fills in the state, the counts and the scores of a job from its result and its evaluation, which may be nil.
@@ -97,28 +99,17 @@ func (s *Sweep) Failed() (failed int) {
 	return failed
 }
 
-// sweepRowJSON is a SweepRow in results.json. Its names are an interface to users: add fields, but do not rename any.
-type sweepRowJSON struct {
-	Options       map[string]string `json:"options"`
-	State         string            `json:"state,omitempty"`
-	ObjectiveName string            `json:"objectiveName,omitempty"`
-	Objective     *float64          `json:"objective,omitempty"`
-	Iterations    uint32            `json:"iterations,omitempty"`
-	Seconds       *float64          `json:"seconds,omitempty"`
-	HeldOut       *float64          `json:"heldOut,omitempty"`
-	ARI           *float64          `json:"ari,omitempty"`
-	NMI           *float64          `json:"nmi,omitempty"`
-	K             uint32            `json:"k,omitempty"`
-	JobID         string            `json:"jobId,omitempty"`
-	RequestID     string            `json:"requestId"`
-	Error         string            `json:"error,omitempty"`
+// optionedRow is a row of results.json.
+type optionedRow struct {
+	Options map[string]string `json:"options"`
+	SweepRow
 }
 
 // WriteJSON writes results.json: a list of one object per job.
 func (s *Sweep) WriteJSON(w io.Writer) error {
-	rows := []sweepRowJSON{}
+	rows := []optionedRow{}
 	for _, r := range s.Rows {
-		row := sweepRowJSON{map[string]string{}, r.State, r.ObjectiveName, r.Objective, r.Iterations, r.Seconds, r.HeldOut, r.ARI, r.NMI, r.K, r.JobID, r.RequestID, r.Error}
+		row := optionedRow{map[string]string{}, r}
 		for _, setting := range r.Options {
 			row.Options[setting.Option] = setting.Value
 		}
@@ -127,13 +118,13 @@ func (s *Sweep) WriteJSON(w io.Writer) error {
 	return PrintJSON(w, rows)
 }
 
-// ReadSweep reads the results of an earlier call, by request id. There are none if the file does not exist.
+// ReadSweep reads the results of an earlier call, by request id and without their options. There are none if the file does not exist.
 func ReadSweep(path string) (map[string]SweepRow, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var rows []sweepRowJSON
+	var rows []SweepRow
 	if err == nil {
 		err = json.Unmarshal(text, &rows)
 	}
@@ -145,7 +136,7 @@ func ReadSweep(path string) (map[string]SweepRow, error) {
 		if r.Error == "" && (r.Objective == nil || r.Seconds == nil) {
 			return nil, fault.Invalid("BAD_OUTPUT", "%s: a result has no objective or time; give another folder by --out", path)
 		}
-		known[r.RequestID] = SweepRow{nil, r.State, r.ObjectiveName, r.Objective, r.Iterations, r.Seconds, r.HeldOut, r.ARI, r.NMI, r.K, r.JobID, r.RequestID, r.Error}
+		known[r.RequestID] = r
 	}
 	return known, nil
 }
@@ -278,8 +269,9 @@ func (s *Sweep) Print(w io.Writer) error {
 	})
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for at, g := range groups {
+		names, cells := g.first.shownOptions()
 		if at == 0 {
-			header := append(optionNames(g.first), "JOBS")
+			header := append(names, "JOBS")
 			for _, column := range columns {
 				header = append(header, strings.ToUpper(column.name))
 			}
@@ -293,7 +285,7 @@ func (s *Sweep) Print(w io.Writer) error {
 		if g.failed > 0 {
 			jobs += fmt.Sprintf(" (%d failed)", g.failed)
 		}
-		cells := append(optionValues(g.first), jobs)
+		cells = append(cells, jobs)
 		for _, column := range columns {
 			cells = append(cells, summary(column.format, g.values(column.of)))
 		}
@@ -302,23 +294,14 @@ func (s *Sweep) Print(w io.Writer) error {
 	return table.Flush()
 }
 
-// optionNames returns the names of the options of a row, except for the seed.
-func optionNames(r *SweepRow) (names []string) {
+// shownOptions returns the options of a row, except for the seed.
+func (r *SweepRow) shownOptions() (names, values []string) {
 	for _, o := range r.Options {
 		if o.Option != seedOption {
-			names = append(names, strings.ToUpper(o.Option))
+			names, values = append(names, strings.ToUpper(o.Option)), append(values, o.Value)
 		}
 	}
-	return names
-}
-
-func optionValues(r *SweepRow) (values []string) {
-	for _, o := range r.Options {
-		if o.Option != seedOption {
-			values = append(values, o.Value)
-		}
-	}
-	return values
+	return names, values
 }
 
 // summary writes the mean of values, and their standard deviation if there are several.

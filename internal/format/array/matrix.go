@@ -135,10 +135,7 @@ func (s *Sparse) rows() int { return len(s.starts) - 1 }
 // Points validates the matrix and returns it as points. name is the file, for errors.
 func (s *Sparse) Points(name string) (*dataset.SparsePoints, error) {
 	points, err := dataset.NewSparsePoints(s.rows(), s.features, s.starts, s.columns, s.values)
-	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
-	}
-	return points, nil
+	return points, fault.Wrap(err, "%s", name)
 }
 
 // DropIncomplete removes the rows that contain NaN and returns their numbers. Infinite values are a fault, reported

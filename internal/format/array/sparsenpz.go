@@ -294,7 +294,7 @@ func WithoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
 	for from := 0; from < len(edges); {
 		upMinusDown := 0.0
 		to := from
-		for ; to < len(edges) && sameEnds(edges[from], edges[to]); to++ {
+		for ; to < len(edges) && ends(edges[from]) == ends(edges[to]); to++ {
 			switch e := edges[to]; {
 			case e.Source < e.Target:
 				upMinusDown += e.Weight
@@ -308,8 +308,4 @@ func WithoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
 		from = to
 	}
 	return slices.DeleteFunc(edges, func(e dataset.Edge) bool { return e.Source > e.Target })
-}
-
-func sameEnds(a, b dataset.Edge) bool {
-	return a.Source == b.Source && a.Target == b.Target || a.Source == b.Target && a.Target == b.Source
 }

@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
@@ -37,8 +36,8 @@ type Reader struct {
 // restartable is an input that can be opened again at its beginning.
 type restartable interface {
 	Name() string
-	Open() (s *scan.Source, again bool, err error) // again is false if the beginning is no longer available
-	Lost() bool                                    // whether the beginning is no longer available
+	Open() (*scan.Source, error)
+	Lost() bool // whether the beginning is no longer available
 	Close()
 }
 
@@ -80,8 +79,33 @@ func (r *Reader) sniff() error {
 	if err != nil {
 		return err
 	}
-	separator, begin := excelSeparator(prefix)
-	d := dialect{cmp.Or(r.options.Delimiter, separator)}
+	d, start, lines := r.findTable(s, prefix)
+	length, blank := skipBlank(prefix[start:])
+	b := sniffRows(prefix[start:], d)
+	start, lines = start+length, lines+blank
+	if b.first == nil {
+		return r.noRow(s, d, prefix[start:], lines+1)
+	}
+	hasHeader := r.findHeader(b, d, s.Name)
+	if err := r.findColumns(s, b, d, hasHeader); err != nil {
+		return err
+	}
+	if r.skipped = lines; hasHeader {
+		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
+		if err != nil {
+			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
+		}
+		end = min(start+end, len(prefix))
+		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
+		start = end
+	}
+	return r.start(s, start)
+}
+
+// findTable returns the dialect of a text, and where the table begins: the number of bytes and lines before it.
+func (r *Reader) findTable(s *scan.Source, prefix []byte) (d dialect, start, lines int) {
+	separator, start := excelSeparator(prefix)
+	d.separator = cmp.Or(r.options.Delimiter, separator)
 	if d.separator == 0 {
 		rows := prefix[skipComments(prefix):]
 		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(s.Suffix)), r.options.Names)
@@ -89,30 +113,32 @@ func (r *Reader) sniff() error {
 	if d.separator == ' ' && r.options.Delimiter == 0 {
 		r.addNotice(s.Name + ": cells are read as separated by spaces; if this is wrong, use --delimiter")
 	}
-	title, lines := skipTitle(prefix[begin:], d)
-	title += begin
-	if lines > 0 {
-		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", s.Name, lines+1+bytes.Count(prefix[:begin], []byte("\n")), scan.Quote(bytes.Trim(prefix[begin:title], " \r\n"+string(d.separator)))))
+	lines = bytes.Count(prefix[:start], []byte("\n"))
+	length, skipped := skipTitle(prefix[start:], d)
+	if skipped > 0 {
+		title := bytes.Trim(prefix[start:start+length], " \r\n"+string(d.separator))
+		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", s.Name, lines+skipped+1, scan.Quote(title)))
 	}
-	lines += bytes.Count(prefix[:begin], []byte("\n"))
-	length, blank := skipBlank(prefix[title:])
-	b := sniffRows(prefix[title:], d)
-	if b.first == nil {
-		return r.noRow(s, d, prefix[title+length:], lines+blank+1)
+	return d, start + length, lines + skipped
+}
+
+// findHeader reports whether the first row is the header, by the options or else by its cells.
+func (r *Reader) findHeader(b *beginning, d dialect, name string) bool {
+	switch {
+	case r.options.Header == "yes", r.options.Header != "no" && b.hasNames(r.options.Names):
+		return true
+	case r.options.Header == "no", b.hasNoNames(r.options.Names):
+		return false
 	}
-	start := title + length
-	blank += lines
-	has, notice := b.hasHeader(d, s.Name)
-	if header := r.options.Header; header == "yes" || header == "no" {
-		has, notice = header == "yes", ""
-	} else if b.hasNames(r.options.Names) {
-		has, notice = true, ""
-	} else if b.hasNoNames(r.options.Names) {
-		has, notice = false, ""
-	}
+	has, notice := b.hasHeader(d, name)
 	r.addNotice(notice)
+	return has
+}
+
+// findColumns names the columns and collects what is known about each.
+func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader bool) error {
 	width, header := len(b.first), b.first
-	if !has {
+	if !hasHeader {
 		header = nil
 	} else if b.width > 0 {
 		width = b.width
@@ -128,28 +154,20 @@ func (r *Reader) sniff() error {
 		r.addNotice(s.Name + ": " + notice)
 	}
 	for at := range columns {
+		c := &columns[at]
 		if at < len(b.below) {
-			columns[at].seen = b.below[at]
+			c.seen = b.below[at]
 		}
-		if !has {
-			columns[at].seen |= d.classify(b.first[at])
+		if !hasHeader {
+			c.seen |= d.classify(b.first[at])
 		}
 		if at < len(r.learned) {
-			columns[at].seen |= r.learned[at]
+			c.seen |= r.learned[at]
 		}
-		columns[at].asText = slices.Contains(r.options.Texts, columns[at].name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
+		c.asText = slices.Contains(r.options.Texts, c.name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
 	}
 	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns}
-	if r.skipped = blank; has {
-		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
-		if err != nil {
-			return r.layout.invalid(blank+1, "UNCLOSED_QUOTE", "the header: %v", err)
-		}
-		end = min(start+end, len(prefix))
-		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
-		start = end
-	}
-	return r.start(s, start)
+	return nil
 }
 
 // noRow returns an error that explains why there is no first row.
@@ -163,12 +181,9 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 
 // begin opens the input at its beginning and decodes it to UTF-8.
 func (r *Reader) begin() (*scan.Source, error) {
-	s, again, err := r.input.Open()
+	s, err := r.input.Open()
 	if err != nil {
 		return nil, err
-	}
-	if !again {
-		return nil, fault.Invalid("READ_ONCE", "%s cannot be read again from its beginning; save it to a file", r.input.Name())
 	}
 	notice, err := s.Decode(r.latin)
 	r.addNotice(notice)
@@ -214,11 +229,10 @@ func usualSeparator(suffix string) byte {
 // peekRows returns the beginning of a text, with at least two lines if it has that many.
 func peekRows(s *scan.Source) ([]byte, error) {
 	for size := scan.Sniffed; ; size *= 2 {
-		prefix, err := s.PeekStart()
+		prefix, err := s.PeekStart(size)
 		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size || size > scan.MaxLine {
 			return prefix, err
 		}
-		s.Reader = bufio.NewReaderSize(s.Reader, 2*size)
 	}
 }
 

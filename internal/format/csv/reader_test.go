@@ -22,12 +22,12 @@ func (input) Name() string { return "t.csv" }
 func (input) Lost() bool   { return false }
 func (input) Close()       {}
 
-func (in input) Open() (*scan.Source, bool, error) {
+func (in input) Open() (*scan.Source, error) {
 	s, err := scan.New(strings.NewReader(in.text), in.Name())
 	if err == nil && in.block > 0 {
 		s.BlockSize = in.block
 	}
-	return s, true, err
+	return s, err
 }
 
 // readAll reads all rows of a text.
@@ -74,5 +74,22 @@ func TestBlocksOfTables(t *testing.T) {
 		if !reflect.DeepEqual(got.Columns, want.Columns) || got.Place(400) != want.Place(400) {
 			t.Fatalf("in blocks of %d: other rows", size)
 		}
+	}
+}
+
+// A header and rows that are longer than what is usually examined are found all the same.
+func TestLongHeaders(t *testing.T) {
+	const columns = 8000
+	var text strings.Builder
+	for at := range columns {
+		fmt.Fprintf(&text, "the_measurement_of_the_quantity_number_%05d,", at)
+	}
+	text.WriteString("last\n")
+	for row := range 3 {
+		fmt.Fprintf(&text, "%s%d\n", strings.Repeat("1234567.890123456789012345678901234567890,", columns), row)
+	}
+	got := readAll(t, input{text: text.String()})
+	if len(got.Columns) != columns+1 || got.Rows() != 3 || got.Columns[columns].Name != "last" || got.Columns[columns].Integers[2] != 2 {
+		t.Errorf("got %d columns and %d rows, the last column %q", len(got.Columns), got.Rows(), got.Columns[len(got.Columns)-1].Name)
 	}
 }

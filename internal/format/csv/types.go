@@ -112,15 +112,7 @@ func integerCell(cell []byte) (value int64, padded, ok bool) {
 	return value, cell[0] == '+' || len(digits) > 1 && digits[0] == '0', true
 }
 
-// parseComma parses a number with a decimal comma.
-func parseComma(cell []byte) (float64, bool) {
-	if bytes.Count(cell, []byte(",")) != 1 || bytes.IndexByte(cell, '.') >= 0 {
-		return 0, false
-	}
-	return scan.ParseFloat(bytes.Replace(cell, []byte(","), []byte("."), 1))
-}
-
-// parseNumber parses a number with the given decimal separator.
+// parseNumber parses a number with a decimal point or comma.
 func parseNumber(cell []byte, point byte) (float64, bool) {
 	if point == '.' {
 		return scan.ParseFloat(cell)
@@ -128,7 +120,10 @@ func parseNumber(cell []byte, point byte) (float64, bool) {
 	if v, _, ok := integerCell(cell); ok {
 		return float64(v), true
 	}
-	return parseComma(cell)
+	if bytes.Count(cell, []byte(",")) != 1 || bytes.IndexByte(cell, '.') >= 0 {
+		return 0, false
+	}
+	return scan.ParseFloat(bytes.Replace(cell, []byte(","), []byte("."), 1))
 }
 
 // isMissingNumber reports whether a cell in a column of numbers stands for a missing value.

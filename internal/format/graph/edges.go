@@ -55,9 +55,12 @@ type EdgeColumns struct {
 	Source, Target, Weight, Width int
 }
 
+// UsualColumns are those of a list without a header.
+var UsualColumns = EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
+
 // ReadEdges reads all edges of a list, which may have a header.
 func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
-	columns := EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: 3}
+	columns, vertex := UsualColumns, Numbered(vertices)
 	cells, err := l.NextRow()
 	if errors.Is(err, io.EOF) {
 		return nil, nil
@@ -74,14 +77,14 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	case scan.RowOfNumbersAndNames:
 		return nil, l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")
 	default:
-		first, err := ParseEdge(l, cells, columns, vertices)
+		first, err := ParseEdge(l, cells, columns, vertex)
 		if err != nil {
 			return nil, err
 		}
 		lists[0].Append(first.Source, first.Target, first.Weight)
 	}
 	rows := scan.EdgeRows{Lines: l, Parse: func(l *scan.Lines, cells [][]byte) (dataset.Edge, error) {
-		return ParseEdge(l, cells, columns, vertices)
+		return ParseEdge(l, cells, columns, vertex)
 	}}
 	if columns.Source == 0 && columns.Target == 1 && (columns.Width == 2 || columns.Width == 3 && columns.Weight == 2) {
 		rows.LeastCells, rows.MostCells = 2, columns.Width
@@ -120,17 +123,19 @@ func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
 	return EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: len(cells)}, nil
 }
 
+// Vertex returns the number of the vertex that a cell names.
+type Vertex func(l *scan.Lines, cell []byte) (int32, error)
+
 // ParseEdge parses the cells of a line.
-func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertices int) (dataset.Edge, error) {
-	edge := dataset.Edge{Weight: 1}
+func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertex Vertex) (edge dataset.Edge, err error) {
+	edge.Weight = 1
 	if len(cells) > columns.Width || len(cells) <= max(columns.Source, columns.Target) {
 		return edge, l.Invalid("RAGGED_ROWS", "the line has %s; an edge has src, dst and optionally a weight", text.Plural(len(cells), "cell"))
 	}
-	var err error
-	if edge.Source, err = parseVertex(l, cells[columns.Source], vertices); err != nil {
+	if edge.Source, err = vertex(l, cells[columns.Source]); err != nil {
 		return edge, err
 	}
-	if edge.Target, err = parseVertex(l, cells[columns.Target], vertices); err != nil {
+	if edge.Target, err = vertex(l, cells[columns.Target]); err != nil {
 		return edge, err
 	}
 	if columns.Weight < 0 || columns.Weight >= len(cells) || len(cells[columns.Weight]) == 0 {
@@ -147,17 +152,22 @@ func ParseEdge(l *scan.Lines, cells [][]byte, columns EdgeColumns, vertices int)
 	return edge, nil
 }
 
-func parseVertex(l *scan.Lines, cell []byte, vertices int) (int32, error) {
-	vertex, ok := scan.ParseInteger(cell)
-	switch {
-	case !ok:
-		return 0, l.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 0", scan.Quote(cell))
-	case vertex < 0 || vertex >= math.MaxInt32:
-		return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, math.MaxInt32-1)
-	case vertices > 0 && vertex >= int64(vertices):
-		return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, vertices-1)
+// Numbered parses vertex numbers, all below vertices unless it is 0.
+func Numbered(vertices int) Vertex {
+	limit := int64(math.MaxInt32)
+	if vertices > 0 {
+		limit = min(limit, int64(vertices))
 	}
-	return int32(vertex), nil
+	return func(l *scan.Lines, cell []byte) (int32, error) {
+		vertex, ok := scan.ParseInteger(cell)
+		switch {
+		case !ok:
+			return 0, l.Invalid("NOT_AN_INDEX", "%s is not a vertex number; vertices are numbered from 0", scan.Quote(cell))
+		case vertex < 0 || vertex >= limit:
+			return 0, l.Invalid("INDEX_OUT_OF_RANGE", "vertex %d is outside 0..%d", vertex, limit-1)
+		}
+		return int32(vertex), nil
+	}
 }
 
 // ReadMatrixMarketGraph reads an affinity matrix as edges. A "symmetric" file lists each edge once. A "general" file

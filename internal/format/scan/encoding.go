@@ -16,9 +16,12 @@ import (
 // Sniffed is how many bytes of a table are examined to detect its encoding, separator, header and types.
 const Sniffed = BufferSize
 
-// PeekStart returns the beginning of an input without consuming it.
-func (s *Source) PeekStart() ([]byte, error) {
-	prefix, err := s.Peek(Sniffed)
+// PeekStart returns the first size bytes of an input, or all if it has fewer, without consuming them.
+func (s *Source) PeekStart(size int) ([]byte, error) {
+	if size > s.Size() {
+		s.Reader = bufio.NewReaderSize(s.Reader, size)
+	}
+	prefix, err := s.Peek(size)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, s.ReadError(err)
 	}

@@ -59,6 +59,10 @@ func New(r io.Reader, name string) (*Source, error) {
 // Open decompresses an input and detects its format, which may be one that holds no data, such as a picture.
 func Open(r io.Reader, name string) (*Source, error) {
 	s := &Source{Name: name, BlockSize: BlockSize, Suffix: SuffixOf(name)}
+	given, _ := r.(*Given)
+	if given != nil {
+		r = given.Reader
+	}
 	plain, packed, err := s.decompress(r)
 	if err != nil {
 		return nil, s.ReadError(err)
@@ -69,7 +73,7 @@ func Open(r io.Reader, name string) (*Source, error) {
 		s.spool, _ = r.(*Spool)
 		s.section, _ = r.(*io.SectionReader)
 	}
-	if given, ok := r.(*Given); ok {
+	if given != nil {
 		s.Array = given.Array
 		if given.Format != "" {
 			s.Suffix = SuffixOf("." + given.Format)

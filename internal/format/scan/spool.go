@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -8,15 +9,21 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Spool makes an input that can be read only once, such as standard input, readable again. It keeps a copy in an
-// unlinked temporary file, so that nothing is left behind however the program ends.
+// Spool makes an input that can be read only once, such as standard input, readable again. It keeps a copy in memory, and
+// of an input longer than spoolMemory in an unlinked temporary file, so that nothing is left behind however the program
+// ends.
 type Spool struct {
-	input io.Reader
-	file  *temporary // the copy; nil before the first read
-	kept  int64      // bytes
-	next  int64      // the position of the next Read
-	Lost  bool       // the copy is incomplete, because there was no space for it
+	input  io.Reader
+	memory []byte
+	file   *temporary // nil while the copy is in memory
+	kept   int64      // bytes of the copy
+	next   int64      // the position of the next Read
+	Lost   bool       // the copy is incomplete, because there was no space for it
 }
+
+// spoolMemory is the largest copy that is kept in memory. It exceeds what is examined to detect a format, so that an input
+// can be read once where there is no space for temporary files.
+const spoolMemory = 1 << 20
 
 // NewSpool returns a Spool that reads from an input.
 func NewSpool(input io.Reader) *Spool { return &Spool{input: input} }
@@ -24,7 +31,7 @@ func NewSpool(input io.Reader) *Spool { return &Spool{input: input} }
 // Read returns the bytes of the copy, and then those of the input.
 func (s *Spool) Read(into []byte) (int, error) {
 	if s.next < s.kept {
-		n, err := s.file.ReadAt(into[:min(int64(len(into)), s.kept-s.next)], s.next)
+		n, err := s.copied().ReadAt(into[:min(int64(len(into)), s.kept-s.next)], s.next)
 		s.next += int64(n)
 		return n, err
 	}
@@ -35,21 +42,35 @@ func (s *Spool) Read(into []byte) (int, error) {
 	return n, err
 }
 
-func (s *Spool) keep(bytes []byte) {
-	if s.file == nil {
-		file, err := newTemporary()
-		if err != nil {
-			s.Lost = true
-			return
-		}
-		s.file = file
-	}
-	if _, err := s.file.Write(bytes); err != nil {
-		s.Lost = true
+func (s *Spool) keep(part []byte) {
+	if s.file == nil && len(s.memory)+len(part) <= spoolMemory {
+		s.memory = append(s.memory, part...)
+	} else if err := s.write(part); err != nil {
+		s.Lost, s.memory = true, nil
 		return
 	}
-	s.kept += int64(len(bytes))
+	s.kept += int64(len(part))
 	s.next = s.kept
+}
+
+// write appends to the file, which it creates with the content of the memory.
+func (s *Spool) write(part []byte) (err error) {
+	if s.file == nil {
+		if s.file, err = newTemporary(); err != nil {
+			return err
+		}
+		part, s.memory = append(s.memory, part...), nil
+	}
+	_, err = s.file.Write(part)
+	return err
+}
+
+// copied returns the copy.
+func (s *Spool) copied() io.ReaderAt {
+	if s.file != nil {
+		return s.file
+	}
+	return bytes.NewReader(s.memory)
 }
 
 // Rewind returns to the first byte.
@@ -61,9 +82,9 @@ func (s *Spool) Rewind() error {
 	return nil
 }
 
-// Close releases the copy.
+// Close releases the copy. A nil Spool has none.
 func (s *Spool) Close() {
-	if s.file != nil {
+	if s != nil && s.file != nil {
 		s.file.Close()
 	}
 }
@@ -95,7 +116,7 @@ func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err
 		if err := s.spool.Rewind(); err != nil {
 			return nil, 0, nil, err
 		}
-		return s.spool.file, s.spool.kept, io.NopCloser(nil), nil
+		return s.spool.copied(), s.spool.kept, io.NopCloser(nil), nil
 	}
 	spooled, err := newTemporary()
 	if err != nil {

@@ -41,15 +41,15 @@ func (e *explainer) clusters() (all []string) {
 	}
 	all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", text.Plural(int(slices.Min(sizes)), "point"), slices.Max(sizes)))
 	if len(empty) > 0 {
-		all = append(all, fmt.Sprintf("%s without any point: %s.", are(len(empty)), e.named(empty)))
+		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
 		e.suspect(emptyClusters)
 	}
 	if len(single) > 0 && total > 2*len(sizes) {
-		all = append(all, fmt.Sprintf("%s of a single point, which may be an outlier, or held apart by constraints: %s.", are(len(single)), e.named(single)))
+		all = append(all, fmt.Sprintf("%s a single point, which may be an outlier, or held apart by constraints: %s.", text.Count(len(single), "cluster has", "clusters have"), e.named(single)))
 		e.suspect(singlePoints)
 	}
 	if len(tiny) > 0 {
-		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", are(len(tiny)), e.named(tiny)))
+		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
 		all = append(all, fmt.Sprintf("Cluster %s has %.0f %% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
@@ -108,11 +108,4 @@ func (e *explainer) confidence() []string {
 		runs = "Restarts and folds"
 	}
 	return []string{fmt.Sprintf("%s disagree about %s, most about %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
-}
-
-func are(count int) string {
-	if count == 1 {
-		return "1 cluster is"
-	}
-	return fmt.Sprintf("%d clusters are", count)
 }

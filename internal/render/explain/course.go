@@ -15,7 +15,10 @@ import (
 func (e *explainer) course() (all []string) {
 	r := e.r
 	if len(r.GetClusterSizes()) > 0 {
-		all = append(all, e.stopped())
+		all = append(all, Stopped(r))
+		if doubt, is := stopDoubts[r.GetStopReason()]; is {
+			e.suspect(doubt)
+		}
 	}
 	if first, last, several := e.objectives(); several {
 		all = append(all, e.change(first, last))
@@ -34,41 +37,45 @@ func (e *explainer) course() (all []string) {
 	return append(all, e.time()...)
 }
 
-func (e *explainer) stopped() string {
-	r := e.r
+// stopDoubts are the suspicions about a run that ended early.
+var stopDoubts = map[cleavev1.StopReason]suspicion{
+	cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS: unfinished,
+	cleavev1.StopReason_STOP_REASON_CYCLE:          cycled,
+	cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:   eigenvectorsMissing,
+	cleavev1.StopReason_STOP_REASON_TIME_LIMIT:     cutShort,
+	cleavev1.StopReason_STOP_REASON_CANCELLED:      cutShort,
+}
+
+// Stopped says in a sentence why a run ended.
+func Stopped(r *cleavev1.Result) string {
 	iterations := text.Plural(int(r.GetIterations()), "iteration")
 	switch r.GetStopReason() {
 	case cleavev1.StopReason_STOP_REASON_CONVERGED:
 		if r.GetIterations() == 0 {
-			return "It converged."
+			return "The run converged."
 		}
-		return fmt.Sprintf("It converged: after %s, no point moved.", iterations)
+		return fmt.Sprintf("The run converged: after %s, no point moved.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS:
-		e.suspect(unfinished)
-		return fmt.Sprintf("It did not converge: it was stopped after %s, the limit%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("The run did not converge: it was stopped after %s, the limit%s.", iterations, stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_TOLERANCE:
-		return fmt.Sprintf("It stopped after %s, when the objective improved by no more than the tolerance%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("The run stopped after %s, when the objective improved by no more than the tolerance%s.", iterations, stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_RISE:
-		return fmt.Sprintf("It stopped after %s, because the next step would have raised the objective.", iterations)
+		return fmt.Sprintf("The run stopped after %s, because the next step would have raised the objective.", iterations)
 	case cleavev1.StopReason_STOP_REASON_CYCLE:
-		e.suspect(cycled)
-		return fmt.Sprintf("It did not converge: after %s the labels began to repeat, and the best so far were kept.", iterations)
+		return fmt.Sprintf("The run did not converge: after %s the labels began to repeat, and the best so far were kept.", iterations)
 	case cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:
-		e.suspect(eigenvectorsMissing)
 		return "The eigenvectors did not converge: the solver reached its limit, and its approximations were clustered."
 	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
-		e.suspect(cutShort)
-		return fmt.Sprintf("It reached its time limit after %s; these are its labels so far%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("The run reached its time limit after %s; these are its labels so far%s.", iterations, stillMoving(r))
 	case cleavev1.StopReason_STOP_REASON_CANCELLED:
-		e.suspect(cutShort)
-		return fmt.Sprintf("It was canceled after %s; these are its labels so far%s.", iterations, e.stillMoving())
+		return fmt.Sprintf("The run was canceled after %s; these are its labels so far%s.", iterations, stillMoving(r))
 	}
-	return fmt.Sprintf("It ended after %s.", iterations)
+	return fmt.Sprintf("The run ended after %s.", iterations)
 }
 
 // stillMoving says how many points the last iteration moved.
-func (e *explainer) stillMoving() string {
-	history := e.r.GetHistory()
+func stillMoving(r *cleavev1.Result) string {
+	history := r.GetHistory()
 	if len(history) == 0 || history[len(history)-1].GetMoved() == 0 {
 		return ""
 	}

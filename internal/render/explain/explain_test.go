@@ -101,7 +101,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"Give it by --constraints."}, nil},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
-		}, []string{"without any point: 0 (good)."}, nil},
+		}, []string{"no point: 0 (good)."}, nil},
 		{"the table", func(f *Facts) {
 			f.Result.Warnings = []*cleavev1.Notice{{Reason: "TABLE", Message: "column \"x\" is left out"}, {Message: "column 3 decides alone"}}
 		}, []string{"Warnings\nColumn 3 decides alone.\nHow the data was read\nColumn"}, nil},
@@ -115,7 +115,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
 		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
-			[]string{"The smallest has 0 points, the largest 970.", "1 cluster is without any point: 1.", "1 cluster is of a single point", ": 0.", "much smaller", "Cluster 2 has 97 % of all points", "--k 4", "--knn 10"}, nil},
+			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "1 cluster has a single point", ": 0.", "much smaller", "Cluster 2 has 97 % of all points", "--k 4", "--knn 10"}, nil},
 		{"scaled", func(f *Facts) { f.Result.Scale = cleavev1.Scale_SCALE_ROBUST.Enum() }, []string{"quartiles 1 apart"}, nil},
 		{"violations", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}
@@ -150,8 +150,7 @@ func TestEveryReasonToStop(t *testing.T) {
 	for number, name := range cleavev1.StopReason_name {
 		r := ordinary()
 		r.StopReason = cleavev1.StopReason(number)
-		e := &explainer{r: r}
-		sentence := e.stopped()
+		sentence := Stopped(r)
 		if other, twice := heard[sentence]; twice {
 			t.Errorf("%s and %s are both %q", name, other, sentence)
 		}

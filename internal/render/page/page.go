@@ -15,80 +15,50 @@ import (
 
 // Page has the content from the top to the bottom. What is nil or empty is left out.
 type Page struct {
-	Title   string
-	Answer  string // in a sentence
-	Figures []Fact // the few numbers that matter most
-	Notices []string
-	Asked   []Fact
-	Reading []string // how the table of the data was read
-
-	Map        *Chart // needs a Figure
-	Sizes      *Table
-	Profiles   *Profiles
-	Typical    *Table
-	Borderline *Table
-	RowsTitle  string // of the section with the two before
-	RowsNote   string // about them
-	Silhouette *Chart
-	Confidence *Confidence
-
-	HowMany     *Section
-	Suspects    *Section
-	Constraints *Section
-	Truth       *Section
-	Methods     *Section
-	Course      *Chart
-	Plan        *Section
-	Times       *Table
-	Repeat      *Repeat
+	Title    string
+	Answer   string // in a sentence
+	Figures  []Fact // the few numbers that matter most
+	Notices  []string
+	Sections []*Section
 }
 
-// Chart is a figure with a text above it, a note below it, and the same as a table for those who cannot see it.
+// Section is a part of the page with a heading. Its fields are in the order in which they are shown.
+type Section struct {
+	ID, Title string // the ID is the target of links
+	Text      []string
+	Facts     []Fact
+	Command   string // a command line
+	Details   *Details
+	Chart     *Chart
+	Tables    []*Table
+	Profiles  []Profile
+	Note      string // what was left out
+}
+
+// Details is what the reader opens: a list, or code.
+type Details struct {
+	Summary string
+	Items   []string
+	Code    string
+}
+
+// Chart is a figure with a note below it, and the same as a table for those who cannot see it.
 type Chart struct {
-	Text, Note string
-	Figure     *picture.Figure // nil leaves out the drawing
-	Table      *Table
+	Figure *picture.Figure // nil leaves out the drawing
+	Note   string
+	Table  *Table
 }
 
 // Fact is a line of a list of facts. The value may come from the data, in any script.
 type Fact struct{ Name, Value string }
 
-// Section has some sentences, facts and a table.
-type Section struct {
-	Text  []string
-	Facts []Fact
-	Table *Table
-}
-
-// Profiles describe what sets clusters apart.
-type Profiles struct {
-	Text     string
-	Overview *Table // columns by clusters
-	Clusters []Profile
-	Note     string // what was left out
-}
-
-// Profile describes one cluster.
+// Profile describes what sets a cluster apart.
 type Profile struct {
 	Cluster int
 	Class   string // "" for none
 	Size    string
 	Summary string // in a sentence
 	Table   *Table
-}
-
-// Confidence describes how confident the labels of rows are.
-type Confidence struct {
-	Text     string
-	Clusters *Table // the rows of each cluster by their confidence
-	Least    *Table // the rows of the least confidence
-}
-
-// Repeat has what it takes to get the same answer again.
-type Repeat struct {
-	Facts   []Fact
-	Command string
-	Spec    string // JSON
 }
 
 //go:embed page.html page.css page.js

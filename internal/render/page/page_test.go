@@ -36,8 +36,11 @@ func fullPage(t *testing.T, name string) *Page {
 		return &Table{Caption: name, Note: name, Columns: []Column{{Name: name}, {Name: name, Numbers: true, Mark: &cluster}},
 			Rows: [][]Cell{{Named(name), Text(name)}, {OfCluster(1, name), ShareBar(name, 0.5)}, {Named(""), DifferenceBar(name, -0.5).Tinted(-2)}}}
 	}
-	section := func() *Section {
-		return &Section{Text: []string{name}, Facts: []Fact{{name, name}}, Table: table()}
+	section := func(id string, chart *picture.Figure) *Section {
+		return &Section{
+			ID: id, Title: name, Text: []string{name}, Facts: []Fact{{name, name}}, Command: name, Details: &Details{name, []string{name}, name},
+			Chart: &Chart{chart, name, table()}, Tables: []*Table{table(), nil}, Profiles: []Profile{{0, name, name, name, table()}}, Note: name,
+		}
 	}
 	plot := picture.ClustersPlot{
 		XY: [][2]float64{{0, 0}, {1, 1}, {2, 0}}, Labels: []int32{0, 1, 1}, K: 2, Axes: [2]string{name, name}, Label: name, Noun: name, Classes: []string{name, name},
@@ -54,15 +57,8 @@ func fullPage(t *testing.T, name string) *Page {
 	}
 	silhouette := picture.SilhouettePlot{Label: name, Mean: 0.5, Clusters: []picture.ClusterSilhouette{{Cluster: 0, Class: name, Values: []float64{0.9, -0.4}, Mean: 0.25}}}.Figure()
 	return &Page{
-		Title: name, Answer: name, Figures: []Fact{{name, name}}, Notices: []string{name}, Asked: []Fact{{name, name}}, Reading: []string{name},
-		Map:   &Chart{Text: name, Figure: clusters, Table: table()},
-		Sizes: table(), Profiles: &Profiles{Text: name, Overview: table(), Note: name, Clusters: []Profile{{0, name, name, name, table()}}},
-		Typical: table(), Borderline: table(), RowsTitle: name, RowsNote: name,
-		Silhouette: &Chart{Text: name, Note: name, Figure: silhouette, Table: table()},
-		Confidence: &Confidence{name, table(), table()}, HowMany: section(),
-		Suspects: section(), Constraints: section(), Truth: section(), Methods: section(),
-		Course: &Chart{Text: name, Figure: course, Table: table()},
-		Plan:   section(), Times: table(), Repeat: &Repeat{Facts: []Fact{{name, name}}, Command: name, Spec: name},
+		Title: name, Answer: name, Figures: []Fact{{name, name}}, Notices: []string{name},
+		Sections: []*Section{section("clusters", clusters), nil, section("separation", silhouette), section("objective", course), section("plan", nil)},
 	}
 }
 

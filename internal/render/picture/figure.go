@@ -66,6 +66,9 @@ const (
 	inset        = 12.0 // of a figure in its file
 )
 
+// Zoomable reports whether a page can zoom into the figure.
+func (g *Figure) Zoomable() bool { return g.zoom != nil }
+
 // Inline returns the figure as an element of an HTML page that includes Style and Shapes.
 func (g *Figure) Inline() template.HTML {
 	var c canvas

@@ -27,7 +27,7 @@ type Release struct {
 	Values          map[string]any
 }
 
-// Default is the release that the manifests of deploy/kubernetes are rendered for.
+// Default returns the release that the manifests of deploy/kubernetes are rendered for.
 func Default(values map[string]any) Release {
 	return Release{Name: "cleave", Namespace: "cleave", Values: values}
 }

@@ -118,7 +118,7 @@ func (c *cluster) get(pod, portAndPath string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// template is that of a pod as it was rendered.
+// template returns the template of a pod as it was rendered.
 func (c *cluster) template(pod string) core.PodTemplateSpec {
 	for _, o := range c.objects {
 		switch o := o.(type) {
@@ -136,7 +136,7 @@ func (c *cluster) template(pod string) core.PodTemplateSpec {
 	return core.PodTemplateSpec{}
 }
 
-// server are the flags by which a client on this machine reaches the coordinators.
+// server returns the flags by which a client on this machine reaches the coordinators.
 func (c *cluster) server() []string {
 	c.t.Helper()
 	coordinators := c.names("coordinator")

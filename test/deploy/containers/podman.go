@@ -117,7 +117,7 @@ func (p *Podman) play(pod core.Pod) {
 	p.run("play", "kube", "--network", network, file)
 }
 
-// address is that of a pod in its network.
+// address returns the address of a pod in its network.
 func (p *Podman) address(pod string) string {
 	p.t.Helper()
 	infra := p.run("pod", "inspect", pod, "--format", "{{.InfraContainerID}}")

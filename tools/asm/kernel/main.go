@@ -57,7 +57,7 @@ func (w width) vector() reg.VecVirtual {
 	return YMM()
 }
 
-// half is a register that holds `lanes` float32.
+// half returns a register that holds `lanes` float32.
 func (w width) half() reg.VecVirtual {
 	if w.lanes == 8 {
 		return YMM()
@@ -65,7 +65,7 @@ func (w width) half() reg.VecVirtual {
 	return XMM()
 }
 
-// zero is a vector of zeros.
+// zero returns a vector of zeros.
 func (w width) zero() reg.VecVirtual {
 	v := w.vector()
 	if w.lanes == 8 {
