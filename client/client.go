@@ -14,16 +14,14 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // A watch may be silent for a long time; pings detect whether the coordinator is still there.
@@ -46,7 +44,7 @@ type Client struct {
 	address string
 	leader  *leader
 	warn    func(format string, args ...any)
-	flags   bool // messages name the flags of the command line
+	terms   credentials.Terms
 }
 
 // Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose addresses are
@@ -56,7 +54,11 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(&s)
 	}
-	c := &Client{address: addresses, warn: s.warn, flags: slices.Contains(s.grpc, grpc.DialOption(credentials.NamesFlags{}))}
+	s.dial.Terms = optionTerms
+	if slices.Contains(s.grpc, grpc.DialOption(credentials.NamesFlags{})) {
+		s.dial.Terms = credentials.FlagTerms()
+	}
+	c := &Client{address: addresses, warn: s.warn, terms: s.dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
@@ -68,9 +70,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		return slices.Concat(own, secured, s.grpc), err
 	})
 	if f, is := errors.AsType[*fault.Error](err); is {
-		e := ofFault(f)
-		e.Message = c.inOptions(e.Message)
-		return nil, e
+		return nil, ofFault(f)
 	}
 	if err != nil {
 		return nil, err
@@ -81,16 +81,10 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// flagsToOptions rewrites command-line flags in messages to the options of Dial.
-var flagsToOptions = strings.NewReplacer("--tls-cert and --tls-key", "WithCertificate", "--tls-ca FILE", "WithCA", "--tls-ca", "WithCA", "--tls-cert", "WithCertificate", "--tls-key", "WithCertificate",
-	"--tls-server-name", "WithServerName", "--tls DIR", "WithTLS", "--tls", "WithTLS", "--insecure", "WithoutEncryption")
-
-// inOptions rewrites a message about a connection so that it names options of Dial instead of flags.
-func (c *Client) inOptions(message string) string {
-	if c.flags {
-		return message
-	}
-	return flagsToOptions.Replace(message)
+// optionTerms are the terms of messages that name the options of Dial.
+var optionTerms = credentials.Terms{
+	Server: "the coordinator", Dir: "WithTLS", CA: "WithCA", CAFile: "WithCA", Pair: "WithCertificate",
+	ServerName: "WithServerName", Insecure: "WithoutEncryption", Certs: "cleave certs init",
 }
 
 // Close closes the connections.

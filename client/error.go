@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -138,13 +137,11 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 		return c.notCleave(err)
 	}
 	message, reason := innermost(s.Message()), NotReachable
-	explained := credentials.Explain(message)
+	explained := c.terms.Explain(message)
 	if explained != message || strings.Contains(s.Message(), "authentication handshake failed") {
 		reason = HandshakeFailed
 	}
-	e := ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained), err, s.Code())
-	e.Message = c.inOptions(e.Message)
-	return e
+	return ofCall(fault.New(fault.Unavailable, reason, "the coordinator at %s does not answer: %s", c.address, explained), err, s.Code())
 }
 
 // notCleave returns the error for an address where something else answers.

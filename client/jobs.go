@@ -31,7 +31,7 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 }
 
 // Wait waits until a job ends, and returns it. The error is that of JobError. The job is nil if waiting itself failed.
-// The job goes on if ctx ends; Jobs.CancelJob cancels it.
+// The job continues if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
 	ended, err := c.Watch(ctx, jobID, afterAll, silent{})
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watche
 		if pause.Waits() == 0 {
 			w.Warn("%s", whyAgain(err, refused))
 		}
-		if err := backoff.Sleep(ctx, delay); err != nil {
+		if err := backoff.Sleep(ctx, bounded(delay)); err != nil {
 			return nil, err
 		}
 		if err := pause.Wait(ctx); err != nil {

@@ -104,15 +104,15 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 			continue // at once, with another coordinator
 		}
 		tries = 0
-		if !l.patient(err, standby, time.Since(began), pause.Waits()) || pause.Wait(ctx) != nil {
+		if !l.keepsTrying(err, standby, time.Since(began), pause.Waits()) || pause.Wait(ctx) != nil {
 			return err
 		}
 	}
 }
 
-// patient reports whether to try again, given the time since the first attempt and the number of rounds. A coordinator that
+// keepsTrying reports whether to try again, given the time since the first attempt and the number of rounds. A coordinator that
 // answered before is probably restarting, so the client waits longer for it.
-func (l *leader) patient(err error, standby bool, since time.Duration, rounds int) bool {
+func (l *leader) keepsTrying(err error, standby bool, since time.Duration, rounds int) bool {
 	switch {
 	case standby:
 		return since <= electionTimeout
@@ -209,15 +209,18 @@ const (
 	maxRefusalPause = 20 * time.Second
 )
 
+// bounded returns a delay that a coordinator asks for, which may be anything, within bounds.
+func bounded(delay time.Duration) time.Duration { return min(max(0, delay), maxRefusalPause) }
+
 // repeatRefused calls do, and again while the coordinator refuses it temporarily, at most maxRefusals times.
 func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 	for refusals := 1; ; refusals++ {
 		err := do()
-		pause, helps := wire.RetryDelay(err)
+		delay, helps := wire.RetryDelay(err)
 		if !helps || refusals > maxRefusals {
 			return err
 		}
-		pause = min(pause<<(refusals-1), maxRefusalPause)
+		pause := min(bounded(delay)<<(refusals-1), maxRefusalPause)
 		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
 		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
 		if backoff.Sleep(ctx, pause) != nil {

@@ -3,16 +3,23 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -85,6 +92,23 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
+// A coordinator that asks for a senseless pause does no harm.
+func TestSenselessPauses(t *testing.T) {
+	for _, delay := range []time.Duration{-time.Second, math.MinInt64, math.MaxInt64} {
+		if pause := bounded(delay); pause < 0 || pause > maxRefusalPause {
+			t.Errorf("a pause of %v for %v", pause, delay)
+		}
+	}
+	senseless, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(-time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return senseless.Err() })
+	if _, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"}); status.Code(err) != codes.ResourceExhausted {
+		t.Error(err)
+	}
+}
+
 // A download that was read too slowly goes on where it was.
 func TestDownloadsGoOn(t *testing.T) {
 	all := []uint32{1, 0, 2, 1, 1}
@@ -142,5 +166,52 @@ func TestWatchesGoOn(t *testing.T) {
 	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; continuing after the last event"}
 	if fmt.Sprintf("%q", w.warnings) != fmt.Sprintf("%q", want) {
 		t.Errorf("the watcher is told %q", w.warnings)
+	}
+}
+
+// An upload that is refused for the moment is repeated, too.
+func TestRefusedUploadsAreRepeated(t *testing.T) {
+	points, err := dataset.NewPoints(2, 1, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := dataset.ID(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uploads := 0
+	c, _ := connectTo(t, func(_ int32, stream grpc.ServerStream) error {
+		if method, _ := grpc.Method(stream.Context()); method != cleavev1.DatasetService_CreateDataset_FullMethodName {
+			return wire.Status(fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no such data set"))
+		}
+		if uploads++; uploads <= 2 {
+			return refusal(0.001)
+		}
+		return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: id}})
+	})
+	if got, err := c.UploadPoints(t.Context(), "points", [][]float64{{1}, {2}}); err != nil || got != id || uploads != 3 {
+		t.Errorf("%s, %v after %d uploads", got, err, uploads)
+	}
+}
+
+// An error of the rows ends an upload, whatever it is.
+func TestUploadRowsEndsWithTheErrorOfARow(t *testing.T) {
+	c, _ := connectTo(t, func(_ int32, stream grpc.ServerStream) error {
+		return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: "cut"}})
+	})
+	id, err := c.UploadRows(t.Context(), "rows", 1, func(yield func([]float64, error) bool) {
+		_ = yield([]float64{1}, nil) && yield(nil, fmt.Errorf("the file was cut: %w", io.EOF))
+	})
+	if e, is := errors.AsType[*Error](err); !is || e.Reason != "BAD_ROWS" || !errors.Is(err, io.EOF) {
+		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+// An import that ends without a table is an error.
+func TestAnImportWithoutATable(t *testing.T) {
+	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return nil })
+	_, err := c.ImportTable(t.Context(), &cleavev1.ImportTableRequest{Uris: []string{"s3://bucket/x.csv"}}, nil)
+	if e, is := errors.AsType[*Error](err); !is || e.Reason != BadAnswer {
+		t.Errorf("got %v", err)
 	}
 }

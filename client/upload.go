@@ -45,9 +45,6 @@ func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64
 	return c.uploadDataset(ctx, name, points)
 }
 
-// maxStreamValues is the number of values in one message of UploadRows.
-const maxStreamValues = 1 << 17
-
 // UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends with the first
 // error of rows. If the connection breaks, it ranges over rows again from the start. Slices may be reused.
 func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows iter.Seq2[[]float64, error]) (id string, _ error) {
@@ -55,57 +52,31 @@ func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows 
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
 	}
 	err := c.Retry(ctx, func() error {
-		ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
-		defer cancel()
-		stream, err := c.Datasets.CreateDataset(ctx)
-		if err != nil {
-			return err
-		}
-		failed := sendRows(name, columns, rows, stream.Send)
-		if _, is := failed.(*Error); is {
-			return failed // the rows are wrong, not the stream
-		}
-		response, err := stream.CloseAndRecv() // has the reason if the stream ended early
-		if err == nil {
-			err = failed
-		}
-		id = response.GetDataset().GetDatasetId()
+		stored, err := wire.SendPoints(ctx, c.Datasets, name, columns, checkRows(columns, rows))
+		id = stored.GetDatasetId()
 		return err
 	})
 	return id, err
 }
 
-// sendRows sends points in messages of limited size. Errors of rows are of type *Error.
-func sendRows(name string, columns int, rows iter.Seq2[[]float64, error], send func(*cleavev1.CreateDatasetRequest) error) error {
-	header := &cleavev1.DatasetHeader{DisplayName: name, Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
-	if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
-		return err
-	}
-	var values []float64
-	flush := func() error {
-		part := &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: values}}}
-		values = nil // gRPC may still use the slice
-		return send(part)
-	}
-	number := 0
-	for row, err := range rows {
-		if err != nil {
-			return &Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}
-		}
-		if len(row) != columns {
-			return ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", number, len(row), columns))
-		}
-		values = append(values, row...)
-		if number++; len(values) >= maxStreamValues {
-			if err := flush(); err != nil {
-				return err
+// checkRows returns rows, up to the first that does not have this many columns. Its errors are of type *Error, so that the upload
+// is not repeated.
+func checkRows(columns int, rows iter.Seq2[[]float64, error]) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		number := 0
+		for row, err := range rows {
+			switch {
+			case err != nil:
+				err = &Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}
+			case len(row) != columns:
+				err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", number, len(row), columns))
 			}
+			if !yield(row, err) {
+				return
+			}
+			number++
 		}
 	}
-	if len(values) == 0 {
-		return nil
-	}
-	return flush()
 }
 
 // Edge is an undirected edge of a graph. Vertices are numbered from 0.
@@ -168,6 +139,9 @@ func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableR
 			return nil
 		})
 	})
+	if err == nil && imported == nil {
+		err = badAnswer("the coordinator ended the import without a table")
+	}
 	return imported, err
 }
 

@@ -244,7 +244,7 @@ func canonicalRequestID(id string) (string, error) {
 // checkText rejects a client's id that is too long, is not UTF-8, or has control characters.
 func checkText(field, id string) error {
 	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return fault.Invalid("INVALID_"+strings.ToUpper(field), "%s %.60q is not a text of at most %d bytes without control characters", field, id, maxRequestID).
+		return fault.Invalid("INVALID_"+strings.ToUpper(field), "%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field, id, maxRequestID).
 			OnField(field)
 	}
 	return nil
@@ -264,7 +264,7 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 		return "", err
 	}
 	record := &statev1.RequestRecord{}
-	if err := proto.Unmarshal(entry.Value, record); err != nil {
+	if err := records.Decode(entry, record); err != nil {
 		return "", err
 	}
 	if !bytes.Equal(record.GetSpecSha256(), hash) {

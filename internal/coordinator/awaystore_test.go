@@ -167,7 +167,7 @@ func TestALostAnswerDeletesNoData(t *testing.T) {
 	state := &faultyState{State: h.c.state, answer: lostAnswerThen(errNoSpace)}
 	h.useState(state)
 	_, err = wire.SendDataset(t.Context(), h.datasets, "line", points)
-	if !fault.Is(err, store.DiskFull) {
+	if !fault.Is(wire.Fault(err), store.DiskFull) {
 		t.Errorf("the upload gives %v", err)
 	}
 	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {

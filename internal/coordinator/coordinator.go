@@ -33,6 +33,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -113,7 +114,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping:    make(chan struct{}),
 		disowned:    make(chan error, 1),
-		queue:       newRunQueue(cfg.turnLimits()),
+		queue:       newRunQueue(queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),

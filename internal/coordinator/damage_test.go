@@ -17,9 +17,11 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/store"
 )
 
 // blobFile is the only file whose name has these parts.
@@ -256,5 +258,21 @@ func TestResumedJobsOnDamagedBlobs(t *testing.T) {
 			t.Errorf("a damaged %s gives %v", part, e)
 		}
 		h.close()
+	}
+}
+
+// A damaged record of a request is named, with what to do about it.
+func TestADamagedRequestIsNamed(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	request := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), RequestId: "nightly"}
+	h.end(h.submit(request))
+	key := records.RequestKey("", "nightly")
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: key, Value: []byte{0xff}}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.jobs.CreateJob(t.Context(), request)
+	wantError(t, err, codes.DataLoss, records.RecordDamaged)
+	if !strings.Contains(status.Convert(err).Message(), key) {
+		t.Errorf("the error does not name the record: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func (c *Coordinator) advertised() string {
 // lead waits to become the leader, resumes the unfinished jobs, and enables calls.
 func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.log.Info("waiting to become the leader", "store", c.cfg.Store, "address", c.advertised())
-	err = c.retry(ctx, "cannot take part in the election now, trying again", func() (err error) {
+	err = c.retry(ctx, "cannot join the election now, trying again", func() (err error) {
 		c.term, err = c.state.Lead(ctx, c.advertised())
 		return err
 	})
@@ -96,7 +96,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	}
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
-	c.log.Info("leads", "term", c.term.Revision())
+	c.log.Info("this coordinator leads", "term", c.term.Revision())
 	if err := c.collectGarbage(ctx); err != nil {
 		return fmt.Errorf("cannot look for what is no longer needed: %w", err)
 	}

@@ -106,10 +106,10 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
 func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
-	says := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
+	message := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
-	j.setWaiting(says)
-	j.progress.enter(cleavev1.Phase_PHASE_WAITING, says)
+	j.setWaiting(message)
+	j.progress.enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}

@@ -85,14 +85,14 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
 		}
 	}
-	labeled, said, err := wire.WithLabels(p, fitted.Label, made.Labels)
+	labeled, more, err := wire.WithLabels(p, fitted.Label, made.Labels)
 	if err != nil {
 		return err
 	}
 	if err := wire.Validate(labeled, in.kind); err != nil {
 		return err
 	}
-	notices = append(notices, said...)
+	notices = append(notices, more...)
 	rows := made.Rows()
 	in.rows, in.bytes = rows.Points(), size+dataset.EncodedSize(made.Points)
 	in.spec = func(tables wire.Tables) (clustering.Spec, error) { return wire.SpecOfRows(labeled, rows, tables) }

@@ -105,7 +105,7 @@ func (j *job) view() *cleavev1.Job {
 	case refused != nil:
 		job.StatusMessage = refused.Error()
 	case job.GetCancelRequested():
-		job.StatusMessage = "stopping, as asked"
+		job.StatusMessage = "stopping: its cancellation was requested"
 	default:
 		job.StatusMessage = cmp.Or(waiting, j.queue.why(j))
 	}
@@ -287,8 +287,8 @@ func isRecordDamaged(err error) bool {
 // readJob decodes the record of a job. Its errors have the reason records.RecordDamaged.
 func readJob(entry store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.JobRecord{}
-	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, records.DamagedRecord(entry.Key, err)
+	if err := records.Decode(entry, record); err != nil {
+		return nil, err
 	}
 	if id := record.GetJob().GetJobId(); records.JobKey(id) != entry.Key {
 		return nil, records.DamagedRecord(entry.Key, fmt.Errorf("it is that of job %q", id))
@@ -330,7 +330,7 @@ func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offs
 	var r io.ReadCloser
 	if size := int64(0); offset != 0 {
 		if size, err = c.blobs.Size(ctx, blob); err == nil && (offset < 0 || offset > size) {
-			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the %s of job %s end before the first one that is asked for", part, job).With("job_id", job)
+			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the request starts after the end of the %s of job %s", part, job).With("job_id", job)
 		}
 	}
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"google.golang.org/protobuf/proto"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +122,7 @@ func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*state
 // requestedJob returns the record of the job that a request created, see existingJob.
 func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
 	record := &statev1.RequestRecord{}
-	if err := proto.Unmarshal(request.Value, record); err != nil {
+	if err := records.Decode(request, record); err != nil {
 		return nil, err
 	}
 	return c.existingJob(ctx, record.GetJobId())

@@ -12,7 +12,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/text"
@@ -90,10 +89,6 @@ func (l Limits) check() error {
 	return nil
 }
 
-func (cfg Config) turnLimits() queue.Limits {
-	return queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}
-}
-
 // overLimit returns the error for a value that exceeds a limit. Retrying does not help.
 func overLimit(reason, field, what string, got, limit int64) error {
 	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed the limit of this coordinator, which is %d; "+
@@ -131,7 +126,7 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 		if name := used.Name(); name != "constraints" && name != "beliefs" {
 			continue
 		}
-		rows := wire.InlineRows(used.Input)
+		rows := int64(wire.RowsIn(used.Input.GetInline()))
 		if id := used.Input.GetTableId(); id != "" {
 			record, err := c.tables.Record(ctx, id)
 			if err != nil {
@@ -170,10 +165,8 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// Seconds after which rejected clients may retry.
-const (
-	retryQueue = 5
-)
+// retryQueue is the number of seconds after which a client that the queue has no room for may retry.
+const retryQueue = 5
 
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.

@@ -26,11 +26,11 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 		return errStopping
 	default:
 	}
-	if c.serving.Load() && !c.leads() {
-		return errors.New("it does not lead")
-	}
-	if !c.serving.Load() {
+	switch {
+	case !c.serving.Load():
 		return errors.New("it does not serve yet")
+	case !c.leads():
+		return errors.New("it does not lead")
 	}
 	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return errors.New("the state store does not answer")

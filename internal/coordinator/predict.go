@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"io"
 	"runtime"
 
 	"google.golang.org/grpc"
@@ -32,7 +31,7 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 	notices := wire.NoticesProto(fresh.notices)
 	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
 	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
-		response := part.ofNew()
+		response := &cleavev1.PredictJobResponse{FirstIndex: uint32(part.first), Labels: part.labels, Rows: part.rows, Ids: part.ids}
 		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
 			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
 			if scores.Posterior {
@@ -123,22 +122,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 		return nil, err
 	}
 	defer values.Close()
-	var parts []*cleavev1.GetModelResponse
-	err = wire.SendModel(record.GetModel(), values, func(part *cleavev1.GetModelResponse) error {
-		parts = append(parts, part)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return wire.ReceiveModel(func() (*cleavev1.GetModelResponse, error) {
-		if len(parts) == 0 {
-			return nil, io.EOF
-		}
-		part := parts[0]
-		parts = parts[1:]
-		return part, nil
-	})
+	return wire.ReadModel(record.GetModel(), values)
 }
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.

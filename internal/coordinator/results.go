@@ -53,18 +53,25 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 	return record, nil
 }
 
-// openResult opens a large part of a job's result. blob and offset return the name of its blob, "" if the job has no
-// such part, and the byte to start at. If the job has no such part, the error has the given reason and text. The
-// caller closes the reader.
-func (c *Coordinator) openResult(ctx context.Context, id, part string, blob func(*statev1.JobRecord) string, offset func(*statev1.JobRecord) int64, reason, why string) (*statev1.JobRecord, io.ReadCloser, error) {
+// resultPart describes a large part of the results of jobs.
+type resultPart struct {
+	name   string                          // for messages
+	blob   func(*statev1.JobRecord) string // returns the name of its blob, "" if the job has no such part
+	reason string                          // of the error if the job has no such part
+	why    string                          // continues the message "job ID ..." of that error
+}
+
+// openResult opens a part of a job's result at the byte that offset returns. The caller closes the reader.
+func (c *Coordinator) openResult(ctx context.Context, id string, part resultPart, offset func(*statev1.JobRecord) int64) (*statev1.JobRecord, io.ReadCloser, error) {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	if blob(record) == "" {
-		return nil, nil, fault.New(fault.FailedPrecondition, reason, "job %s %s", id, why).With("job_id", id)
+	blob := part.blob(record)
+	if blob == "" {
+		return nil, nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
-	r, err := c.openPart(ctx, id, blob(record), part, offset(record))
+	r, err := c.openPart(ctx, id, blob, part.name, offset(record))
 	return record, r, err
 }
 
@@ -77,7 +84,10 @@ func atStart(*statev1.JobRecord) int64 { return 0 }
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
 func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
-	_, r, err := c.openResult(ctx, id, records.PartLabels, (*statev1.JobRecord).GetLabelsBlob, offset, "JOB_HAS_NO_LABELS", "was canceled before it had labels")
+	_, r, err := c.openResult(ctx, id, resultPart{
+		name: records.PartLabels, blob: (*statev1.JobRecord).GetLabelsBlob,
+		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
+	}, offset)
 	if err != nil {
 		return err
 	}
@@ -131,7 +141,9 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 		}
 	}
 	send := func(first uint64, labels []int32) error {
-		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(part labelPart) error { return stream.Send(part.ofJob()) })
+		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(p labelPart) error {
+			return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids})
+		})
 	}
 	if k := request.GetK(); k > 0 {
 		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, request.GetFirstIndex(), send)
@@ -140,9 +152,10 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartModel, (*statev1.JobRecord).GetModelBlob,
-		func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) },
-		"JOB_HAS_NO_MODEL", "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels")
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+		name: records.PartModel, blob: (*statev1.JobRecord).GetModelBlob,
+		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
+	}, func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) })
 	if err != nil {
 		return err
 	}
@@ -151,11 +164,12 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 }
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartRowScores, (*statev1.JobRecord).GetRowScoresBlob,
-		func(r *statev1.JobRecord) int64 {
-			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
-		},
-		"JOB_HAS_NO_ROW_SCORES", "has no row scores: it was canceled, or an earlier version of Cleave ran it")
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+		name: records.PartRowScores, blob: (*statev1.JobRecord).GetRowScoresBlob,
+		reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
+	}, func(r *statev1.JobRecord) int64 {
+		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
+	})
 	if err != nil {
 		return err
 	}
@@ -164,11 +178,12 @@ func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream 
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartEmbedding, (*statev1.JobRecord).GetEmbeddingBlob,
-		func(r *statev1.JobRecord) int64 {
-			return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
-		},
-		"JOB_HAS_NO_EMBEDDING", "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete")
+	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+		name: records.PartEmbedding, blob: (*statev1.JobRecord).GetEmbeddingBlob,
+		reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
+	}, func(r *statev1.JobRecord) int64 {
+		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
+	})
 	if err != nil {
 		return err
 	}
@@ -177,8 +192,10 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), records.PartNeighborGraph, (*statev1.JobRecord).GetNeighborGraphBlob, atStart,
-		"JOB_HAS_NO_NEIGHBOR_GRAPH", "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end")
+	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
+		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
+	}, atStart)
 	if err != nil {
 		return err
 	}
@@ -335,12 +352,4 @@ func eachLabelPart(first int, labels []int32, rows *recipe.Rows, most int, send 
 		first, labels = first+count, labels[count:]
 	}
 	return nil
-}
-
-func (p labelPart) ofJob() *cleavev1.GetLabelsResponse {
-	return &cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids}
-}
-
-func (p labelPart) ofNew() *cleavev1.PredictJobResponse {
-	return &cleavev1.PredictJobResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids}
 }

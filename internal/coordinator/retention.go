@@ -160,7 +160,7 @@ func (r *retention) sweep(ctx context.Context) error {
 		if err := r.c.deleteJob(ctx, j.id); err != nil {
 			return err
 		}
-		r.c.log.Info("a job is kept no longer", "job", j.id, "ended", j.ended, "because", why)
+		r.c.log.Info("deleted a job", "job", j.id, "ended", j.ended, "because", why)
 	}
 	if inUse.unknown {
 		return nil // any data set or table may be in use

@@ -185,7 +185,7 @@ func TestTablesCountForTheQuota(t *testing.T) {
 	if err := send(2); err != nil {
 		t.Fatal(err)
 	}
-	if err := send(1000); !fault.Is(err, "QUOTA_EXCEEDED") {
+	if err := send(1000); !fault.Is(wire.Fault(err), "QUOTA_EXCEEDED") {
 		t.Errorf("a table over the quota: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func TestEveryMethodHasARule(t *testing.T) {
 		for _, method := range info.Methods {
 			name := "/" + service + "/" + method.Name
 			served[name] = true
-			if !gate.HasRule(name) {
+			if !slices.Contains(gate.Methods(), name) {
 				t.Errorf("%s has no line in the table of methods: who may call it?", name)
 			}
 		}

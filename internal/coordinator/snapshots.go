@@ -144,7 +144,7 @@ func (s *snapshots) read(ctx context.Context) error {
 		err := s.readBlob(ctx, name)
 		if err == nil {
 			pieces, done := s.memory.Pieces()
-			s.c.log.Info("the job goes on from a snapshot", "job", s.job.id, "snapshot", name, "pieces", pieces, "done", done, "steps", s.memory.Steps())
+			s.c.log.Info("the job resumes from a snapshot", "job", s.job.id, "snapshot", name, "pieces", pieces, "done", done, "steps", s.memory.Steps())
 			return nil
 		}
 		if unavailable(err) || ctx.Err() != nil {
@@ -183,11 +183,7 @@ func (s *snapshots) start(ctx context.Context) (stop func()) {
 }
 
 func (s *snapshots) loop(ctx context.Context) {
-	interval := s.c.cfg.Snapshots.Interval
-	if interval == 0 {
-		return
-	}
-	began := time.Now()
+	interval, began := s.c.cfg.Snapshots.Interval, time.Now()
 	for pause := interval; ; {
 		if !wait(ctx, pause, nil) {
 			return
@@ -227,7 +223,7 @@ func (s *snapshots) store() time.Duration {
 	ctx, began := s.c.storeCtx, time.Now()
 	name := records.SnapshotBlob(s.job.id, s.c.term.Revision(), s.job.snapshots)
 	s.job.snapshots++ // a name is never reused
-	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(&roomyWriter{w, s.c.roomForSnapshots()}, s.identity) })
+	err := s.c.blobs.Put(ctx, name, func(w io.Writer) error { return s.memory.Write(&limitedWriter{w, s.c.roomForSnapshots()}, s.identity) })
 	switch {
 	case err == nil:
 		s.blobs, s.job.remembered = append(s.blobs, name), true
@@ -286,13 +282,13 @@ func (c *Coordinator) roomForSnapshots() int64 {
 	return free - max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
 }
 
-// roomyWriter fails with store.DiskFull once more than room bytes are written.
-type roomyWriter struct {
+// limitedWriter fails with store.DiskFull once more than room bytes are written.
+type limitedWriter struct {
 	to   io.Writer
 	room int64
 }
 
-func (w *roomyWriter) Write(part []byte) (int, error) {
+func (w *limitedWriter) Write(part []byte) (int, error) {
 	if w.room -= int64(len(part)); w.room < 0 {
 		return 0, fault.New(fault.ResourceExhausted, store.DiskFull, "a snapshot would leave less than %s on the disk for results and the state store",
 			text.Bytes(int64(2*store.ReservedSpace)))

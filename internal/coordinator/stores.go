@@ -38,7 +38,7 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			return err
 		}
 		if c.cfg.Blobs != blobsInMemory { // memory cannot hang
-			c.blobs = store.Patient(c.blobs, c.cfg.BlobsStall)
+			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (c *Coordinator) listBlobs(ctx context.Context) ([]string, error) {
 }
 
 const (
-	// claimTimeout is how long the start waits for a blob store to say whom it belongs to.
+	// claimTimeout is how long the start waits for the blob store to tell which cluster it belongs to.
 	claimTimeout = time.Second
 	// claimSettle is longer than writing a small object takes.
 	claimSettle = time.Second
@@ -157,7 +157,7 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	if err == nil || store.IsPermanent(err) && !fault.Is(err, store.DiskFull) {
 		return err
 	}
-	c.log.Warn("the blob store does not say whom it belongs to, asking again later", "error", err)
+	c.log.Warn("cannot find out which cluster the blob store belongs to, trying again", "error", err)
 	c.sweeping.Go(func() {
 		for pause := backoff.New(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
 			if err := claim.Make(c.storeCtx); err == nil {

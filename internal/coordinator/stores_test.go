@@ -131,7 +131,7 @@ func TestFullDiskPausesJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points)
-	if !fault.Is(err, store.DiskFull) {
+	if !fault.Is(wire.Fault(err), store.DiskFull) {
 		t.Errorf("an upload gives %v", err)
 	}
 	within(t, tried, "the refusal of an upload")

@@ -151,7 +151,7 @@ func TestTableUploadsStopAtTheLimit(t *testing.T) {
 	cfg.MaxDatasetBytes = 2 << 10
 	h := newHarness(t, cfg, scripted(steps(1)))
 	_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, 1000)))
-	if !fault.Is(err, "TABLE_TOO_LARGE") {
+	if !fault.Is(wire.Fault(err), "TABLE_TOO_LARGE") {
 		t.Errorf("got %v", err)
 	}
 }

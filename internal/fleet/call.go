@@ -41,12 +41,12 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 // call runs a command of a job on a worker and waits for its answer, across broken streams, for as long as the worker
 // makes progress. It sends nothing after the job's release, because nothing would free what the worker then keeps.
 func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
-	return f.await(ctx, j.ctx, j.patience, s, c, maxBytes)
+	return f.await(ctx, j.ctx, j.stallTimeout, s, c, maxBytes)
 }
 
-// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within patience. It
+// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within stallTimeout. It
 // sends nothing after the end of the context used.
-func (f *Fleet) await(ctx, used context.Context, patience time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
+func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
 	case used.Err() != nil:
@@ -59,8 +59,8 @@ func (f *Fleet) await(ctx, used context.Context, patience time.Duration, s *sess
 	pending := s.command(c, maxBytes)
 	pending.waited = true
 	f.mu.Unlock()
-	due := time.Now().Add(patience)
-	timer := time.NewTimer(patience)
+	due := time.Now().Add(stallTimeout)
+	timer := time.NewTimer(stallTimeout)
 	defer timer.Stop()
 	for {
 		select {
@@ -72,7 +72,7 @@ func (f *Fleet) await(ctx, used context.Context, patience time.Duration, s *sess
 		case <-s.done:
 			return nil, nil, errLost
 		case <-timer.C:
-			left := f.timeLeft(s, pending, due, patience)
+			left := f.timeLeft(s, pending, due, stallTimeout)
 			if left <= 0 {
 				return nil, nil, errStalled
 			}
@@ -89,19 +89,19 @@ func (f *Fleet) await(ctx, used context.Context, patience time.Duration, s *sess
 
 // timeLeft returns how much longer a call may take without progress. It is called when the previous limit has passed,
 // at the time due. If it returns 0 or less, the call has been abandoned and the worker counts as stalled.
-func (f *Fleet) timeLeft(s *session, c *call, due time.Time, patience time.Duration) time.Duration {
+func (f *Fleet) timeLeft(s *session, c *call, due time.Time, stallTimeout time.Duration) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, id := time.Now(), c.message.GetCommand().GetCommandId()
 	switch {
 	case s.pending[id] != c: // just answered, or the session has ended
-		return patience
+		return stallTimeout
 	case s.stream == nil || now.Sub(due) > f.cfg.HeartbeatInterval:
 		// Without a stream the worker cannot report progress, and silence has a limit of its own. A late timer means
 		// that this process was suspended, and reports may be waiting to be read.
 		c.movedAt = now
 	}
-	left := patience - now.Sub(c.movedAt)
+	left := stallTimeout - now.Sub(c.movedAt)
 	if left <= 0 {
 		delete(s.pending, id)
 		s.stalled = id

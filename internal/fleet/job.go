@@ -53,11 +53,11 @@ type job struct {
 	datasetID string
 	need      planning.Workload
 	// Applied to the columns of the data set; nil leaves them as they are.
-	units    struct{ center, scale *payload }
-	rows     int
-	sizes    []partition.Size          // sizes of the tiles
-	patience time.Duration             // how long a command may make no progress
-	describe func(p *workerv1.Prepare) // completes a Prepare command
+	units        struct{ center, scale *payload }
+	rows         int
+	sizes        []partition.Size          // sizes of the tiles
+	stallTimeout time.Duration             // how long a command may make no progress
+	describe     func(p *workerv1.Prepare) // completes a Prepare command
 	// Sends a worker what it lacks besides tiles; may be nil.
 	ensureOperands func(ctx context.Context, worker *group) error
 	sumBytes       int        // upper limit on the sums in the answer to a load or update
@@ -114,25 +114,25 @@ type membership struct {
 func (f *Fleet) newJob(task Task) *job {
 	tiles := partition.TileCount(task.Need.Rows())
 	j := &job{
-		operating: make(chan struct{}, 1),
-		fleet:     f,
-		jobID:     task.JobID,
-		datasetID: task.DatasetID,
-		need:      task.Need,
-		rows:      task.Need.Rows(),
-		sizes:     task.Need.TileSizes(),
-		patience:  max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
-		tiles:     make([]tile, tiles),
-		members:   map[*session]*membership{},
-		failing:   map[*session]bool{},
-		full:      map[*session]bool{},
-		aside:     map[*session]*fault.Error{},
-		crashes:   map[string]crashes{},
-		copies:    map[*copied]struct{}{},
-		verify:    task.Verify,
-		trust:     task.Trust,
-		pace:      newPace(f.cfg.SlowAfter),
-		progress:  progress{report: task.Report, last: Status{Tiles: tiles}},
+		operating:    make(chan struct{}, 1),
+		fleet:        f,
+		jobID:        task.JobID,
+		datasetID:    task.DatasetID,
+		need:         task.Need,
+		rows:         task.Need.Rows(),
+		sizes:        task.Need.TileSizes(),
+		stallTimeout: max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
+		tiles:        make([]tile, tiles),
+		members:      map[*session]*membership{},
+		failing:      map[*session]bool{},
+		full:         map[*session]bool{},
+		aside:        map[*session]*fault.Error{},
+		crashes:      map[string]crashes{},
+		copies:       map[*copied]struct{}{},
+		verify:       task.Verify,
+		trust:        task.Trust,
+		pace:         newPace(f.cfg.SlowAfter),
+		progress:     progress{report: task.Report, last: Status{Tiles: tiles}},
 	}
 	if j.trust == nil {
 		j.trust = NewTrust()

@@ -259,7 +259,7 @@ func newFailureCounts() *failureCounts {
 // putAside excludes a worker that cannot do the job: its tiles move to others, and it gets no more. The caller holds
 // f.mu.
 func (j *job) putAside(s *session, why *fault.Error) {
-	j.fleet.log.Warn("the job goes on without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
+	j.fleet.log.Warn("the job continues without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
 	j.fleet.cfg.Observe.PutAside(why.Reason)
 	j.aside[s] = why
 	for t := range j.tiles {

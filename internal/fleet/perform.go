@@ -212,7 +212,7 @@ func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) er
 	}
 	if errors.Is(g.err, errStalled) {
 		j.putAside(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.patience))
+			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.stallTimeout))
 		return nil
 	}
 	f, isFailure := errors.AsType[*failure](g.err)

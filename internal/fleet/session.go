@@ -303,7 +303,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 		f.noteProgress(s, m.Heartbeat.GetRunning())
 		if said := fmt.Sprintf("%.300s", m.Heartbeat.GetStatusMessage()); said != s.reported {
 			s.reported = said
-			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "it is well again"))
+			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))
 		}
 		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 	case *workerv1.AttachRequest_Answer:

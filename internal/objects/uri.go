@@ -2,6 +2,7 @@
 package objects
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"unicode"
@@ -111,25 +112,9 @@ func cutFolder(folder, key string) (rest string, in bool) {
 	return key[end:], matches(folder, key[:end])
 }
 
-// matches reports whether a key matches a pattern in which * stands for any characters other than /. It takes time
-// proportional to the product of their lengths at most.
+// matches reports whether a key matches a pattern in which * stands for any characters other than /. Of the other special
+// characters of path.Match, Parse lets only [ pass.
 func matches(pattern, key string) bool {
-	star, resume := -1, 0 // the last * in the pattern, and where what follows it was last tried in the key
-	p, k := 0, 0
-	for k < len(key) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, k
-			p++
-		case p < len(pattern) && pattern[p] == key[k]:
-			p++
-			k++
-		case star >= 0 && key[resume] != '/':
-			resume++
-			p, k = star+1, resume
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	matched, err := path.Match(strings.ReplaceAll(pattern, "[", `\[`), key)
+	return matched && err == nil
 }

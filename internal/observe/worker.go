@@ -182,7 +182,7 @@ func (o *Worker) Ready(context.Context) error {
 		}
 	}
 	if len(o.metrics.workers) == 0 {
-		return errors.New("it starts")
+		return errors.New("it is starting")
 	}
 	return nil
 }

@@ -204,9 +204,6 @@ func (l *Layout) store(tile int) {
 	}
 }
 
-// Free returns the memory that is left on a host.
-func (l *Layout) Free(host int) int64 { return l.room[host] }
-
 // worthMoving is the factor by which the largest relative load must fall for tiles to be moved merely for balance,
 // because a tile that moves must be built again.
 const worthMoving = 0.9

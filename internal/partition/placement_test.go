@@ -156,8 +156,8 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 				used[h] += sizes[tile].Bytes(l.Stored[tile])
 			}
 			for h := range hosts {
-				if used[h] > 0 && (!hosts[h].Accepting || used[h] > hosts[h].FreeBytes || l.Free(h) != hosts[h].FreeBytes-used[h]) {
-					t.Fatalf("host %+v holds %d bytes, %d free", hosts[h], used[h], l.Free(h))
+				if used[h] > 0 && (!hosts[h].Accepting || used[h] > hosts[h].FreeBytes || l.room[h] != hosts[h].FreeBytes-used[h]) {
+					t.Fatalf("host %+v holds %d bytes, %d free", hosts[h], used[h], l.room[h])
 				}
 			}
 			switch {
@@ -169,7 +169,7 @@ func TestPlaceRespectsMemoryAndClosedHosts(t *testing.T) {
 			if c.rule == StoreWhatFits {
 				l.StoreMore()
 				for tile := range sizes {
-					if !l.Stored[tile] && l.Free(l.Owner[tile]) >= 8 {
+					if !l.Stored[tile] && l.room[l.Owner[tile]] >= 8 {
 						t.Fatalf("tile %d could still be stored on host %d", tile, l.Owner[tile])
 					}
 				}
@@ -187,12 +187,12 @@ func TestStorageIsGivenUpForALostTile(t *testing.T) {
 	if !l.Place(StoreWhatFits) {
 		t.Fatal("a stored tile could have given up its storage")
 	}
-	if !slices.Equal(l.Owner, []int{0, 0, 0}) || !slices.Equal(l.Stored, []bool{true, false, false}) || l.Free(0) != 7 {
-		t.Errorf("owners %v, stored %v, %d free", l.Owner, l.Stored, l.Free(0))
+	if !slices.Equal(l.Owner, []int{0, 0, 0}) || !slices.Equal(l.Stored, []bool{true, false, false}) || l.room[0] != 7 {
+		t.Errorf("owners %v, stored %v, %d free", l.Owner, l.Stored, l.room[0])
 	}
 	l.Remove(0)
-	if l.StoreMore(); !l.Stored[1] || !l.Stored[2] || l.Free(0) != 1 {
-		t.Errorf("stored %v, %d free", l.Stored, l.Free(0))
+	if l.StoreMore(); !l.Stored[1] || !l.Stored[2] || l.room[0] != 1 {
+		t.Errorf("stored %v, %d free", l.Stored, l.room[0])
 	}
 	strict := NewLayout("job", unplacedTiles(3), hosts)
 	strict.MarkPlaced(0, 0, true)

@@ -319,8 +319,8 @@ func TestRebalanceIsSound(t *testing.T) {
 			t.Fatalf("%+v for %d operations of %g that now take %g", gain, operations, was, is)
 		}
 		for h, host := range l.hosts {
-			if l.Free(h) < 0 || l.load[h] == 0 && first.load[h] > 0 || l.load[h] > first.load[h] && !host.Accepting {
-				t.Fatalf("host %+v had %d tiles and has %d, %d bytes free", host, first.load[h], l.load[h], l.Free(h))
+			if l.room[h] < 0 || l.load[h] == 0 && first.load[h] > 0 || l.load[h] > first.load[h] && !host.Accepting {
+				t.Fatalf("host %+v had %d tiles and has %d, %d bytes free", host, first.load[h], l.load[h], l.room[h])
 			}
 		}
 		if _, again := shares.Rebalance(l, StoreWhatFits, operations, atLeast); again {

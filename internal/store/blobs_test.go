@@ -42,7 +42,7 @@ func TestBlobs(t *testing.T) {
 	} {
 		for what, run := range cases {
 			for how, through := range map[string]func(Blobs) Blobs{
-				"": func(b Blobs) Blobs { return b }, "/patient": func(b Blobs) Blobs { return Patient(b, testTimeout) },
+				"": func(b Blobs) Blobs { return b }, "/stalling": func(b Blobs) Blobs { return WithStallTimeout(b, testTimeout) },
 			} {
 				t.Run(kind+"/"+what+how, func(t *testing.T) {
 					b, err := OpenBlobs(t.Context(), where(t))
@@ -402,8 +402,8 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	if got, err := b.List(t.Context(), ""); err != nil || !slices.Equal(got, want) {
 		t.Errorf("the bucket holds %q (%v), want %q", got, err, want)
 	}
-	if patient, is := b.(*patientBlobs); is {
-		b = patient.Blobs
+	if guard, is := b.(*stallGuard); is {
+		b = guard.Blobs
 	}
 	if root := b.(*bucket).root; root != "" {
 		var sealed []string

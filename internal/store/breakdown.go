@@ -37,11 +37,11 @@ func (b *breakdown) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field)
 
 // fail ends the state because its etcd has failed.
 func (s *etcdState) fail(cause error) {
-	s.log.Error("the state store cannot go on", "error", cause)
+	s.log.Error("the state store has failed", "error", cause)
 	s.mu.Lock()
 	if s.failure == nil {
 		s.failure = fault.New(fault.Unavailable, "STORE_FAILED",
-			"the state store cannot go on (%v); make sure that its disk has space and can be written to, and start again", cause).Because(ErrClosed)
+			"the state store has failed (%v); make sure that its disk has space and can be written to, and restart the coordinator", cause).Because(ErrClosed)
 	}
 	s.mu.Unlock()
 	s.cancel()

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -36,7 +37,8 @@ const (
 // few jobs would take 128 MB.
 const logSegment = 16 << 20
 
-func init() { wal.SegmentSizeBytes = logSegment }
+// setLogSegment sets etcd's size of a log file, which is a variable of its package. It must run before the first etcd starts.
+var setLogSegment = sync.OnceFunc(func() { wal.SegmentSizeBytes = logSegment })
 
 // OpenEmbedded opens the state of an etcd that runs inside this process and keeps its files in dir, which is created
 // if it does not exist. It opens no port and no socket. Only one process at a time can open a directory; a second one
@@ -145,6 +147,7 @@ func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	setLogSegment()
 	if err := checkFiles(filepath.Join(cfg.Dir, "member")); err != nil {
 		return nil, err
 	}

@@ -30,9 +30,9 @@ type etcdState struct {
 	admit   func(Txn) error // rejects transactions that must not be attempted; may be nil
 	lease   int             // seconds after which a silent leader is replaced
 
-	// patience limits how long a transaction may take; 0 leaves that to its context. Without it, a cluster member
+	// txnTimeout limits how long a transaction may take; 0 leaves that to its context. Without it, a cluster member
 	// waits for seconds for a transaction that was lost with the leader of the cluster.
-	patience time.Duration
+	txnTimeout time.Duration
 
 	// reading are the options of all reads. An embedded etcd has a single member, which has applied a transaction by
 	// the time it answers. It need not confirm that it is up to date, which would cost a log round trip for every

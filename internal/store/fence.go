@@ -70,11 +70,11 @@ func (t *etcdTerm) over() error {
 	return ErrNotLeader
 }
 
-// transact runs a transaction. It fails as unavailable if there is no answer within s.patience.
+// transact runs a transaction. It fails as unavailable if there is no answer within s.txnTimeout.
 func (s *etcdState) transact(ctx context.Context, conditions []clientv3.Cmp, changes, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
-	if s.patience > 0 {
-		limited, cancel = context.WithTimeout(ctx, s.patience)
+	if s.txnTimeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, s.txnTimeout)
 	}
 	defer cancel()
 	resp, err := s.client.Txn(limited).If(conditions...).Then(changes...).Else(otherwise...).Commit()

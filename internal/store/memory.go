@@ -35,11 +35,7 @@ func NewMemory() State { return SharedMemory()() }
 // process: the state survives when a handle is closed, and at most one handle leads at a time.
 func SharedMemory() (open func() State) {
 	shared := &sharedMemory{entries: map[string]Entry{}}
-	return func() State { return newMemoryHandle(shared) }
-}
-
-func newMemoryHandle(shared *sharedMemory) *memory {
-	return &memory{shared: shared, closed: make(chan struct{})}
+	return func() State { return &memory{shared: shared, closed: make(chan struct{})} }
 }
 
 // begin locks the state for one call; the caller must call unlock. It fails if the handle is closed or ctx has ended.
@@ -70,12 +66,10 @@ func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer unlock()
-	e, ok := m.shared.entries[key]
-	if !ok {
+	if _, there := m.shared.entries[key]; !there {
 		return Entry{}, ErrNotFound
 	}
-	e.Value = bytes.Clone(e.Value)
-	return e, nil
+	return m.shared.entry(key), nil
 }
 
 func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
@@ -91,9 +85,7 @@ func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]E
 		if to != "" && key >= to || limit > 0 && len(found) == limit {
 			break
 		}
-		e := m.shared.entries[key]
-		e.Value = bytes.Clone(e.Value)
-		found = append(found, e)
+		found = append(found, m.shared.entry(key))
 	}
 	return found, nil
 }
@@ -114,9 +106,7 @@ func (m *memory) ListBackward(ctx context.Context, prefix, before string, limit 
 		if key < from || limit > 0 && len(found) == limit {
 			break
 		}
-		e := m.shared.entries[key]
-		e.Value = bytes.Clone(e.Value)
-		found = append(found, e)
+		found = append(found, m.shared.entry(key))
 	}
 	return found, nil
 }
@@ -128,8 +118,7 @@ func (m *memory) Walk(ctx context.Context, visit func(Entry) error) (revision in
 	}
 	all := make([]Entry, len(m.shared.keys))
 	for at, key := range m.shared.keys {
-		all[at] = m.shared.entries[key]
-		all[at].Value = bytes.Clone(all[at].Value)
+		all[at] = m.shared.entry(key)
 	}
 	revision = m.shared.revision
 	unlock() // visit may take long, or call the state
@@ -171,6 +160,13 @@ func (m *memory) Commit(ctx context.Context, txn Txn) (int64, error) {
 		}
 	}
 	return s.revision, nil
+}
+
+// entry returns a copy of the entry of a key that exists. The caller holds s.mu.
+func (s *sharedMemory) entry(key string) Entry {
+	e := s.entries[key]
+	e.Value = bytes.Clone(e.Value)
+	return e
 }
 
 func (s *sharedMemory) put(e Entry) {

@@ -83,9 +83,7 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "etcd endpoint %q is not of the form HOST:PORT", endpoint)
 		}
 	}
-	dial := sharing.Dial
-	dial.Etcd = true
-	transport, err := dial.Options(log, endpoints...)
+	transport, err := sharing.Dial.ToEtcd().Options(log, endpoints...)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +99,7 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		return nil, err
 	}
 	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
-	s.patience = time.Duration(s.lease) * time.Second * 2 / 3
+	s.txnTimeout = time.Duration(s.lease) * time.Second * 2 / 3
 	if sharing.Unchecked {
 		return s, nil
 	}

@@ -77,7 +77,7 @@ func TestEmbeddedWriteFails(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEmbeddedWriteFails$")
 	child.Env = append(os.Environ(), fullDisk+"="+dir)
 	out, err := child.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "said: the state store cannot go on") || !strings.Contains(string(out), "no space left") {
+	if err != nil || !strings.Contains(string(out), "said: the state store has failed") || !strings.Contains(string(out), "no space left") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	check(t, os.Remove(filepath.Join(dir, "filler")))

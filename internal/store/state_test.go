@@ -47,7 +47,7 @@ func backends(t *testing.T) map[string]backend {
 	}
 	return map[string]backend{
 		"memory": {
-			open: func(t *testing.T) State { return newMemoryHandle(shared) },
+			open: func(t *testing.T) State { return &memory{shared: shared, closed: make(chan struct{})} },
 			depose: func(t *testing.T, leader State) {
 				check(t, leader.(*memory).term.Resign(t.Context()))
 			},

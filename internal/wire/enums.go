@@ -19,6 +19,12 @@ type apiEnum interface {
 	protoreflect.Enum
 }
 
+// enumValue returns the value of an API enum that a word stands for, or 0 if there is none. EnumWord is its inverse.
+func enumValue[E apiEnum](word string) E {
+	var e E
+	return E(enumNumber(e.Descriptor(), word))
+}
+
 // enumMap maps the values of an API enum to those of the domain. The two are numbered independently, so that either
 // side can take its next number freely.
 type enumMap[P apiEnum, D comparable] map[P]D
@@ -56,8 +62,8 @@ var (
 	kernelFunctions = func() enumMap[cleavev1.KernelFunction, kernel.Function] {
 		m := enumMap[cleavev1.KernelFunction, kernel.Function]{cleavev1.KernelFunction_KERNEL_FUNCTION_UNSPECIFIED: 0}
 		for f := kernel.Function(1); f.String() != ""; f++ {
-			if number := enumNumber(cleavev1.KernelFunction(0).Descriptor(), f.String()); number != 0 {
-				m[cleavev1.KernelFunction(number)] = f
+			if value := enumValue[cleavev1.KernelFunction](f.String()); value != 0 {
+				m[value] = f
 			}
 		}
 		return m
@@ -68,12 +74,6 @@ var (
 		cleavev1.Distortion_DISTORTION_COSINE:       metric.Cosine,
 		cleavev1.Distortion_DISTORTION_KL:           metric.KL,
 		cleavev1.Distortion_DISTORTION_I_DIVERGENCE: metric.IDivergence,
-	}
-	metrics = enumMap[cleavev1.Metric, metric.Form]{
-		cleavev1.Metric_METRIC_UNSPECIFIED: 0,
-		cleavev1.Metric_METRIC_IDENTITY:    metric.Identity,
-		cleavev1.Metric_METRIC_DIAGONAL:    metric.Diagonal,
-		cleavev1.Metric_METRIC_FULL:        metric.Full,
 	}
 )
 
@@ -109,14 +109,4 @@ func matrixFunction(m *workerv1.MatrixSpec) (kernel.Function, error) {
 		return kernelFunctions.decode(m.GetFunction())
 	}
 	return matrixSources.decode(m.GetSource())
-}
-
-// ScatterToProto converts the kind of a scatter.
-func ScatterToProto(kind vectors.ScatterKind) workerv1.ScatterKind {
-	return workerScatterKinds.write(kind)
-}
-
-// ScatterFromProto is the inverse of ScatterToProto. It fails for unknown kinds.
-func ScatterFromProto(kind workerv1.ScatterKind) (vectors.ScatterKind, error) {
-	return workerScatterKinds.decode(kind)
 }

@@ -8,8 +8,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // every checks that a map knows each value of its enum, and refuses others. The numbers of values that have
@@ -43,20 +45,45 @@ func back[P apiEnum, D comparable](t *testing.T, m enumMap[P, D]) {
 	}
 }
 
-// inferences are converted by their names.
-var inferences = enumMap[cleavev1.Inference, inference.Engine]{
-	cleavev1.Inference_INFERENCE_UNSPECIFIED: 0,
-	cleavev1.Inference_INFERENCE_ICM:         inference.ICM,
-	cleavev1.Inference_INFERENCE_BP:          inference.BP,
-	cleavev1.Inference_INFERENCE_LP:          inference.LP,
-	cleavev1.Inference_INFERENCE_EXACT:       inference.Exact,
-}
+// Enums that are converted by their names.
+var (
+	inferences = enumMap[cleavev1.Inference, inference.Engine]{
+		cleavev1.Inference_INFERENCE_UNSPECIFIED: 0,
+		cleavev1.Inference_INFERENCE_ICM:         inference.ICM,
+		cleavev1.Inference_INFERENCE_BP:          inference.BP,
+		cleavev1.Inference_INFERENCE_LP:          inference.LP,
+		cleavev1.Inference_INFERENCE_EXACT:       inference.Exact,
+	}
+	metrics = enumMap[cleavev1.Metric, metric.Form]{
+		cleavev1.Metric_METRIC_UNSPECIFIED: 0,
+		cleavev1.Metric_METRIC_IDENTITY:    metric.Identity,
+		cleavev1.Metric_METRIC_DIAGONAL:    metric.Diagonal,
+		cleavev1.Metric_METRIC_FULL:        metric.Full,
+	}
+	missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{
+		cleavev1.MissingPolicy_MISSING_POLICY_UNSPECIFIED: "",
+		cleavev1.MissingPolicy_MISSING_POLICY_AUTO:        recipe.Auto,
+		cleavev1.MissingPolicy_MISSING_POLICY_ERROR:       recipe.Error,
+		cleavev1.MissingPolicy_MISSING_POLICY_DROP:        recipe.Drop,
+		cleavev1.MissingPolicy_MISSING_POLICY_MEAN:        recipe.Mean,
+		cleavev1.MissingPolicy_MISSING_POLICY_MEDIAN:      recipe.Median,
+	}
+	labelUses = enumMap[cleavev1.LabelUse, LabelUse]{
+		cleavev1.LabelUse_LABEL_USE_UNSPECIFIED: "",
+		cleavev1.LabelUse_LABEL_USE_AUTO:        LabelsAuto,
+		cleavev1.LabelUse_LABEL_USE_SEEDS:       LabelsSeeds,
+		cleavev1.LabelUse_LABEL_USE_CONSTRAINTS: LabelsConstraints,
+		cleavev1.LabelUse_LABEL_USE_TRUTH:       LabelsTruth,
+	}
+)
 
 func TestEnumMaps(t *testing.T) {
 	every(t, kinds, 0)
 	every(t, kernelFunctions, 0)
 	every(t, distortions, 0)
 	every(t, metrics, 0)
+	every(t, missingPolicies, 0)
+	every(t, labelUses, 0)
 	every(t, inferences, 0)
 	every(t, columnTypes, 0)
 	back(t, columnTypes)
@@ -70,15 +97,15 @@ func TestEnumMaps(t *testing.T) {
 func TestEnumMapsByName(t *testing.T) {
 	same(t, distortions)
 	same(t, metrics)
+	same(t, missingPolicies)
+	same(t, labelUses)
 	same(t, inferences)
 }
 
 func same[P apiEnum, D comparable](t *testing.T, m enumMap[P, D]) {
 	t.Helper()
 	for p, d := range m {
-		_, api, _ := strings.Cut(fmt.Sprint(p), "_")
-		api = strings.ToLower(strings.ReplaceAll(api, "_", "-"))
-		if p != 0 && api != strings.TrimPrefix(fmt.Sprint(d), "squared-") {
+		if p != 0 && EnumWord(p) != strings.TrimPrefix(fmt.Sprint(d), "squared-") {
 			t.Errorf("%v is %v", p, d)
 		}
 	}

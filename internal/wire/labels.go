@@ -30,26 +30,18 @@ func LabelUses() []string {
 	return []string{string(LabelsAuto), string(LabelsSeeds), string(LabelsConstraints), string(LabelsTruth)}
 }
 
-var labelUses = enumMap[cleavev1.LabelUse, LabelUse]{
-	cleavev1.LabelUse_LABEL_USE_UNSPECIFIED: "",
-	cleavev1.LabelUse_LABEL_USE_AUTO:        LabelsAuto,
-	cleavev1.LabelUse_LABEL_USE_SEEDS:       LabelsSeeds,
-	cleavev1.LabelUse_LABEL_USE_CONSTRAINTS: LabelsConstraints,
-	cleavev1.LabelUse_LABEL_USE_TRUTH:       LabelsTruth,
-}
-
 // UseLabelsAs sets what the classes in the table of a job are used for.
 func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
 	if p.Supervision == nil {
 		p.Supervision = &cleavev1.Supervision{}
 	}
-	p.Supervision.LabelAs = labelUses.write(use)
+	p.Supervision.LabelAs = enumValue[cleavev1.LabelUse](string(use))
 }
 
 // labelUse returns what a spec wants classes to be used for.
 func labelUse(p *cleavev1.JobSpec) LabelUse {
 	s := p.GetSupervision()
-	use := labelUses[s.GetLabelAs()]
+	use := LabelUse(EnumWord(s.GetLabelAs()))
 	switch {
 	case p.GetTable().GetLabelColumn() == "":
 		return LabelsTruth
@@ -123,7 +115,7 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 	UseLabelsAs(p, LabelsTruth) // from here on the tables contain what is used
 	notices = append(notices, BeginRange(p, len(classes.Names))...)
 	if err := classes.Check(int(max(p.GetK(), p.GetKRange().GetMax()))); err != nil {
-		return nil, nil, onField(err, fieldTable+".label_column")
+		return nil, nil, OnField(err, fieldTable+".label_column")
 	}
 	a := Algorithm(p)
 	if use == LabelsSeeds && (a.Takes("seeds") || !a.Takes("constraints")) {

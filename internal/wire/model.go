@@ -19,7 +19,7 @@ import (
 // ModelHead describes the values of a model.
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
-		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: metrics.write(m.Metric.Form()),
+		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
 		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks), Mixture: mixtureHead(m.Mixture),
 	}
 }
@@ -81,6 +81,26 @@ func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clusteri
 	values, err := receiveValues(want, receive)
 	if err != nil {
 		return nil, err
+	}
+	return modelOf(head, values)
+}
+
+// ReadModel reads the model that a head describes from what WriteModel wrote. The caller vouches for the size of r.
+func ReadModel(head *cleavev1.ModelHead, r io.Reader) (*clustering.Model, error) {
+	want, err := modelValues(head)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	values, err := UnpackFloat64s(packed)
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(values)) != want {
+		return nil, fmt.Errorf("wire: a model of %d values with %d", want, len(values))
 	}
 	return modelOf(head, values)
 }

@@ -80,7 +80,7 @@ func TestNoNeighborGraphs(t *testing.T) {
 func TestNeighborWeights(t *testing.T) {
 	values := cleavev1.NeighborWeights(0).Descriptor().Values()
 	for w := neighbor.Unweighted; w <= neighbor.Gaussian; w++ {
-		if got := neighborWeights(w); got == 0 || EnumWord(got) != w.String() {
+		if got := enumValue[cleavev1.NeighborWeights](w.String()); got == 0 || EnumWord(got) != w.String() {
 			t.Errorf("%v is %v", w, got)
 		}
 	}

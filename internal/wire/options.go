@@ -112,7 +112,9 @@ func Request(p *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 			r.Values[o.Name] = value
 		}
 	}
-	requestRange(p, r)
+	if p.GetKRange() != nil { // the first k of a range stands for k: what is rejected for it is rejected for the range
+		r.Values["k"] = strconv.FormatUint(uint64(p.GetKRange().GetMin()), 10)
+	}
 	return r
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"slices"
 	"strconv"
 
 	"google.golang.org/grpc"
@@ -44,15 +46,7 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 	case *dataset.SparsePoints:
 		return sparseParts(d, yield)
 	}
-	for len(values) > 0 {
-		part := values[:min(len(values), partValues)]
-		values = values[len(part):]
-		request := &cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}}
-		if err := yield(request); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sendValueParts(values, yield)
 }
 
 // edgeParts sends every edge once: the upper triangle and the diagonal. If all weights of a part are 1, they are left
@@ -101,7 +95,8 @@ type UploadStart struct {
 	FirstPart uint32 // number of parts that have already arrived
 }
 
-// SendDataset uploads a data set through a client and returns the coordinator's description of it.
+// SendDataset uploads a data set through a client and returns the coordinator's description of it. Errors of the call are
+// returned as they are, so that the caller can tell whether to repeat it.
 func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
 	return ResumeDataset(ctx, client, name, d, UploadStart{})
 }
@@ -118,6 +113,41 @@ func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, na
 		}))
 	})
 	return response.GetDataset(), err
+}
+
+// SendPoints uploads points while they are produced, in constant memory: whole rows of this many columns, any number at a
+// time. It ends with the first error of rows.
+func SendPoints(ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int, rows iter.Seq2[[]float64, error]) (*cleavev1.Dataset, error) {
+	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
+		header := &cleavev1.DatasetHeader{DisplayName: name, Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
+		if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
+			return err
+		}
+		var values []float64
+		for more, err := range rows {
+			if err != nil {
+				return err
+			}
+			if values = append(values, more...); len(values) >= partValues {
+				if err := sendValueParts(values, send); err != nil {
+					return err
+				}
+				values = nil // what was sent may still be in use
+			}
+		}
+		return sendValueParts(values, send)
+	})
+	return response.GetDataset(), err
+}
+
+// sendValueParts sends values in parts.
+func sendValueParts(values []float64, send func(*cleavev1.CreateDatasetRequest) error) error {
+	for part := range slices.Chunk(values, partValues) {
+		if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // from returns a function that sends the header of an upload and the parts that have not arrived yet. begins
@@ -161,12 +191,12 @@ func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc
 	defer cancel()
 	stream, err := open(ctx)
 	if err != nil {
-		return nil, Fault(err)
+		return nil, err
 	}
-	// EOF from a send means that the coordinator has already answered; CloseAndRecv returns the answer.
-	if err := parts(stream.Send); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Fault(err)
+	// EOF from a send means that the coordinator has already answered; CloseAndRecv returns the answer. An error of parts that
+	// wraps EOF is another one.
+	if err := parts(stream.Send); err != nil && err != io.EOF {
+		return nil, err
 	}
-	answer, err := stream.CloseAndRecv()
-	return answer, Fault(err)
+	return stream.CloseAndRecv()
 }

@@ -53,6 +53,7 @@ var planStorage = map[string]cleavev1.PlanStorage{
 	"sparse":         cleavev1.PlanStorage_PLAN_STORAGE_SPARSE,
 	"vectors":        cleavev1.PlanStorage_PLAN_STORAGE_VECTORS,
 	"sparse vectors": cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS,
+	"neighbors":      cleavev1.PlanStorage_PLAN_STORAGE_NEIGHBORS,
 }
 
 // PlanStorageProto converts a name that planning.Workload.StorageName returned.

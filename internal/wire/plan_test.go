@@ -57,6 +57,7 @@ func TestPlanStorages(t *testing.T) {
 		"graph":         {Matrix: kernel.MatrixSpec{Function: kernel.Adjacency}},
 		"vectors":       {Vectors: &planning.Vectors{}},
 		"sparse points": {Vectors: &planning.Vectors{Entries: []int64{1}}},
+		"neighbors":     {Neighbors: &planning.Neighbors{}},
 	}
 	seen := map[cleavev1.PlanStorage]bool{}
 	for what, p := range problems {

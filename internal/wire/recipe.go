@@ -7,15 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-var missingPolicies = enumMap[cleavev1.MissingPolicy, recipe.Missing]{
-	cleavev1.MissingPolicy_MISSING_POLICY_UNSPECIFIED: "",
-	cleavev1.MissingPolicy_MISSING_POLICY_AUTO:        recipe.Auto,
-	cleavev1.MissingPolicy_MISSING_POLICY_ERROR:       recipe.Error,
-	cleavev1.MissingPolicy_MISSING_POLICY_DROP:        recipe.Drop,
-	cleavev1.MissingPolicy_MISSING_POLICY_MEAN:        recipe.Mean,
-	cleavev1.MissingPolicy_MISSING_POLICY_MEDIAN:      recipe.Median,
-}
-
 // CheckInput rejects a spec that does not say what to cluster.
 func CheckInput(p *cleavev1.JobSpec) error {
 	switch {
@@ -31,17 +22,14 @@ func CheckInput(p *cleavev1.JobSpec) error {
 
 const fieldTable = "spec.table"
 
-// OnField sets the field of the request that a fault is about. Other errors are returned as they are.
-func OnField(err error, field string) error { return onField(err, field) }
-
 // OnTable marks a fault as being about the table whose rows are clustered.
-func OnTable(err error) error { return onField(err, fieldTable) }
+func OnTable(err error) error { return OnField(err, fieldTable) }
 
 // RecipeOptions converts what a spec says about the columns of its table.
 func RecipeOptions(p *cleavev1.TablePoints) recipe.Options {
 	return recipe.Options{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Ignore: p.GetIgnore(), Only: p.GetOnly(),
-		Categorical: p.GetCategorical(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
+		Categorical: p.GetCategorical(), Missing: recipe.Missing(EnumWord(p.GetMissing())), Decimals: p.GetDecimalMark(),
 		Keep: p.GetKeep(), Dates: p.GetDatesAsNumbers(), KeepLastRow: p.GetKeepLastRow(),
 	}
 }
@@ -50,7 +38,7 @@ func RecipeOptions(p *cleavev1.TablePoints) recipe.Options {
 func TablePointsProto(o recipe.Options) *cleavev1.TablePoints {
 	return &cleavev1.TablePoints{
 		IdColumn: o.ID, LabelColumn: o.Label, Ignore: o.Ignore, Only: o.Only,
-		Categorical: o.Categorical, Missing: missingPolicies.write(o.Missing), DecimalMark: o.Decimals,
+		Categorical: o.Categorical, Missing: enumValue[cleavev1.MissingPolicy](string(o.Missing)), DecimalMark: o.Decimals,
 		Keep: o.Keep, DatesAsNumbers: o.Dates, KeepLastRow: o.KeepLastRow,
 	}
 }
@@ -61,7 +49,7 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 		return nil
 	}
 	p := &cleavev1.Recipe{
-		IdColumn: r.ID, LabelColumn: r.Label, Missing: missingPolicies.write(r.Missing), DecimalMark: r.Decimals,
+		IdColumn: r.ID, LabelColumn: r.Label, Missing: enumValue[cleavev1.MissingPolicy](string(r.Missing)), DecimalMark: r.Decimals,
 		TotalColumn: r.TotalColumn, TotalSums: r.TotalSums,
 	}
 	for _, f := range r.Features {
@@ -80,7 +68,7 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 		return nil
 	}
 	r := &recipe.Recipe{
-		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: missingPolicies[p.GetMissing()], Decimals: p.GetDecimalMark(),
+		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: recipe.Missing(EnumWord(p.GetMissing())), Decimals: p.GetDecimalMark(),
 		TotalColumn: p.GetTotalColumn(), TotalSums: p.GetTotalSums(),
 	}
 	for _, f := range p.GetFeatures() {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"slices"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -46,7 +45,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Model = ModelHead(r.Model)
 	}
 	if r.Units != nil {
-		p.Scale = scaleProto(clustering.ScaleOf(r.Units)).Enum()
+		p.Scale = enumValue[cleavev1.Scale](clustering.ScaleOf(r.Units).String()).Enum()
 	}
 	if r.Embedding != nil {
 		p.Embedding = EmbeddingHead(r.Embedding)
@@ -55,7 +54,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Kernel = kernelReport(*r.Matrix)
 	}
 	if g := r.NeighborGraph; g != nil {
-		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count), Weights: neighborWeights(g.Weights), Edges: uint64(g.Edges())}
+		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count), Weights: enumValue[cleavev1.NeighborWeights](g.Weights.String()), Edges: uint64(g.Edges())}
 	}
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
@@ -223,11 +222,10 @@ func MethodTriedProto(t clustering.Trial) *cleavev1.MethodTried {
 	}
 }
 
-// methodProto converts a method. Spaces and constraint uses are matched by name.
 func methodProto(w clustering.Method) *cleavev1.Method {
 	return &cleavev1.Method{
-		Space:         cleavev1.Space(enumNumber(cleavev1.Space(0).Descriptor(), w.Space.String())),
-		ConstraintUse: cleavev1.ConstraintUse(enumNumber(cleavev1.ConstraintUse(0).Descriptor(), w.ConstraintUse.String())),
+		Space:         enumValue[cleavev1.Space](w.Space.String()),
+		ConstraintUse: enumValue[cleavev1.ConstraintUse](w.ConstraintUse.String()),
 	}
 }
 
@@ -254,13 +252,6 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	return p
 }
 
-// requestRange lets the first k of a range stand for k: what is rejected for it is rejected for the range.
-func requestRange(p *cleavev1.JobSpec, r catalog.Request) {
-	if p.GetKRange() != nil {
-		r.Values["k"] = strconv.FormatUint(uint64(p.GetKRange().GetMin()), 10)
-	}
-}
-
 // KStartedProto converts the start of a run with one number of clusters.
 func KStartedProto(k clustering.KStarted) *cleavev1.KStarted {
 	return &cleavev1.KStarted{K: uint32(k.K), Min: uint32(k.Min), Max: uint32(k.Max)}
@@ -271,15 +262,14 @@ func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 		return nil
 	}
 	p := &cleavev1.KSelection{
-		Proposed: uint32(h.Proposed), Reason: h.Reason,
-		Confidence: cleavev1.Confidence(enumNumber(cleavev1.Confidence(0).Descriptor(), h.Confidence.String())),
+		Proposed: uint32(h.Proposed), Reason: h.Reason, Confidence: enumValue[cleavev1.Confidence](h.Confidence.String()),
 	}
 	for _, k := range h.Plausible {
 		p.Plausible = append(p.Plausible, uint32(k))
 	}
 	for _, s := range h.Scores {
 		p.Scores = append(p.Scores, &cleavev1.KScore{
-			K: uint32(s.K), Objective: s.Objective, Space: methodProto(clustering.Method{Space: s.Space}).GetSpace(),
+			K: uint32(s.K), Objective: s.Objective, Space: enumValue[cleavev1.Space](s.Space.String()),
 			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
 		})
 	}
@@ -301,10 +291,6 @@ func suspectsProto(suspects []clustering.Suspect) []*cleavev1.Suspect {
 		all = append(all, p)
 	}
 	return all
-}
-
-func scaleProto(s clustering.Scale) cleavev1.Scale {
-	return cleavev1.Scale(enumNumber(cleavev1.Scale(0).Descriptor(), s.String()))
 }
 
 // ScaleOf returns how the columns of the points of a result were scaled.

@@ -8,7 +8,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
 // sparseRows holds the rows of sparse points that have arrived so far.
@@ -131,10 +130,6 @@ func sparseParts(p *dataset.SparsePoints, yield func(*cleavev1.CreateDatasetRequ
 		}
 	}
 	return nil
-}
-
-func neighborWeights(w neighbor.Weights) cleavev1.NeighborWeights {
-	return cleavev1.NeighborWeights(enumNumber(cleavev1.NeighborWeights(0).Descriptor(), w.String()))
 }
 
 // SendNeighborGraph sends the head of a graph without loops, and then its edges in portions.

@@ -104,7 +104,7 @@ func (u *TableUpload) Add(part *cleavev1.CreateTableRequest) error {
 	if u.bytes > uint64(u.limit) {
 		return tableTooLarge(u.bytes, u.limit)
 	}
-	return onField(u.rows.add(part.GetRows()), "rows")
+	return OnField(u.rows.add(part.GetRows()), "rows")
 }
 
 // Finish returns the table made of all parts. The TableUpload must not be used afterward.
@@ -117,7 +117,7 @@ func (u *TableUpload) Finish() (*table.Table, error) {
 	}
 	t, err := u.rows.table()
 	if err != nil {
-		return nil, onField(err, "rows")
+		return nil, OnField(err, "rows")
 	}
 	if size := t.EncodedSize(); size > u.limit {
 		return nil, tableTooLarge(uint64(size), u.limit)
@@ -130,8 +130,8 @@ func tableTooLarge(bytes uint64, limit int64) error {
 		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
 }
 
-// onField sets the field of a fault. Other errors are returned as they are.
-func onField(err error, field string) error {
+// OnField sets the field of the request that a fault is about. Other errors are returned as they are.
+func OnField(err error, field string) error {
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return f.OnField(field)
 	}
@@ -259,14 +259,6 @@ func UsedTables(p *cleavev1.JobSpec) []UsedTable {
 	}, func(u UsedTable) bool { return u.Input == nil })
 }
 
-// InlineRows returns how many rows an inline table has, or 0 if it is not inline.
-func InlineRows(input *cleavev1.TableInput) int64 {
-	for _, c := range input.GetInline().GetColumns() {
-		return int64(len(c.GetIntegers().GetValues()) + len(c.GetNumbers().GetValues()) + len(c.GetTexts().GetValues()))
-	}
-	return 0
-}
-
 // TableIDs returns the ids of the uploaded tables of a specification, without duplicates.
 func TableIDs(p *cleavev1.JobSpec) []string {
 	var ids []string
@@ -313,7 +305,7 @@ func readInput[T any](input *cleavev1.TableInput, field string, points int, rows
 	if err == nil {
 		list, err = kind.Read(t, points)
 	}
-	return list, onField(err, field)
+	return list, OnField(err, field)
 }
 
 // readTable is ReadTable for a specification. It keeps an error in r.

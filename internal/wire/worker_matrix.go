@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -162,11 +165,24 @@ func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
 
 // CommandName returns the name of a command's operation field, or "none" if it is unknown.
 func CommandName(c *workerv1.Command) string {
-	m := c.ProtoReflect()
-	if field := m.WhichOneof(m.Descriptor().Oneofs().ByName("operation")); field != nil {
+	if field := operationField(c); field != nil {
 		return string(field.Name())
 	}
 	return "none"
+}
+
+// Operation returns the operation of a command, or nil if it is unknown.
+func Operation(c *workerv1.Command) proto.Message {
+	field := operationField(c)
+	if field == nil {
+		return nil
+	}
+	return c.ProtoReflect().Get(field).Message().Interface()
+}
+
+func operationField(c *workerv1.Command) protoreflect.FieldDescriptor {
+	m := c.ProtoReflect()
+	return m.WhichOneof(m.Descriptor().Oneofs().ByName("operation"))
 }
 
 // Constants that a coordinator and its workers agree on.

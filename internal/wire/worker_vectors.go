@@ -76,7 +76,7 @@ func QueriesToProto(queries []vectors.Query, values, integers *workerv1.Payload)
 	p := &workerv1.VectorQueries{Values: values, Integers: integers}
 	for _, q := range queries {
 		p.Queries = append(p.Queries, &workerv1.VectorQuery{
-			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion), Clusters: uint32(q.Model.Clusters), Kind: ScatterToProto(q.Kind),
+			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion), Clusters: uint32(q.Model.Clusters), Kind: workerScatterKinds.write(q.Kind),
 			Metric: uint32(len(q.Model.Metric)), Absent: uint32(len(absentClusters(q.Model))), Points: uint32(len(q.Points)), Counts: uint32(len(q.Counts)),
 		})
 	}
@@ -151,7 +151,7 @@ func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, 
 			m.Absent[c] = true
 		}
 		if of.GetKind() != workerv1.ScatterKind_SCATTER_KIND_UNSPECIFIED {
-			if q.Kind, err = ScatterFromProto(of.GetKind()); err != nil {
+			if q.Kind, err = workerScatterKinds.decode(of.GetKind()); err != nil {
 				return nil, err
 			}
 		}

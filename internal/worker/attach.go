@@ -42,12 +42,12 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	patience := welcomeTimeout
+	silenceLimit := welcomeTimeout
 	if w.leader.several() {
-		patience = triesTimeout
+		silenceLimit = triesTimeout
 	}
 	// After the welcome, it detects that the coordinator is silent.
-	silence := newSilence(patience, &w.heard, func() { cancel(errSilent) })
+	silence := newSilence(silenceLimit, &w.heard, func() { cancel(errSilent) })
 	defer silence.stop()
 	stream, err := client.Attach(streamCtx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		select {
 		case in := <-inbound:
 			if welcomed && w.leader.several() { // with a single coordinator there is nothing to do but wait
-				silence.reset(patience)
+				silence.reset(silenceLimit)
 			}
 			switch m := in.message.GetMessage().(type) {
 			case *workerv1.AttachResponse_Welcome:
@@ -87,7 +87,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 				w.attached.Store(true)
 				w.cfg.Observe.Attached()
 				w.welcome(client, m.Welcome)
-				patience = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
+				silenceLimit = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
 				answers = w.session.wake
 				w.session.wakeStream() // there may be answers that no stream has sent
 				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)

@@ -132,8 +132,11 @@ func (j *job) movesToApply(op *workerv1.Update) ([]labeling.Move, error) {
 	return unpackPayload(j, op.GetMoves(), wire.UnpackMoveTriples)
 }
 
-// unpackPayload fetches and unpacks a payload.
+// unpackPayload fetches and unpacks a payload. It returns nil if p is nil.
 func unpackPayload[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, error)) ([]T, error) {
+	if p == nil {
+		return nil, nil
+	}
 	data, err := j.payloadBytes(p)
 	if err != nil {
 		return nil, err
@@ -141,17 +144,28 @@ func unpackPayload[T any](j *job, p *workerv1.Payload, as func([]byte) ([]T, err
 	return as(data)
 }
 
-func (j *job) floats(p *workerv1.Payload, count int) ([]float64, error) {
-	values, err := unpackPayload(j, p, wire.UnpackFloat64s)
-	if err == nil && len(values) != count {
-		err = fmt.Errorf("worker: a payload of %d values instead of %d", len(values), count)
-	}
-	return values, err
+// payloads fetches the payloads of a command and keeps the first error. A nil payload is nil.
+type payloads struct {
+	job *job
+	err error
 }
 
-func (j *job) optionalFloats(p *workerv1.Payload) ([]float64, error) {
-	if p == nil {
-		return nil, nil
+func (p *payloads) floats(of *workerv1.Payload) []float64 { return fetch(p, of, wire.UnpackFloat64s) }
+func (p *payloads) int32s(of *workerv1.Payload) []int32   { return fetch(p, of, wire.UnpackInt32s) }
+func (p *payloads) int64s(of *workerv1.Payload) []int64   { return fetch(p, of, wire.UnpackInt64s) }
+
+func fetch[T any](p *payloads, of *workerv1.Payload, as func([]byte) ([]T, error)) (values []T) {
+	if p.err == nil {
+		values, p.err = unpackPayload(p.job, of, as)
 	}
-	return unpackPayload(j, p, wire.UnpackFloat64s)
+	return values
+}
+
+// floatsOf fetches a payload of count values.
+func (p *payloads) floatsOf(of *workerv1.Payload, count int) []float64 {
+	values := p.floats(of)
+	if p.err == nil && len(values) != count {
+		p.err = fmt.Errorf("worker: a payload of %d values instead of %d", len(values), count)
+	}
+	return values
 }

@@ -61,8 +61,12 @@ func (k *kept) drop() {
 func (k *kept) offers() []*workerv1.Offer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var offers []*workerv1.Offer
-	for _, j := range k.jobs {
+	return offersOf(k.jobs)
+}
+
+// offersOf describes the jobs that hold something.
+func offersOf(jobs map[string]*job) (offers []*workerv1.Offer) {
+	for _, j := range jobs {
 		if o := j.offer(); o != nil {
 			offers = append(offers, o)
 		}

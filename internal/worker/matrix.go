@@ -29,6 +29,15 @@ func (m *matrix) Reset() {
 }
 
 func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
+	var stats []kernel.ClusterStats
+	if given, is := wire.Operation(c).(interface {
+		GetStats() []*workerv1.ClusterStats
+	}); is {
+		var err error
+		if stats, err = m.stats(given.GetStats()); err != nil {
+			return nil, err
+		}
+	}
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_SetOperands:
 		return &workerv1.Done{}, m.setOperands(j, op.SetOperands)
@@ -70,23 +79,11 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		j.observeSweep(c, tiles, len(moves))
 		return selfAffinity(m.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_MatrixAssign:
-		stats, err := m.stats(op.MatrixAssign.GetStats())
-		if err != nil {
-			return nil, err
-		}
 		return j.movesOf(c, op.MatrixAssign.GetPacked(), m.k)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
 	case *workerv1.Command_MatrixFarthest:
-		stats, err := m.stats(op.MatrixFarthest.GetStats())
-		if err != nil {
-			return nil, err
-		}
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	case *workerv1.Command_Gains:
-		stats, err := m.stats(op.Gains.GetStats())
-		if err != nil {
-			return nil, err
-		}
 		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
 		if most := op.Gains.GetMost(); err == nil && most > 0 {
 			payload, err := j.resultPayload(c, wire.PackLargest(gains, int(most)))
@@ -94,10 +91,6 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		}
 		return j.valuesOf(c)(slices.Concat(gains...), err)
 	case *workerv1.Command_Fits:
-		stats, err := m.stats(op.Fits.GetStats())
-		if err != nil {
-			return nil, err
-		}
 		fits, err := m.Fits(j.ctx, tiles, op.Fits.GetStep(), stats)
 		return j.valuesOf(c)(slices.Concat(fits...), err)
 	case *workerv1.Command_Blocks:
@@ -118,19 +111,12 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 
 // setOperands sets the weights and the sparse part.
 func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
-	weights, err := j.floats(a.GetWeights(), j.rows)
-	if err != nil {
-		return err
-	}
-	sparse := &kernel.Sparse{}
-	if sparse.RowStart, err = unpackPayload(j, a.GetSparseStarts(), wire.UnpackInt64s); err != nil {
-		return err
-	}
-	if sparse.Column, err = unpackPayload(j, a.GetSparseColumns(), wire.UnpackInt32s); err != nil {
-		return err
-	}
-	if sparse.Value, err = j.floats(a.GetSparseValues(), len(sparse.Column)); err != nil {
-		return err
+	in := &payloads{job: j}
+	weights := in.floatsOf(a.GetWeights(), j.rows)
+	sparse := &kernel.Sparse{RowStart: in.int64s(a.GetSparseStarts()), Column: in.int32s(a.GetSparseColumns())}
+	sparse.Value = in.floatsOf(a.GetSparseValues(), len(sparse.Column))
+	if in.err != nil {
+		return in.err
 	}
 	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
 		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
@@ -166,18 +152,15 @@ func selfAffinity(sums []kernel.Int128, err error) (*workerv1.Done, error) {
 
 // columnLists unpacks the lists of columns to sum.
 func (j *job) columnLists(op *workerv1.ColumnSums) ([][]int32, error) {
-	columns, err := unpackPayload(j, op.GetColumns(), wire.UnpackInt32s)
-	if err != nil {
-		return nil, err
+	in := &payloads{job: j}
+	columns, ends := in.int32s(op.GetColumns()), in.int32s(op.GetEnds())
+	if in.err != nil {
+		return nil, in.err
 	}
 	for _, c := range columns {
 		if c < 0 || int(c) >= j.rows {
 			return nil, fmt.Errorf("worker: column %d of %d", c, j.rows)
 		}
-	}
-	ends, err := unpackPayload(j, op.GetEnds(), wire.UnpackInt32s)
-	if err != nil {
-		return nil, err
 	}
 	lists, start := make([][]int32, len(ends)), int32(0)
 	for i, end := range ends {

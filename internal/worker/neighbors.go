@@ -130,9 +130,10 @@ func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec)
 }
 
 func (j *job) prepareKernelNeighbors(p *workerv1.Prepare, rows, count int, diagonal *workerv1.Payload) error {
-	values, err := j.floats(diagonal, rows)
-	if err != nil {
-		return err
+	in := &payloads{job: j}
+	values := in.floatsOf(diagonal, rows)
+	if in.err != nil {
+		return in.err
 	}
 	j.need.Neighbors = &planning.Neighbors{Rows: rows, Columns: rows, Count: count, Given: true}
 	j.need.Matrix = kernel.MatrixSpec{Function: kernel.Given, Rows: rows, Columns: rows}

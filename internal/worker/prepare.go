@@ -44,13 +44,10 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	mean, err := j.optionalFloats(m.GetMean())
-	if err != nil {
-		return err
-	}
-	scale, err := j.optionalFloats(m.GetScale())
-	if err != nil {
-		return err
+	in := &payloads{job: j}
+	mean, scale := in.floats(m.GetMean()), in.floats(m.GetScale())
+	if in.err != nil {
+		return in.err
 	}
 	spec, err := wire.MatrixSpecFromProto(m, mean, scale)
 	if err != nil {
@@ -93,13 +90,10 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 	if err != nil {
 		return err
 	}
-	mean, err := j.optionalFloats(v.GetMean())
-	if err != nil {
-		return err
-	}
-	grids, err := unpackPayload(j, v.GetGrids(), wire.UnpackInt32s)
-	if err != nil {
-		return err
+	in := &payloads{job: j}
+	mean, grids := in.floats(v.GetMean()), in.int32s(v.GetGrids())
+	if in.err != nil {
+		return in.err
 	}
 	spec, err := wire.VectorSpecFromProto(v, mean, grids)
 	if err != nil {
@@ -163,21 +157,11 @@ func (j *job) featuresOf(v *workerv1.VectorSpec, spec *vector.RowSpec) (*kernel.
 	if f == nil {
 		return nil, nil
 	}
-	mean, err := j.optionalFloats(f.GetMatrix().GetMean())
-	if err != nil {
-		return nil, err
-	}
-	landmarks, err := unpackPayload(j, f.GetLandmarks(), wire.UnpackInt32s)
-	if err != nil {
-		return nil, err
-	}
-	projection, err := unpackPayload(j, f.GetProjection(), wire.UnpackFloat64s)
-	if err != nil {
-		return nil, err
-	}
-	points, err := j.optionalFloats(f.GetPoints())
-	if err != nil {
-		return nil, err
+	in := &payloads{job: j}
+	mean, landmarks := in.floats(f.GetMatrix().GetMean()), in.int32s(f.GetLandmarks())
+	projection, points := in.floats(f.GetProjection()), in.floats(f.GetPoints())
+	if in.err != nil {
+		return nil, in.err
 	}
 	return wire.FeaturesFromProto(f, spec.Columns, mean, landmarks, projection, points)
 }
@@ -187,13 +171,10 @@ func (j *job) unitsOf(p *workerv1.Prepare) (*dataset.Units, error) {
 	if p.GetUnits() == nil {
 		return nil, nil
 	}
-	center, err := j.optionalFloats(p.GetUnits().GetCenter())
-	if err != nil {
-		return nil, err
-	}
-	scale, err := j.optionalFloats(p.GetUnits().GetScale())
-	if err != nil {
-		return nil, err
+	in := &payloads{job: j}
+	center, scale := in.floats(p.GetUnits().GetCenter()), in.floats(p.GetUnits().GetScale())
+	if in.err != nil {
+		return nil, in.err
 	}
 	return dataset.NewUnits(center, scale)
 }

@@ -57,13 +57,7 @@ func (s *session) endKeeping() []*job {
 func (s *session) offers() []*workerv1.Offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var offers []*workerv1.Offer
-	for _, j := range s.jobs {
-		if o := j.offer(); o != nil {
-			offers = append(offers, o)
-		}
-	}
-	return offers
+	return offersOf(s.jobs)
 }
 
 // accept handles a command without blocking. A release is not queued behind other commands: it cancels the running

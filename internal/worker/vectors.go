@@ -23,6 +23,15 @@ func (v *vectors) build(ctx context.Context, tiles []int, stored bool) error {
 }
 
 func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
+	var queries []vector.Query
+	if given, is := wire.Operation(c).(interface {
+		GetQueries() *workerv1.VectorQueries
+	}); is {
+		var err error
+		if queries, err = j.queries(given.GetQueries()); err != nil {
+			return nil, err
+		}
+	}
 	switch op := c.GetOperation().(type) {
 	case *workerv1.Command_Load:
 		labels, err := unpackPayload(j, op.Load.GetLabels(), wire.UnpackInt32s)
@@ -41,16 +50,8 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		j.observeSweep(c, tiles, len(moves))
 		return j.valuesOf(c)(v.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_VectorAssign:
-		queries, err := j.queries(op.VectorAssign.GetQueries())
-		if err != nil {
-			return nil, err
-		}
 		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorStep:
-		queries, err := j.queries(op.VectorStep.GetQueries())
-		if err != nil {
-			return nil, err
-		}
 		done, err := v.Step(j.ctx, tiles, op.VectorStep.GetStep(), queries)
 		if err != nil {
 			return nil, err
@@ -58,37 +59,21 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		payload, err := j.resultPayload(c, wire.PackStep(done, j.need.K))
 		return &workerv1.Done{Values: payload}, err
 	case *workerv1.Command_VectorFarthest:
-		queries, err := j.queries(op.VectorFarthest.GetQueries())
-		if err != nil {
-			return nil, err
-		}
 		far, err := v.Farthest(j.ctx, tiles, op.VectorFarthest.GetStep(), queries)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	case *workerv1.Command_Distances:
-		return v.distances(j, c, tiles, op.Distances)
+		return v.distances(j, c, tiles, queries)
 	case *workerv1.Command_Scatter:
-		return v.scatter(j, c, tiles, op.Scatter)
+		return v.scatter(j, c, tiles, op.Scatter.GetStep(), queries)
 	case *workerv1.Command_Nearest:
-		queries, err := j.queries(op.Nearest.GetQueries())
-		if err != nil {
-			return nil, err
-		}
 		return j.listsOf(c)(v.Nearest(j.ctx, tiles, queries))
 	case *workerv1.Command_NearestTwo:
-		queries, err := j.queries(op.NearestTwo.GetQueries())
-		if err != nil {
-			return nil, err
-		}
 		return j.listsOf(c)(v.NearestTwo(j.ctx, tiles, queries))
 	}
 	return nil, unknownCommand(c)
 }
 
-func (v *vectors) distances(j *job, c *workerv1.Command, tiles []int, op *workerv1.Distances) (*workerv1.Done, error) {
-	queries, err := j.queries(op.GetQueries())
-	if err != nil {
-		return nil, err
-	}
+func (v *vectors) distances(j *job, c *workerv1.Command, tiles []int, queries []vector.Query) (*workerv1.Done, error) {
 	points := 0
 	for _, q := range queries {
 		points += len(q.Points)
@@ -99,11 +84,7 @@ func (v *vectors) distances(j *job, c *workerv1.Command, tiles []int, op *worker
 	return j.listsOf(c)(v.Distances(j.ctx, tiles, queries))
 }
 
-func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1.Scatter) (*workerv1.Done, error) {
-	queries, err := j.queries(op.GetQueries())
-	if err != nil {
-		return nil, err
-	}
+func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, step uint64, queries []vector.Query) (*workerv1.Done, error) {
 	for _, q := range queries {
 		switch limit := j.need.MaxTilesPerRequest(); {
 		case q.Kind == vector.Full && !j.need.Vectors.FullMetric:
@@ -112,7 +93,7 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, op *workerv1
 			return nil, fmt.Errorf("worker: the scatter of %d tiles at once, %d are planned for", len(tiles), limit)
 		}
 	}
-	return j.listsOf(c)(v.Scatter(j.ctx, tiles, op.GetStep(), queries))
+	return j.listsOf(c)(v.Scatter(j.ctx, tiles, step, queries))
 }
 
 // queries fetches queries and checks that they are not larger than planned.

@@ -156,7 +156,7 @@ func (w *worker) serve(ctx context.Context) error {
 		if _, standby := wire.LeaderOf(err); standby || lately {
 			level = hclog.Debug
 		}
-		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error", credentials.Explain(err.Error()))
+		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error", credentials.FlagTerms().Explain(err.Error()))
 		lately = !attached
 		triedAll := w.leader.failed(err)
 		if attached {

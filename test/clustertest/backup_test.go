@@ -49,7 +49,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if !slices.Equal(restored.Labels(job), want) {
 		t.Error("the labels after a restore differ")
 	}
-	if !strings.Contains(restored.Stderr(), "the job goes on from a snapshot") {
+	if !strings.Contains(restored.Stderr(), "the job resumes from a snapshot") {
 		t.Error("the job started over")
 	}
 	if r := Cleave(t, append(run, "--server", restored.Addr, "--out", filepath.Join(out, "after"))...); r.ExitCode != 0 {
@@ -98,7 +98,7 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 	next := StartCoordinator(t, options(etcd, ""))
 	startWorker(t, restored.Addr+","+next.Addr, "w1", "1GiB")
 	Eventually(t, "the job goes on", func() (bool, string) {
-		return strings.Contains(restored.Stderr(), "the job goes on from a snapshot"), "it does not"
+		return strings.Contains(restored.Stderr(), "the job resumes from a snapshot"), "it does not"
 	})
 	restored.Kill()
 	Eventually(t, "the next coordinator leads", func() (bool, string) { return next.Serves(), "it does not" })

@@ -86,7 +86,7 @@ func (r *faultRun) startedOver() {
 	}
 }
 
-const goesOn = "the job goes on from a snapshot"
+const goesOn = "the job resumes from a snapshot"
 
 // damageSnapshots flips a bit of each of the newest snapshots.
 func damageSnapshots(r *faultRun, count int) {

@@ -54,7 +54,7 @@ func TestJobsGoOnAfterAKill(t *testing.T) {
 			c.Restart()
 			load.finish(t, "with the coordinator killed", w)
 			sameEvents(t, c, job, w.Events)
-			if !strings.Contains(c.Stderr(), "the job goes on from a snapshot") {
+			if !strings.Contains(c.Stderr(), "the job resumes from a snapshot") {
 				t.Error("the job started over")
 			}
 			Eventually(t, "no snapshot is left", func() (bool, string) { return len(c.snapshots(job)) == 0, "there are some" })

@@ -44,6 +44,8 @@ const (
 	PlanStorage_PLAN_STORAGE_VECTORS PlanStorage = 7
 	// Sparse points, for the k-means family.
 	PlanStorage_PLAN_STORAGE_SPARSE_VECTORS PlanStorage = 8
+	// The nearest neighbors of each row, if workers do nothing but find them.
+	PlanStorage_PLAN_STORAGE_NEIGHBORS PlanStorage = 9
 )
 
 // Enum value maps for PlanStorage.
@@ -58,6 +60,7 @@ var (
 		6: "PLAN_STORAGE_SPARSE",
 		7: "PLAN_STORAGE_VECTORS",
 		8: "PLAN_STORAGE_SPARSE_VECTORS",
+		9: "PLAN_STORAGE_NEIGHBORS",
 	}
 	PlanStorage_value = map[string]int32{
 		"PLAN_STORAGE_UNSPECIFIED":    0,
@@ -69,6 +72,7 @@ var (
 		"PLAN_STORAGE_SPARSE":         6,
 		"PLAN_STORAGE_VECTORS":        7,
 		"PLAN_STORAGE_SPARSE_VECTORS": 8,
+		"PLAN_STORAGE_NEIGHBORS":      9,
 	}
 )
 
@@ -404,7 +408,7 @@ const file_cleave_v1_plan_proto_rawDesc = "" +
 	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\x12\x14\n" +
 	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12!\n" +
 	"\fstored_tiles\x18\x05 \x01(\rR\vstoredTiles\x12%\n" +
-	"\x0ecomputed_tiles\x18\x06 \x01(\rR\rcomputedTiles*\x8c\x02\n" +
+	"\x0ecomputed_tiles\x18\x06 \x01(\rR\rcomputedTiles*\xa8\x02\n" +
 	"\vPlanStorage\x12\x1c\n" +
 	"\x18PLAN_STORAGE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14PLAN_STORAGE_FLOAT32\x10\x01\x12\x18\n" +
@@ -414,7 +418,8 @@ const file_cleave_v1_plan_proto_rawDesc = "" +
 	"\x1bPLAN_STORAGE_PARTLY_FLOAT16\x10\x05\x12\x17\n" +
 	"\x13PLAN_STORAGE_SPARSE\x10\x06\x12\x18\n" +
 	"\x14PLAN_STORAGE_VECTORS\x10\a\x12\x1f\n" +
-	"\x1bPLAN_STORAGE_SPARSE_VECTORS\x10\bB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
+	"\x1bPLAN_STORAGE_SPARSE_VECTORS\x10\b\x12\x1a\n" +
+	"\x16PLAN_STORAGE_NEIGHBORS\x10\tB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3"
 
 var (
 	file_cleave_v1_plan_proto_rawDescOnce sync.Once

@@ -82,7 +82,7 @@ func (f *Flags) loadTables(j *Job) error {
 // start. So a series of runs with a growing number of constraints can use the same flags.
 func (f *Flags) forgetFarthest(j *Job) {
 	start := j.Spec.GetInitialization()
-	if f.Given("constraints") && wire.InlineRows(j.Spec.GetSupervision().GetConstraints()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+	if f.Given("constraints") && wire.RowsIn(j.Spec.GetSupervision().GetConstraints().GetInline()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 }

@@ -192,8 +192,8 @@ func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord,
 // decodeRecord returns the record in an entry. Its errors have the reason records.RecordDamaged.
 func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
 	record := &statev1.ContentRecord{}
-	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, records.DamagedRecord(entry.Key, err)
+	if err := records.Decode(entry, record); err != nil {
+		return nil, err
 	}
 	return record, nil
 }

@@ -102,7 +102,7 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	for u.all.used+bytes > u.all.limit && len(u.all.kept) > 0 { // those that broke off make room for those that go on
+	for u.all.used+bytes > u.all.limit && len(u.all.kept) > 0 { // kept parts make room for uploads in progress
 		u.all.discardOldest()
 	}
 	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
@@ -127,7 +127,7 @@ func (u *Upload) End() {
 	}
 }
 
-// Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can go on.
+// Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it.
 func (u *Upload) Keep(id string, kept KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/audit"
@@ -46,9 +45,8 @@ type Gate struct {
 	tls     func() *tls.Config // nil if connections are not encrypted
 	audit   *audit.Log         // nil if there is none
 
-	calls, reads, streams, probes limiter
-	limiters                      map[string]*limiter // by method; methods of workers have none
-	turns                         fairQueue           // for calls
+	calls, reads, streams, probes limiter   // see limiterOf
+	turns                         fairQueue // for calls
 }
 
 // Open opens the audit log and reads the certificates.
@@ -107,7 +105,7 @@ func (g *Gate) InWork() (calls, streams int) {
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
-	if g.limiters[info.FullMethod] == &g.calls {
+	if methods[info.FullMethod].takes == callSlot {
 		leave, err := g.turns.enter(ctx, clientOf(ctx))
 		if err != nil {
 			return nil, err
@@ -130,26 +128,19 @@ func (g *Gate) addLimiters() {
 	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again")
 	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended")
 	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again")
-	g.limiters = map[string]*limiter{}
-	for name, rule := range methods {
-		switch {
-		case rule.needs == anyone:
-			g.limiters[name] = &g.probes
-		case !hasServicePrefix(name): // health and reflection
-			g.limiters[name] = &g.streams
-		}
+}
+
+// limiterOf returns the limiter of a method, or nil if it has none.
+func (g *Gate) limiterOf(method string) *limiter {
+	switch methods[method].takes {
+	case callSlot:
+		return &g.calls
+	case readSlot:
+		return &g.reads
+	case streamSlot:
+		return &g.streams
+	case probeSlot:
+		return &g.probes
 	}
-	for _, service := range []grpc.ServiceDesc{
-		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
-	} {
-		for _, method := range service.Methods {
-			name := "/" + service.ServiceName + "/" + method.MethodName
-			if g.limiters[name] = &g.reads; heavy[name] {
-				g.limiters[name] = &g.calls
-			}
-		}
-		for _, stream := range service.Streams {
-			g.limiters["/"+service.ServiceName+"/"+stream.StreamName] = &g.streams
-		}
-	}
+	return nil
 }

@@ -285,3 +285,22 @@ func TestClientsTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// Streams take the slots of streams, and other calls those of calls or reads.
+func TestMethodsTakeTheirSlots(t *testing.T) {
+	for _, service := range []grpc.ServiceDesc{
+		cleavev1.DatasetService_ServiceDesc, cleavev1.TableService_ServiceDesc, cleavev1.JobService_ServiceDesc, cleavev1.ClusterService_ServiceDesc,
+	} {
+		for _, stream := range service.Streams {
+			if name := "/" + service.ServiceName + "/" + stream.StreamName; methods[name].takes != streamSlot {
+				t.Errorf("%s is a stream and takes slot %d", name, methods[name].takes)
+			}
+		}
+		for _, method := range service.Methods {
+			name := "/" + service.ServiceName + "/" + method.MethodName
+			if takes := methods[name].takes; takes != callSlot && takes != readSlot {
+				t.Errorf("%s is no stream and takes slot %d", name, takes)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"google.golang.org/grpc/peer"
@@ -88,8 +87,6 @@ func clientOf(ctx context.Context) string {
 	return ""
 }
 
-func hasServicePrefix(method string) bool { return strings.HasPrefix(method, "/cleave.") }
-
 // slot is the slot of a call. Until its handler begins, the slot is given back when the call ends. After that it is
 // given back when the handler returns, because the handler may still work for a client that has gone.
 type slot struct {
@@ -101,7 +98,7 @@ type slotKey struct{}
 
 // takeSlot takes a slot of the limiter of the method. It fails if there is none.
 func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
-	l := g.limiters[info.FullMethodName]
+	l := g.limiterOf(info.FullMethodName)
 	if l == nil {
 		return ctx, nil
 	}

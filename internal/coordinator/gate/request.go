@@ -95,7 +95,7 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 		}
 	}
 	leave := func() {}
-	if l := g.limiters[call.FullMethodName]; l != nil {
+	if l := g.limiterOf(call.FullMethodName); l != nil {
 		leave = l.waiting.add(a)
 	}
 	timer := time.AfterFunc(wait, a.giveUp)

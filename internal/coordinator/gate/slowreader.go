@@ -22,7 +22,7 @@ type timedStream struct {
 
 // TimeReaders is an interceptor that ends streams whose clients do not read.
 func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if g.limiters[info.FullMethod] == nil || !info.IsServerStream {
+	if methods[info.FullMethod].takes == noSlot || !info.IsServerStream {
 		return handler(server, stream)
 	}
 	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, sent: make(chan error, 1)})

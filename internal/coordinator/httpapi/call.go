@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -114,30 +115,30 @@ func fullMethod(method protoreflect.MethodDescriptor) string {
 	return "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
 }
 
-// open starts a call whose messages are of type message.
+// open starts a streaming call.
 func open(ctx context.Context, method protoreflect.MethodDescriptor) (grpc.ClientStream, error) {
 	conn, err := connection(ctx)
 	if err != nil {
 		return nil, err
 	}
 	desc := &grpc.StreamDesc{ClientStreams: method.IsStreamingClient(), ServerStreams: method.IsStreamingServer()}
-	return conn.NewStream(ctx, desc, fullMethod(method), grpc.ForceCodecV2(grpcCodec{}))
+	return conn.NewStream(ctx, desc, fullMethod(method))
 }
 
 // invoke makes a unary call and copies the headers of its response.
-func invoke(ctx context.Context, method protoreflect.MethodDescriptor, request *message, header http.Header) (*message, error) {
+func invoke(ctx context.Context, method protoreflect.MethodDescriptor, request proto.Message, header http.Header) (proto.Message, error) {
 	conn, err := connection(ctx)
 	if err != nil {
 		return nil, err
 	}
 	response, md := newMessage(method.Output()), metadata.MD{}
-	err = conn.Invoke(ctx, fullMethod(method), request, response, grpc.ForceCodecV2(grpcCodec{}), grpc.Header(&md))
+	err = conn.Invoke(ctx, fullMethod(method), request, response, grpc.Header(&md))
 	copyHeaders(header, md)
 	return response, err
 }
 
 // request starts a server-streaming call.
-func request(ctx context.Context, method protoreflect.MethodDescriptor, in *message) (grpc.ClientStream, error) {
+func request(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message) (grpc.ClientStream, error) {
 	stream, err := open(ctx, method)
 	if err != nil {
 		return nil, err

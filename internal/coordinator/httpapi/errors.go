@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -76,9 +75,4 @@ func badRequest(field, format string, args ...any) error {
 		err = err.OnField(field)
 	}
 	return err
-}
-
-// notAcceptable returns the error of a request that accepts none of the types that there are.
-func notAcceptable(offers []string) error {
-	return badRequest("", "the Accept header allows none of %s", strings.Join(offers, ", "))
 }

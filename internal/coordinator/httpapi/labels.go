@@ -7,8 +7,6 @@ import (
 	"mime"
 	"net/http"
 
-	"google.golang.org/protobuf/proto"
-
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
@@ -24,27 +22,14 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	if err != nil {
 		return err
 	}
-	if kind == typeLines {
-		r.Header.Set("Accept", typeLines)
-		url := *r.URL
-		query := url.Query()
-		query.Del("format")
-		url.RawQuery = query.Encode()
-		r.URL = &url
-		return s.stream(w, r, route)
-	}
 	in, err := s.read(w, r, route, "format")
 	if err != nil {
 		return err
 	}
-	p := &cleavev1.GetLabelsRequest{}
-	if err := proto.Unmarshal(in.data, p); err != nil {
-		return err
+	if kind == typeLines {
+		return (&lineWriter{w: w, kind: typeLines}).writeAll(r.Context(), route.Method, in, false)
 	}
-	p.WithRows = true // the number or the id of each row
-	if err := in.set(p); err != nil {
-		return err
-	}
+	in.(*cleavev1.GetLabelsRequest).WithRows = true // the number or the id of each row
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := &labelWriter{w: w, kind: kind}
@@ -55,11 +40,7 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 		if m.err != nil {
 			return m.err
 		}
-		part := &cleavev1.GetLabelsResponse{}
-		if err := proto.Unmarshal(m.message.data, part); err != nil {
-			return err
-		}
-		if err := out.write(part); err != nil {
+		if err := out.write(m.message.(*cleavev1.GetLabelsResponse)); err != nil {
 			return nil //nolint:nilerr // the client has gone
 		}
 	}

@@ -136,19 +136,23 @@ func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) erro
 	if err != nil {
 		return err
 	}
-	body, err := out.json(restJSON)
+	return writeMessage(w, out)
+}
+
+// writeMessage answers a request with a message in JSON.
+func writeMessage(w http.ResponseWriter, m proto.Message) error {
+	body, err := marshal(restJSON, m)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", typeJSON)
 	_, _ = w.Write(append(body, '\n'))
 	return nil
 }
 
 // read builds the message of a request from its body, its path and its query.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignored ...string) (*message, error) {
-	in := newMessage(route.Method.Input())
-	p := in.kind.New().Interface()
+func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignored ...string) (proto.Message, error) {
+	p := newMessage(route.Method.Input())
 	if route.Body {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxMessageBytes)))
 		if err != nil {
@@ -180,7 +184,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignor
 	if err := runtime.PopulateQueryParameters(p, query, utilities.NewDoubleArray(used)); err != nil {
 		return nil, badRequest("", "the parameters of the URL cannot be read: %v", err)
 	}
-	return in, in.set(p)
+	return p, nil
 }
 
 // unmarshal reads a message from JSON. An empty text is an empty message.

@@ -23,34 +23,36 @@ func (s *Server) addRPC(mux *http.ServeMux) {
 	s.addMethod(mux, healthv1.File_grpc_health_v1_health_proto.Services().ByName("Health").Methods().ByName("Check"))
 }
 
+// anyMessage is a message of any type, for handlers that serve all methods alike.
+type anyMessage struct{ proto.Message }
+
 func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescriptor) {
 	path := fullMethod(method)
 	options := []connect.HandlerOption{
 		connect.WithSchema(method), connect.WithReadMaxBytes(s.cfg.MaxMessageBytes),
-		connect.WithCodec(protoCodec{}), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
 		connect.WithRequestInitializer(func(_ connect.Spec, v any) error {
-			v.(*message).kind = newMessage(method.Input()).kind
+			v.(*anyMessage).Message = newMessage(method.Input())
 			return nil
 		}),
 	}
 	var handler http.Handler
 	switch {
 	case method.IsStreamingClient():
-		handler = connect.NewClientStreamHandler(path, func(ctx context.Context, in *connect.ClientStream[message]) (*connect.Response[message], error) {
+		handler = connect.NewClientStreamHandler(path, func(ctx context.Context, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
 			return receiveAll(ctx, method, in)
 		}, options...)
 	case method.IsStreamingServer():
-		handler = connect.NewServerStreamHandler(path, func(ctx context.Context, in *connect.Request[message], out *connect.ServerStream[message]) error {
+		handler = connect.NewServerStreamHandler(path, func(ctx context.Context, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
 			return sendAll(ctx, method, in, out)
 		}, options...)
 	default:
-		handler = connect.NewUnaryHandler(path, func(ctx context.Context, in *connect.Request[message]) (*connect.Response[message], error) {
+		handler = connect.NewUnaryHandler(path, func(ctx context.Context, in *connect.Request[anyMessage]) (*connect.Response[anyMessage], error) {
 			header := http.Header{}
-			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg, header)
+			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg.Message, header)
 			if err != nil {
 				return nil, connectError(err, header)
 			}
-			response := connect.NewResponse(out)
+			response := connect.NewResponse(&anyMessage{out})
 			for name, values := range header {
 				response.Header()[name] = values
 			}
@@ -64,10 +66,10 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 }
 
 // sendAll answers a request by the messages of a call.
-func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.Request[message], out *connect.ServerStream[message]) error {
+func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
 	ctx, cancel := context.WithCancel(withHeaders(ctx, in.Header()))
 	defer cancel()
-	stream, err := request(ctx, method, in.Msg)
+	stream, err := request(ctx, method, in.Msg.Message)
 	if err != nil {
 		return connectError(err, nil)
 	}
@@ -84,14 +86,14 @@ func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *conn
 		case err != nil:
 			return connectError(err, nil)
 		}
-		if err := out.Send(m); err != nil {
+		if err := out.Send(&anyMessage{m}); err != nil {
 			return err
 		}
 	}
 }
 
 // receiveAll makes a call with the messages of a request.
-func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[message]) (*connect.Response[message], error) {
+func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
 	ctx, cancel := context.WithCancel(withHeaders(ctx, in.RequestHeader()))
 	defer cancel()
 	stream, err := open(ctx, method)
@@ -99,7 +101,7 @@ func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *c
 		return nil, connectError(err, nil)
 	}
 	for err == nil && in.Receive() {
-		err = stream.SendMsg(in.Msg()) // io.EOF if the call has ended; RecvMsg returns why
+		err = stream.SendMsg(in.Msg().Message) // io.EOF if the call has ended; RecvMsg returns why
 	}
 	if in.Err() != nil {
 		return nil, in.Err()
@@ -112,7 +114,7 @@ func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *c
 	if err != nil {
 		return nil, connectError(err, nil)
 	}
-	response := connect.NewResponse(out)
+	response := connect.NewResponse(&anyMessage{out})
 	copyHeaders(response.Header(), md)
 	return response, nil
 }

@@ -99,7 +99,7 @@ func (s *Server) handler() http.Handler {
 	s.addREST(mux)
 	s.addRPC(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, notFound(r))
+		writeError(w, status.Errorf(codes.NotFound, "there is nothing at %.200s %.200q; /v1/openapi.json describes the API", r.Method, r.URL.Path))
 	})
 	return s.guard(mux)
 }
@@ -113,10 +113,6 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
-}
-
-func notFound(r *http.Request) error {
-	return status.Errorf(codes.NotFound, "there is nothing at %.200s %.200q; /v1/openapi.json describes the API", r.Method, r.URL.Path)
 }
 
 // timed limits how long a client may send or accept nothing.

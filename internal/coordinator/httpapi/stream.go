@@ -60,7 +60,7 @@ func accepted(r *http.Request, offers ...string) (string, error) {
 		}
 	}
 	if best == "" {
-		return "", notAcceptable(offers)
+		return "", badRequest("", "the Accept header allows none of %s", strings.Join(offers, ", "))
 	}
 	return best, nil
 }
@@ -83,19 +83,26 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 	}
 	resumed := r.Header.Get("Last-Event-ID")
 	if watch && resumed != "" {
-		if in, err = resumeAfter(in, resumed); err != nil {
-			return err
+		sequence, err := strconv.ParseUint(resumed, 10, 32)
+		if err != nil {
+			return badRequest("after_sequence", "Last-Event-ID is %.40q; it must be the number of an event", resumed)
 		}
+		in.(*cleavev1.WatchJobRequest).AfterSequence = uint32(sequence)
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
 	out := &lineWriter{w: w, kind: typeLines, flush: watch}
 	if kind == typeEvents {
 		out.kind = kind
 	}
-	messages := receive(ctx, route.Method, in)
+	return out.writeAll(r.Context(), route.Method, in, watch && resumed != "")
+}
+
+// writeAll makes a call and writes its messages as they arrive. resumed says that the client has seen earlier ones.
+func (l *lineWriter) writeAll(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message, resumed bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	messages := receive(ctx, method, in)
 	var alive <-chan time.Time
-	if out.kind == typeEvents {
+	if l.kind == typeEvents {
 		ticker := time.NewTicker(keepAlive)
 		defer ticker.Stop()
 		alive = ticker.C
@@ -104,24 +111,24 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 	for {
 		select {
 		case <-begin: // nothing to send yet, but the client should know that it is connected
-			out.begin()
+			l.begin()
 		case <-alive:
-			out.comment()
+			l.comment()
 		case m, more := <-messages:
 			switch {
-			case !more && !out.begun && resumed != "":
-				w.WriteHeader(http.StatusNoContent) // tells an EventSource not to connect again
+			case !more && !l.begun && resumed:
+				l.w.WriteHeader(http.StatusNoContent) // tells an EventSource not to connect again
 				return nil
 			case !more:
-				out.begin()
+				l.begin()
 				return nil
-			case m.err != nil && !out.begun:
+			case m.err != nil && !l.begun:
 				return m.err
 			case m.err != nil:
-				out.fail(m.err)
+				l.fail(m.err)
 				return nil
 			}
-			if err := out.write(m.message); err != nil {
+			if err := l.write(m.message); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}
@@ -133,28 +140,14 @@ const (
 	firstMessageWait = time.Second      // how long to wait for the first message before the headers are sent
 )
 
-// resumeAfter sets the last event that a client has seen.
-func resumeAfter(in *message, last string) (*message, error) {
-	sequence, err := strconv.ParseUint(last, 10, 32)
-	if err != nil {
-		return nil, badRequest("after_sequence", "Last-Event-ID is %.40q; it must be the number of an event", last)
-	}
-	p := &cleavev1.WatchJobRequest{}
-	if err := proto.Unmarshal(in.data, p); err != nil {
-		return nil, err
-	}
-	p.AfterSequence = uint32(sequence)
-	return in, in.set(p)
-}
-
 // received is a message of a call, or the error that ended it.
 type received struct {
-	message *message
+	message proto.Message
 	err     error
 }
 
 // receive makes a call and returns its messages. The channel is closed when the call has ended. The caller must cancel ctx.
-func receive(ctx context.Context, method protoreflect.MethodDescriptor, in *message) <-chan received {
+func receive(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message) <-chan received {
 	messages := make(chan received)
 	go func() {
 		defer close(messages)
@@ -199,9 +192,9 @@ func (l *lineWriter) begin() {
 	_ = http.NewResponseController(l.w).Flush()
 }
 
-func (l *lineWriter) write(m *message) error {
+func (l *lineWriter) write(m proto.Message) error {
 	l.begin()
-	text, err := m.json(restJSON)
+	text, err := marshal(restJSON, m)
 	if err != nil {
 		return err
 	}
@@ -229,15 +222,9 @@ func (l *lineWriter) line(text []byte, sequence uint32, event string) (err error
 }
 
 // sequenceOf returns the number of an event, or 0 for other messages.
-func sequenceOf(m *message) uint32 {
-	if m.kind.Descriptor().Name() != "WatchJobResponse" {
-		return 0
-	}
-	p := &cleavev1.WatchJobResponse{}
-	if proto.Unmarshal(m.data, p) != nil {
-		return 0
-	}
-	return p.GetEvent().GetSequence()
+func sequenceOf(m proto.Message) uint32 {
+	item, _ := m.(*cleavev1.WatchJobResponse)
+	return item.GetEvent().GetSequence()
 }
 
 // comment sends an SSE comment, which clients ignore, so that proxies keep the connection open.

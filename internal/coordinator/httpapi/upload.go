@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"net/url"
@@ -63,13 +64,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	if err != nil {
 		return err
 	}
-	body, err := marshal(restJSON, response)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", typeJSON)
-	_, _ = w.Write(append(body, '\n'))
-	return nil
+	return writeMessage(w, response)
 }
 
 // checkParameters returns an error if a query has a parameter that uploads do not have.
@@ -113,11 +108,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 			return readError(err, "the body is not a sequence of JSON messages")
 		}
 		m := newMessage(route.Method.Input())
-		p := m.kind.New().Interface()
-		if err := unmarshal(text, p); err != nil {
-			return err
-		}
-		if err := m.set(p); err != nil {
+		if err := unmarshal(text, m); err != nil {
 			return err
 		}
 		err = stream.SendMsg(m) // io.EOF if the call has ended; RecvMsg returns why
@@ -127,13 +118,7 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	if err := stream.RecvMsg(out); err != nil {
 		return err
 	}
-	text, err := out.json(restJSON)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", typeJSON)
-	_, _ = w.Write(append(text, '\n'))
-	return nil
+	return writeMessage(w, out)
 }
 
 // readError returns read errors of a body unchanged, and turns parse errors into bad requests.
@@ -299,50 +284,32 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 	if err != nil {
 		return nil, err
 	}
-	var response *cleavev1.CreateDatasetResponse
-	err = eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) error {
-		stream, err := cleavev1.NewDatasetServiceClient(conn).CreateDataset(r.Context())
-		if err != nil {
-			return err
-		}
-		header := &cleavev1.DatasetHeader{DisplayName: query.Get("display_name"), Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(len(columns))}}}
-		err = stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}})
-		rows := 0
-		for err == nil {
-			var batch *table.Table
-			if batch, err = next(); err != nil {
-				break
-			}
-			var values []float64
-			if values, err = valuesOf(batch, rows); err != nil {
-				break
-			}
-			rows += batch.Rows()
-			err = sendValues(values, func(part []float64) error {
-				return stream.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Values{Values: &cleavev1.DenseValues{Values: part}}})
-			})
-			if errors.Is(err, io.EOF) { // the call has ended; CloseAndRecv returns why
-				break
-			}
-		}
-		if !errors.Is(err, io.EOF) {
-			return err
-		}
-		response, err = stream.CloseAndRecv()
+	response := &cleavev1.CreateDatasetResponse{}
+	err = eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
+		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), len(columns), rowsOf(next))
 		return err
 	})
 	return response, err
 }
 
-// sendValues calls send with parts of values that fit into messages.
-func sendValues(values []float64, send func([]float64) error) error {
-	const most = 1 << 17
-	for part := range slices.Chunk(values, most) {
-		if err := send(part); err != nil {
-			return err
+// rowsOf returns the cells of successive batches of a table of numbers, row by row.
+func rowsOf(next func() (*table.Table, error)) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		for rows := 0; ; {
+			batch, err := next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var values []float64
+			if err == nil {
+				values, err = valuesOf(batch, rows)
+				rows += batch.Rows()
+			}
+			if !yield(values, err) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // valuesOf returns the cells of a table of numbers row by row. first is the number of its first row.
@@ -357,13 +324,11 @@ func valuesOf(t *table.Table, first int) ([]float64, error) {
 			if c.IsEmpty(row) {
 				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, but points cannot have missing values; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
 			}
-			value := float64(0)
 			if c.Type == table.Integer {
-				value = float64(c.Integers[row])
+				values[row*len(t.Columns)+at] = float64(c.Integers[row])
 			} else {
-				value = c.Numbers[row]
+				values[row*len(t.Columns)+at] = c.Numbers[row]
 			}
-			values[row*len(t.Columns)+at] = value
 		}
 	}
 	return values, nil

@@ -300,7 +300,7 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 		return nil, err
 	}
 	record := &statev1.ImportRecord{}
-	if err := proto.Unmarshal(entry.Value, record); err != nil {
+	if err := records.Decode(entry, record); err != nil {
 		return nil, err
 	}
 	if i.expired(record) {

@@ -8,6 +8,8 @@ import (
 	"hash"
 	"io"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -18,6 +20,14 @@ const RecordDamaged = "RECORD_DAMAGED"
 // DamagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
 func DamagedRecord(key string, why error) error {
 	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
+}
+
+// Decode decodes the value of an entry into a message. Its errors have the reason RecordDamaged.
+func Decode(entry store.Entry, into proto.Message) error {
+	if err := proto.Unmarshal(entry.Value, into); err != nil {
+		return DamagedRecord(entry.Key, err)
+	}
+	return nil
 }
 
 // Object describes something that is stored, so that errors can name it when it is damaged or missing.

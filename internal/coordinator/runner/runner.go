@@ -80,8 +80,8 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (Runner, 
 		return nil, err
 	}
 	r := &kernelRunner{problem: problem, spec: spec, bytes: bytes}
-	if says := planning.LandmarkProposal(r.Need()); says != "" {
-		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: says})
+	if proposal := planning.LandmarkProposal(r.Need()); proposal != "" {
+		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: proposal})
 	}
 	return r, nil
 }

@@ -264,7 +264,7 @@ func (s *Sender) Send(e store.Entry) {
 
 func decode(e store.Entry) (*statev1.WebhookRecord, error) {
 	record := &statev1.WebhookRecord{}
-	return record, proto.Unmarshal(e.Value, record)
+	return record, records.Decode(e, record)
 }
 
 // receiverOf returns the receiver at a URL. The caller holds s.mu.

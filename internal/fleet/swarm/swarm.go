@@ -73,7 +73,6 @@ type Swarm struct {
 	sending int             // transfers from the coordinator
 	offers  []int           // by piece: members that pass it on
 	coming  []int           // by piece: transfers to members that will pass it on
-	copies  []int           // by piece: how often the coordinator sent it
 }
 
 // member is a worker that fetches pieces, or serves them, or both.
@@ -104,7 +103,7 @@ type transfer struct {
 func New(pieces int, limits Limits) *Swarm {
 	return &Swarm{
 		limits: limits, pieces: pieces, byName: map[string]*member{}, barred: map[string]bool{},
-		offers: make([]int, pieces), coming: make([]int, pieces), copies: make([]int, pieces),
+		offers: make([]int, pieces), coming: make([]int, pieces),
 	}
 }
 
@@ -113,9 +112,6 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
-
-// Members returns the number of members.
-func (s *Swarm) Members() int { return len(s.members) }
 
 // Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it also
 // passes them on. It needs all pieces. A member of the same name leaves first.
@@ -281,7 +277,6 @@ func (s *Swarm) begin(m *member, piece int, from Source) {
 	switch from.Kind {
 	case Coordinator:
 		s.sending++
-		s.copies[piece]++
 		m.direct++
 	case Peer:
 		t.peer.uploads++

@@ -167,10 +167,8 @@ func (w *world) finish() {
 
 func (w *world) mostCopies() int {
 	most := 0
-	for p, n := range w.copies {
-		if most = max(most, n); w.swarm.copies[p] != n {
-			w.t.Fatalf("%d copies of piece %d are counted as %d", n, p, w.swarm.copies[p])
-		}
+	for _, n := range w.copies {
+		most = max(most, n)
 	}
 	return most
 }

@@ -71,7 +71,7 @@ func TestWhatMayGoWithoutEncryption(t *testing.T) {
 		{"a token in the clear", credentials.Dial{Insecure: true, Token: "t"}, []string{there}, "TOKEN_WITHOUT_ENCRYPTION"},
 		{"encrypted", credentials.Dial{Files: at("admin"), Token: "t"}, []string{there}, ""},
 		{"with the system's authorities", credentials.Dial{Files: credentials.Files{CA: credentials.SystemCA}}, []string{there}, ""},
-		{"an etcd on another", credentials.Dial{Etcd: true}, []string{there}, "NO_ENCRYPTION"},
+		{"an etcd on another", credentials.Dial{}.ToEtcd(), []string{there}, "NO_ENCRYPTION"},
 		{"both", credentials.Dial{Files: at("admin"), Insecure: true}, []string{there}, "INSECURE_WITH_CERTIFICATES"},
 		{"no such folder", credentials.Dial{Files: at("none")}, []string{here}, "BAD_CERTIFICATES"},
 		{"half a pair", credentials.Dial{Files: credentials.Files{Cert: "x"}}, []string{here}, "BAD_CERTIFICATES"},
@@ -147,7 +147,7 @@ func TestHandshakes(t *testing.T) {
 			}
 			listener := serve(t, serving)
 			err := call(t, listener, c.client)
-			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(credentials.Explain(err.Error()), c.says)) {
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(credentials.FlagTerms().Explain(err.Error()), c.says)) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})

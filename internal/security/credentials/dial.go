@@ -22,7 +22,7 @@ type Dial struct {
 	ServerName string // name that the server's certificate must have; empty means the host of the address
 	Insecure   bool   // allow unencrypted connections to other machines
 	Token      string // sent with every call, if not empty
-	Etcd       bool   // the server is etcd
+	Terms      Terms  // of error messages
 }
 
 // AddFlags declares the flags of a connection. A token is never a flag, because everyone on the machine can see
@@ -35,29 +35,25 @@ func (d *Dial) AddFlags(set *pflag.FlagSet) {
 
 // Options returns the credentials for connections to any of these addresses.
 func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption, error) {
-	options, err := d.options(log, addresses)
-	return options, d.reword(err)
-}
-
-func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
+	t := d.terms()
 	if !d.any() {
 		return d.plain(addresses)
 	}
 	if d.Insecure {
-		return nil, fault.Invalid("INSECURE_WITH_CERTIFICATES", "--insecure and certificates contradict each other; give one of them")
+		return nil, fault.Invalid("INSECURE_WITH_CERTIFICATES", "%s and certificates contradict each other; give one of them", t.Insecure)
 	}
-	files, err := d.Resolved()
+	files, err := d.resolved(t)
 	if err != nil {
 		return nil, err
 	}
-	m, err := files.open(log, nil, x509.ExtKeyUsageClientAuth)
+	m, err := files.open(log, nil, t, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: d.explain, config: func() *tls.Config {
+	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: t.explainHandshake, config: func() *tls.Config {
 		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
 		if m.pair != nil {
 			pair := m.certificate()
@@ -70,15 +66,16 @@ func (d Dial) options(log hclog.Logger, addresses []string) ([]grpc.DialOption, 
 
 // plain returns options for unencrypted connections: to this machine, or because the user allows it.
 func (d Dial) plain(addresses []string) ([]grpc.DialOption, error) {
+	t := d.terms()
 	for _, address := range addresses {
 		switch {
 		case IsLoopback(address):
 		case !d.Insecure:
 			return nil, fault.Invalid("NO_ENCRYPTION", "%s is another machine, and there are no certificates to encrypt the connection with; "+
-				"give --tls DIR or --tls-ca FILE (cleave certs init makes them), or --insecure to connect without encryption", address)
+				"give %s or %s (%s makes them), or %s to connect without encryption", address, t.Dir, t.CAFile, t.Certs, t.Insecure)
 		case d.Token != "":
 			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION", "a token would be sent to %s without encryption, for everyone on the way to use; "+
-				"give --tls DIR or --tls-ca FILE", address)
+				"give %s or %s", address, t.Dir, t.CAFile)
 		}
 	}
 	return append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, d.withToken(false)...), nil

@@ -47,10 +47,12 @@ func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
 }
 
 // Resolved returns the individual files, filling in those of Dir.
-func (f Files) Resolved() (Files, error) {
+func (f Files) Resolved() (Files, error) { return f.resolved(FlagTerms()) }
+
+func (f Files) resolved(t Terms) (Files, error) {
 	if f.Dir != "" {
 		if info, err := os.Stat(f.Dir); err != nil || !info.IsDir() {
-			return f, badFiles("there is no folder %s; make one with: cleave certs init", f.Dir)
+			return f, badFiles("there is no folder %s; make one with: %s", f.Dir, t.Certs)
 		}
 		if f.CA == "" {
 			f.CA = filepath.Join(f.Dir, CAFile)
@@ -61,7 +63,7 @@ func (f Files) Resolved() (Files, error) {
 		}
 	}
 	if (f.Cert == "") != (f.Key == "") {
-		return f, badFiles("--tls-cert and --tls-key belong together; give both")
+		return f, badFiles("%s belong together; give both", t.Pair)
 	}
 	f.Dir = ""
 	return f, nil
@@ -82,13 +84,13 @@ type material struct {
 }
 
 // open reads the files of one side. Its certificate must be valid for that side.
-func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsage) (m material, err error) {
+func (f Files) open(log hclog.Logger, now func() time.Time, t Terms, side x509.ExtKeyUsage) (m material, err error) {
 	m.path, m.now, m.log, m.warned = f.Cert, now, log, &atomic.Pointer[string]{}
 	if now == nil {
 		m.now = time.Now
 	}
 	if f.Cert != "" {
-		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, side, m.now()) }
+		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, t, side, m.now()) }
 		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
 			return m, err
 		}
@@ -99,7 +101,7 @@ func (f Files) open(log hclog.Logger, now func() time.Time, side x509.ExtKeyUsag
 	return m, err
 }
 
-func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
+func parsePair(contents [][]byte, t Terms, side x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
 		return nil, badFiles("the certificate and its key do not match: %v", err)
@@ -107,7 +109,7 @@ func parsePair(contents [][]byte, side x509.ExtKeyUsage, now time.Time) (*tls.Ce
 	if err := checkTime(pair.Leaf, now); err != nil {
 		return nil, err
 	}
-	return &pair, checkSide(pair.Leaf, side)
+	return &pair, checkSide(pair.Leaf, t, side)
 }
 
 // certificate returns our current certificate. It logs a warning, once, if its time is nearly or entirely over.
@@ -146,14 +148,14 @@ func checkTime(c *x509.Certificate, now time.Time) error {
 
 // checkSide rejects a certificate that the other side would reject. Otherwise all connections would fail, and the
 // users who make them would have to find out why.
-func checkSide(c *x509.Certificate, side x509.ExtKeyUsage) error {
+func checkSide(c *x509.Certificate, t Terms, side x509.ExtKeyUsage) error {
 	switch uses := c.ExtKeyUsage; {
 	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
 		return nil
 	case side == x509.ExtKeyUsageServerAuth:
 		return badFiles("it is of a worker or a client (%s), and cannot serve; give the folder of the coordinator, as cleave certs init makes it", owner(c))
 	}
-	return badFiles("it is for serving (%s), and cannot show the coordinator who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c))
+	return badFiles("it is for serving (%s), and cannot show %s who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c), t.Server)
 }
 
 // owner returns whom a certificate is for, according to itself.

@@ -33,12 +33,12 @@ func (d Dial) Peers(log hclog.Logger) (*Peers, error) {
 	if !d.any() {
 		return p, nil
 	}
-	files, err := d.Resolved()
+	files, err := d.resolved(d.terms())
 	if err != nil {
 		return nil, err
 	}
 	p.dial.Files = files
-	p.material, err = files.open(log, nil, x509.ExtKeyUsageClientAuth)
+	p.material, err = files.open(log, nil, d.terms(), x509.ExtKeyUsageClientAuth)
 	return p, err
 }
 

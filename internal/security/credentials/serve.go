@@ -92,7 +92,7 @@ func (s Serve) TLS(log hclog.Logger) (func() *tls.Config, error) {
 	if s.Cert == "" {
 		return nil, nil
 	}
-	m, err := s.open(log, s.Now, x509.ExtKeyUsageServerAuth)
+	m, err := s.open(log, s.Now, FlagTerms(), x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return nil, err
 	}

@@ -275,7 +275,7 @@ func (e *Exchange) Address(coordinator string) string {
 	if !is || !tcp.IP.IsUnspecified() {
 		return e.listens.String()
 	}
-	c, err := net.Dial("udp", coordinator) // sends nothing
+	c, err := (&net.Dialer{Timeout: connectTimeout}).Dial("udp", coordinator) // sends nothing, but may have to resolve the name
 	if err != nil {
 		e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
 		return ""

@@ -117,7 +117,7 @@ func failureOf(err error) (workerv1.PieceFailure, string) {
 	}
 	message := err.Error()
 	if s, is := status.FromError(err); is {
-		message = credentials.Explain(s.Message())
+		message = credentials.FlagTerms().Explain(s.Message())
 	}
 	return workerv1.PieceFailure_PIECE_FAILURE_UNREACHABLE, message
 }

@@ -108,7 +108,7 @@ func (s *Share) run(ctx context.Context) {
 			return
 		}
 		if wire.Reason(err) != "" {
-			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores: that is no standstill of this worker
+			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
 		}
 		if pause.Wait(ctx) != nil {
 			s.end(ctx.Err())

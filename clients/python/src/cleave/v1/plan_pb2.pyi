@@ -8,6 +8,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 PLAN_STORAGE_FLOAT16: PlanStorage
 PLAN_STORAGE_FLOAT32: PlanStorage
+PLAN_STORAGE_NEIGHBORS: PlanStorage
 PLAN_STORAGE_NONE: PlanStorage
 PLAN_STORAGE_PARTLY_FLOAT16: PlanStorage
 PLAN_STORAGE_PARTLY_FLOAT32: PlanStorage

@@ -12,14 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// patientBlobs wraps Blobs that may hang: an object store that accepts connections and never answers, or a directory
+// stallGuard wraps Blobs that may hang: an object store that accepts connections and never answers, or a directory
 // on a file server that is gone, whose system calls cannot even be canceled. Each operation runs in a goroutine of
 // its own, and the caller returns once nothing has moved for a while. The goroutine stays until its call returns. It
 // shares no memory with the caller, because bytes pass through pipes.
 //
 // Once an operation hangs, others fail at once, so that callers do not pile up. A probe finds out when the store
 // answers again.
-type patientBlobs struct {
+type stallGuard struct {
 	Blobs
 	limit  time.Duration
 	ctx    context.Context // ends when the store is closed
@@ -27,15 +27,15 @@ type patientBlobs struct {
 	hangs  atomic.Bool
 }
 
-// Patient returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as if the
+// WithStallTimeout returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as if the
 // store were unreachable.
-func Patient(b Blobs, limit time.Duration) Blobs {
-	p := &patientBlobs{Blobs: b, limit: limit}
+func WithStallTimeout(b Blobs, limit time.Duration) Blobs {
+	p := &stallGuard{Blobs: b, limit: limit}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
 
-func (b *patientBlobs) Close() error {
+func (b *stallGuard) Close() error {
 	b.cancel()
 	return b.Blobs.Close()
 }
@@ -44,7 +44,7 @@ func (b *patientBlobs) Close() error {
 const probed = "probe"
 
 // suspect makes operations fail until the store answers a probe, whatever the answer is.
-func (b *patientBlobs) suspect() {
+func (b *stallGuard) suspect() {
 	if b.hangs.Swap(true) {
 		return
 	}
@@ -61,7 +61,7 @@ func (b *patientBlobs) suspect() {
 
 // attempt is one operation with its timeout.
 type attempt struct {
-	blobs  *patientBlobs
+	blobs  *stallGuard
 	name   string
 	ctx    context.Context // context of the operation
 	cancel context.CancelFunc
@@ -75,7 +75,7 @@ type attempt struct {
 
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
 // abandoned.
-func (b *patientBlobs) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
+func (b *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
 	a := &attempt{blobs: b, name: name, gaveUp: make(chan struct{}), pipe: pipe}
 	if b.hangs.Load() {
 		return nil, a.fault()
@@ -148,7 +148,7 @@ func progressed(ctx context.Context) {
 }
 
 // try runs an operation that returns one value.
-func try[T any](ctx context.Context, b *patientBlobs, name string, do func(context.Context) (T, error)) (value T, err error) {
+func try[T any](ctx context.Context, b *stallGuard, name string, do func(context.Context) (T, error)) (value T, err error) {
 	a, err := b.begin(ctx, name, nil)
 	if err != nil {
 		return value, err
@@ -172,12 +172,12 @@ func try[T any](ctx context.Context, b *patientBlobs, name string, do func(conte
 }
 
 // Size implements Blobs.
-func (b *patientBlobs) Size(ctx context.Context, name string) (int64, error) {
+func (b *stallGuard) Size(ctx context.Context, name string) (int64, error) {
 	return try(ctx, b, name, func(ctx context.Context) (int64, error) { return b.Blobs.Size(ctx, name) })
 }
 
 // SignedURL implements Blobs.
-func (b *patientBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
+func (b *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
 	type location struct {
 		url    string
 		sealed bool
@@ -190,23 +190,23 @@ func (b *patientBlobs) SignedURL(ctx context.Context, name string, valid time.Du
 }
 
 // Delete implements Blobs.
-func (b *patientBlobs) Delete(ctx context.Context, name string) error {
+func (b *stallGuard) Delete(ctx context.Context, name string) error {
 	_, err := try(ctx, b, name, func(ctx context.Context) (none struct{}, err error) { return none, b.Blobs.Delete(ctx, name) })
 	return err
 }
 
 // List implements Blobs.
-func (b *patientBlobs) List(ctx context.Context, prefix string) ([]string, error) {
+func (b *stallGuard) List(ctx context.Context, prefix string) ([]string, error) {
 	return try(ctx, b, prefix, func(ctx context.Context) ([]string, error) { return b.Blobs.List(ctx, prefix) })
 }
 
 // Usage implements Blobs.
-func (b *patientBlobs) Usage(ctx context.Context) (int64, error) {
+func (b *stallGuard) Usage(ctx context.Context) (int64, error) {
 	return try(ctx, b, "", b.Blobs.Usage)
 }
 
 // Free implements Blobs.
-func (b *patientBlobs) Free() (int64, bool) {
+func (b *stallGuard) Free() (int64, bool) {
 	type space struct {
 		bytes int64
 		known bool
@@ -219,7 +219,7 @@ func (b *patientBlobs) Free() (int64, bool) {
 }
 
 // RemoveTemporary implements Blobs.
-func (b *patientBlobs) RemoveTemporary(ctx context.Context) {
+func (b *stallGuard) RemoveTemporary(ctx context.Context) {
 	_, _ = try(ctx, b, "", func(ctx context.Context) (none struct{}, err error) {
 		b.Blobs.RemoveTemporary(ctx)
 		return none, nil
@@ -227,7 +227,7 @@ func (b *patientBlobs) RemoveTemporary(ctx context.Context) {
 }
 
 // Open implements Blobs.
-func (b *patientBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+func (b *stallGuard) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	near, far := io.Pipe()
 	a, err := b.begin(ctx, name, far)
 	if err != nil {
@@ -255,21 +255,21 @@ func (b *patientBlobs) Open(ctx context.Context, name string, offset, length int
 		return nil, err
 	}
 	a.timer.Stop()
-	return &patientReader{near, a}, nil
+	return &guardedReader{near, a}, nil
 }
 
-type patientReader struct {
+type guardedReader struct {
 	*io.PipeReader
 	attempt *attempt
 }
 
-func (r *patientReader) Read(p []byte) (int, error) {
+func (r *guardedReader) Read(p []byte) (int, error) {
 	r.attempt.wait()
 	defer r.attempt.timer.Stop()
 	return r.PipeReader.Read(p)
 }
 
-func (r *patientReader) Close() error {
+func (r *guardedReader) Close() error {
 	r.attempt.end()
 	return r.PipeReader.Close()
 }
@@ -277,7 +277,7 @@ func (r *patientReader) Close() error {
 var errNotWritten = errors.New("the content was not written")
 
 // Put implements Blobs. Like every implementation, it calls write only if the name is free.
-func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+func (b *stallGuard) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	far, near := io.Pipe()
 	a, err := b.begin(ctx, name, far)
 	if err != nil {
@@ -318,20 +318,20 @@ func (b *patientBlobs) Put(ctx context.Context, name string, write func(io.Write
 			_ = ended()
 		}
 	}()
-	if written = write(patientWriter{near, a}); written != nil {
+	if written = write(guardedWriter{near, a}); written != nil {
 		return a.outcome(written)
 	}
 	_ = near.Close()
 	return ended()
 }
 
-// patientWriter writes in portions that a store accepts in a moment unless it hangs.
-type patientWriter struct {
+// guardedWriter writes in portions that a store accepts in a moment unless it hangs.
+type guardedWriter struct {
 	w       io.Writer
 	attempt *attempt
 }
 
-func (w patientWriter) Write(p []byte) (written int, err error) {
+func (w guardedWriter) Write(p []byte) (written int, err error) {
 	const portion = 256 << 10
 	defer w.attempt.timer.Stop()
 	for len(p) > 0 && err == nil {

@@ -16,13 +16,13 @@ import (
 )
 
 // A system call that hangs: opening a named pipe that nobody writes to.
-func TestPatienceWithAFileThatHangs(t *testing.T) {
+func TestAFileThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "x"+seal.Suffix)
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	below, err := OpenBlobs(t.Context(), dir)
 	check(t, err)
-	b := Patient(below, 10*time.Millisecond)
+	b := WithStallTimeout(below, 10*time.Millisecond)
 	defer b.Close()
 	_, err = b.Open(t.Context(), "x", 0, -1)
 	wantReason(t, err, blobsUnavailable)

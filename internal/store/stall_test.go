@@ -11,7 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
-const testPatience = 30 * time.Second
+const testStall = 30 * time.Second
 
 // hangingBlobs stop when they are told to, as a file server does that is gone: contexts do not help.
 type hangingBlobs struct {
@@ -90,9 +90,9 @@ type (
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func (f readerFunc) Read(p []byte) (int, error)  { return f(p) }
 
-// Every operation on a store that hangs, from its beginning or half-way, ends when patience does; others are refused at once, until
+// Every operation on a store that hangs, from its beginning or half-way, ends at the timeout; others are refused at once, until
 // the store is back.
-func TestPatienceEnds(t *testing.T) {
+func TestStalledOperationsEnd(t *testing.T) {
 	content := pattern(3*seal.BlockBytes + 7)
 	for what, operation := range map[string]func(t *testing.T, b Blobs, hang func()) error{
 		"put": func(t *testing.T, b Blobs, hang func()) error {
@@ -150,7 +150,7 @@ func TestPatienceEnds(t *testing.T) {
 				below, err := OpenBlobs(t.Context(), "mem://")
 				check(t, err)
 				hanging := &hangingBlobs{Blobs: below}
-				b := Patient(hanging, testPatience)
+				b := WithStallTimeout(hanging, testStall)
 				defer b.Close()
 				put(t, b, "old", content)
 				began := time.Now()
@@ -158,7 +158,7 @@ func TestPatienceEnds(t *testing.T) {
 					synctest.Wait()
 					hanging.back = make(chan struct{})
 				})
-				if took := time.Since(began); took != testPatience {
+				if took := time.Since(began); took != testStall {
 					t.Errorf("it ended after %v", took)
 				}
 				if err != nil || what != "free" && what != "temporary files" {
@@ -168,7 +168,7 @@ func TestPatienceEnds(t *testing.T) {
 					_, err := b.List(t.Context(), "")
 					wantReason(t, err, blobsUnavailable)
 				}
-				if took := time.Since(began); took != testPatience {
+				if took := time.Since(began); took != testStall {
 					t.Errorf("others waited too, until after %v", took)
 				}
 				close(hanging.back)
@@ -184,23 +184,23 @@ func TestPatienceEnds(t *testing.T) {
 }
 
 // A store that is slow is not one that hangs, and time that the caller takes does not count.
-func TestPatienceIsByProgress(t *testing.T) {
+func TestProgressIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below, err := OpenBlobs(t.Context(), "mem://")
 		check(t, err)
 		content := pattern(40 * seal.BlockBytes)
-		slow := &slowBlobs{Blobs: below, pause: testPatience - time.Second}
-		b := Patient(slow, testPatience)
+		slow := &slowBlobs{Blobs: below, pause: testStall - time.Second}
+		b := WithStallTimeout(slow, testStall)
 		defer b.Close()
 		check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
-			time.Sleep(10 * testPatience)
+			time.Sleep(10 * testStall)
 			_, err := w.Write(content)
-			time.Sleep(10 * testPatience)
+			time.Sleep(10 * testStall)
 			return err
 		}))
 		r, err := b.Open(t.Context(), "x", 0, -1)
 		check(t, err)
-		time.Sleep(10 * testPatience)
+		time.Sleep(10 * testStall)
 		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%d bytes came back: %v", len(got), err)
 		}
@@ -265,9 +265,9 @@ func TestGivenUpIsNotCanceled(t *testing.T) {
 			"open": func(b Blobs) error { _, err := b.Open(t.Context(), "old", 0, -1); return err },
 			"put":  func(b Blobs) error { return b.Put(t.Context(), "new", func(io.Writer) error { return nil }) },
 		} {
-			b := Patient(cancelableBlobs{below}, time.Microsecond)
+			b := WithStallTimeout(cancelableBlobs{below}, time.Microsecond)
 			wantReason(t, operation(b), blobsUnavailable)
-			b.(*patientBlobs).cancel()
+			b.(*stallGuard).cancel()
 		}
 	}
 }
