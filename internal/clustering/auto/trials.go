@@ -13,10 +13,9 @@ const (
 	// If fits take long, a method that is more than hopeless standard errors behind the best one after a fold of at
 	// least enoughInFold pairs is not fitted to the other folds. About 2% of equally good methods fall so far behind. If
 	// the answer of its space without constraints is more than hopelessSpace behind, being behind in the fold suffices.
-	hopeless       = 2.0
-	hopelessSpace  = 3.0
-	hopelessInFold = 1.0
-	enoughInFold   = 100
+	hopeless      = 2.0
+	hopelessSpace = 3.0
+	enoughInFold  = 100
 	// longFit is the number of rows x columns x clusters from which a fit takes long.
 	longFit = 1 << 20
 )
@@ -153,7 +152,7 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 	}
 	limit := hopeless
 	if r.supervision.Advantage(ahead, r.right(s.unconstrained)) > hopelessSpace {
-		limit = hopelessInFold
+		limit = 0
 	}
 	for at, place := range places {
 		one := &outcomes[place]
