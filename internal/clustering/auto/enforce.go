@@ -89,7 +89,7 @@ func (r *run) overruled(labels []int32, right []bool) string {
 	if len(r.supervision.Seeds) == 0 && r.supervision.Contradictions > 0 {
 		return "constraints contradict each other"
 	}
-	if wrong := r.wrongShare(labels, right); wrong > 0 {
+	if wrong := max(r.strayShare, r.wrongShare(labels, right)); wrong > 0 {
 		return fmt.Sprintf("about %.0f %% of the constraints seem wrong", 100*wrong)
 	}
 	return ""

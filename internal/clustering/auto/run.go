@@ -69,6 +69,7 @@ type run struct {
 	ofFolds     map[clustering.Method][]clustering.Labeling // the labels found in each fold
 	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
 	suspects    []clustering.Suspect                        // strengths are not set yet
+	strayShare  float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
 }
 
 // Run runs a problem. It fails if the context ends before there is an answer.

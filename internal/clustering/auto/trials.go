@@ -12,9 +12,11 @@ import (
 
 const (
 	// If fits take long, a method that is more than hopeless standard errors behind the best one after a fold of at
-	// least enoughInFold pairs is not fitted to the other folds. About 0.1% of equally good methods fall so far behind.
-	hopeless     = 3.0
-	enoughInFold = 100
+	// least enoughInFold pairs is not fitted to the other folds. About 2% of equally good methods fall so far behind. If
+	// the answer of its space without constraints is more than hopelessSpace behind, being behind in the fold suffices.
+	hopeless      = 2.0
+	hopelessSpace = 3.0
+	enoughInFold  = 100
 	// longFit is the number of rows x columns x clusters from which a fit takes long.
 	longFit = 1 << 20
 )
@@ -149,9 +151,13 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 	if err != nil {
 		return err
 	}
+	limit := hopeless
+	if r.supervision.Advantage(ahead, r.right(s.unconstrained)) > hopelessSpace {
+		limit = 0
+	}
 	for at, place := range places {
 		one := &outcomes[place]
-		if one.right = r.right(answers[at]); r.isHopeless(one.right, ahead) {
+		if one.right = r.right(answers[at]); r.behindInFirst(one.right, ahead) > limit {
 			one.folds = 1
 		}
 	}
@@ -168,13 +174,14 @@ func mayBeBrief(w clustering.Method) bool {
 	return false
 }
 
-// isHopeless reports whether a method is so far behind another in the first fold that it cannot be chosen.
-func (r *run) isHopeless(right, ahead []bool) bool {
+// behindInFirst returns by how many standard errors a method is behind another in the first fold. It returns 0 if the
+// fold has too few pairs to tell.
+func (r *run) behindInFirst(right, ahead []bool) float64 {
 	some, places := r.supervision.First(1)
 	if len(some.Pairs) < enoughInFold {
-		return false
+		return 0
 	}
-	return some.Advantage(choose.At(ahead, places), choose.At(right, places)) > hopeless
+	return some.Advantage(choose.At(ahead, places), choose.At(right, places))
 }
 
 // tried returns the score of a method over all folds.
