@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/worker"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -133,11 +134,11 @@ const mib = 1 << 20
 
 func buildWorker(t *testing.T) (program string) {
 	t.Helper()
-	program = filepath.Join(t.TempDir(), "worker")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/worker").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := programs.Build("worker")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
+	return filepath.Join(folder, "worker")
 }
 
 // plannedBytes is the memory that the job is planned to take on one worker of two threads.

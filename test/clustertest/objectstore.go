@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // The keys of the S3 server of tests.
@@ -26,16 +27,8 @@ type ObjectStore struct {
 
 // s3Server builds the server once per test process, from the module tools/s3.
 var s3Server = sync.OnceValues(func() (string, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-o", buildDir(), "github.com/versity/versitygw/cmd/versitygw")
-	cmd.Dir = filepath.Join(root, "tools", "s3")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build versitygw: %w\n%s", err, out)
-	}
-	return filepath.Join(buildDir(), "versitygw"), nil
+	folder, err := programs.BuildTool("s3", "github.com/versity/versitygw/cmd/versitygw")
+	return filepath.Join(folder, "versitygw"), err
 })
 
 // StartObjectStore starts an S3 server with an empty bucket, which keeps versions once somebody enables them.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -27,11 +28,11 @@ var release = sync.OnceValues(func() (Programs, error) {
 		return Programs{}, err
 	}
 	version, commit, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	dir := filepath.Join(buildDir(), version)
+	dir := filepath.Join(sharedDir(), version)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return Programs{}, err
 	}
-	root, err := moduleRoot()
+	root, err := programs.Root()
 	if err != nil {
 		return Programs{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // workerFaults are what happens to workers.
@@ -86,7 +87,7 @@ func killAttaching(r *faultRun) {
 
 // needsPlainMemory is why processes cannot be given little memory here.
 func needsPlainMemory() string {
-	if raceDetector {
+	if programs.RaceDetector {
 		return "the race detector takes more memory than the limit"
 	}
 	return ""
