@@ -75,6 +75,7 @@ func TestALinkIsSilent(t *testing.T) {
 
 // TestBadWorkers has a worker beside two others that sends heartbeats and fails, or never answers. The job goes on without it.
 func TestBadWorkers(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]*workerv1.Failure{
 		"never answers":     nil,
 		"says INVALID":      {Kind: workerv1.FailureKind_FAILURE_KIND_INVALID, Reason: "BROKEN", Message: "I do not like it"},

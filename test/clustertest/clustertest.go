@@ -35,13 +35,14 @@ func Build(t testing.TB) Programs {
 	return must(t, p, err)
 }
 
-// Main runs the tests of a package and removes what they share. In a process that StartEtcd started it is a member of an
+// Main runs the tests of a package with the keys of the S3 server, and removes what they share. In a process that StartEtcd started it is a member of an
 // etcd cluster instead.
 func Main(m *testing.M) int {
 	if member := os.Getenv(etcdVariable); member != "" {
 		return runEtcd(member)
 	}
 	defer os.RemoveAll(sharedDir())
+	setKeys()
 	return m.Run()
 }
 

@@ -8,6 +8,7 @@ import (
 )
 
 func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
+	t.Parallel()
 	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

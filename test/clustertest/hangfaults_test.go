@@ -43,7 +43,7 @@ func beginDistantObjects(r *faultRun, o Options) {
 	s3 := StartObjectStore(r)
 	r.link = startProxy(r, s3.address)
 	distant := &ObjectStore{address: r.link.addr()}
-	o.Args, o.Env = append(o.Args, distant.Options().Args...), distant.Options().Env
+	o.Args = append(o.Args, distant.Options().Args...)
 	r.c = StartCoordinator(r, o)
 }
 

@@ -18,6 +18,15 @@ const (
 	bucket    = "cleave"
 )
 
+// setKeys gives the keys to this process and to those that it starts.
+func setKeys() {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // ObjectStore is an S3 server: a process that keeps objects in a directory.
 type ObjectStore struct {
 	*Process
@@ -50,10 +59,7 @@ func StartObjectStore(t testing.TB) *ObjectStore {
 
 // Options are those of coordinators that have their blobs here.
 func (s *ObjectStore) Options() Options {
-	return Options{
-		Args: []string{"--blobs", s.url()},
-		Env:  []string{"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey},
-	}
+	return Options{Args: []string{"--blobs", s.url()}}
 }
 
 func (s *ObjectStore) url() string {

@@ -38,6 +38,7 @@ func (c *Coordinator) snapshots(job string) (names []string) {
 // TestJobsGoOnAfterAKill kills the coordinator in a long job of each family, once it has stored a snapshot. The job
 // goes on from there: with the outcome of an undisturbed run, and with the same events, without a gap.
 func TestJobsGoOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	for name, load := range someOf(resumedJobs(), 4) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

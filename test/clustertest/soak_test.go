@@ -18,6 +18,7 @@ import (
 
 // TestFaults strikes every fault once.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, f := range faults() {
 		if f.soakOnly {
 			continue

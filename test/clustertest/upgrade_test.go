@@ -157,10 +157,11 @@ func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 // TestImportsNeedWorkersThatRead: workers of the last release do not know how to read objects. Where there are no others, an import
 // says so; where there are, they read everything.
 func TestImportsNeedWorkersThatRead(t *testing.T) {
+	t.Parallel()
 	before := lastRelease(t)
 	o := startImportStore(t)
 	_, uris := o.partsOf(t, customers(t, 300), t.TempDir(), "", "0.csv", "1.csv", "2.csv")
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	startWorkerOf(t, before.Worker, c.Addr, "old")
 	c.AwaitWorkers(1)
 	request := &cleavev1.ImportTableRequest{Uris: uris}

@@ -146,6 +146,7 @@ var longLandmarks = sync.OnceValue(func() *workload {
 })
 
 func TestVectorsSurviveTheLossOfWorkers(t *testing.T) {
+	t.Parallel()
 	for name, load := range map[string]func() *workload{"vectors": longVectors, "metrics": longMetrics, "landmarks": longLandmarks} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
