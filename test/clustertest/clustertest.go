@@ -9,8 +9,11 @@ package clustertest
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +46,14 @@ func Main(m *testing.M) int {
 	}
 	defer os.RemoveAll(sharedDir())
 	setKeys()
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given { // tests wait for other processes most of the time
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	return m.Run()
 }
 

@@ -27,7 +27,7 @@ func hangFaults() []disturbance {
 			r.mark()
 			r.blobs.server.Resume()
 		}},
-		{name: "the link to the object store goes silent", load: faultPoints, flags: patience, begin: beginDistantObjects, strike: func(r *faultRun) {
+		{name: "the link to the object store goes silent", longOnly: true, load: faultPoints, flags: patience, begin: beginDistantObjects, strike: func(r *faultRun) {
 			r.iterate()
 			r.link.freeze()
 			r.awaitRefusal()
