@@ -9,7 +9,7 @@ import (
 
 func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
 	t.Parallel()
-	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
+	for name, load := range pointsAndGraph() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, workers := StartCluster(t, 4)

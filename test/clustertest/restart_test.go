@@ -15,7 +15,7 @@ import (
 // be there afterwards, and the outcome must be the same.
 func TestTheCoordinatorIsKilled(t *testing.T) {
 	t.Parallel()
-	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
+	for name, load := range pointsAndGraph() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			load := load()
