@@ -19,6 +19,9 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # Without it the driver of gs:// brings another protocol than the one it uses, a fifth of the coordinator.
 BUILD_TAGS = disable_grpc_modules
+# Programs, tests and linters are compiled in the same way, so that each finds in the cache what another left there.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath -tags=$(BUILD_TAGS)
 SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 
 PACKAGES ?= ./client/... ./internal/... ./test/... ./tools/...
@@ -32,11 +35,12 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build cleave, coordinator and worker into bin/
-	CGO_ENABLED=0 go build -tags $(BUILD_TAGS) -trimpath -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
+	go build -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
+# The longest package comes first, because the others fill the time in which it waits.
 .PHONY: test
 test: ## Run the tests, a part of every large one
-	go test -timeout 30m ./...
+	go test -timeout 30m ./test/clustertest ./...
 
 .PHONY: test-long
 test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for another order)
@@ -44,7 +48,7 @@ test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for a
 
 .PHONY: test-upgrade
 test-upgrade: ## Run the programs of the last release together with these, and on its state
-	go test -count=1 -tags long -timeout 20m -run 'TestReleasesWorkTogether|UpgradedDuringAJob|TestImportsNeedWorkersThatRead' ./test/clustertest
+	go test -count=1 -tags long,$(BUILD_TAGS) -timeout 20m -run 'TestReleasesWorkTogether|UpgradedDuringAJob|TestImportsNeedWorkersThatRead' ./test/clustertest
 
 .PHONY: test-race
 test-race: ## Run the tests under the race detector (PACKAGES=./internal/worker/... for some)
@@ -105,7 +109,7 @@ bench: measure ## Compare with the machine's limits and with peers, and write do
 # The harness of bench, load, experiments and answers. It needs neither Go nor, without peers, Python.
 .PHONY: measure
 measure: build
-	CGO_ENABLED=0 go build -trimpath -o bin/measure ./tools/measure/cmd
+	go build -o bin/measure ./tools/measure/cmd
 
 MEASURE_ARGS = -version '$(VERSION)' -data '$(DATA)' $(if $(STAGES)$(STUDIES)$(SUITE),-parts '$(STAGES)$(STUDIES)$(SUITE)')
 
@@ -278,8 +282,8 @@ test-deploy-api: $(KUBERNETES_BIN)/kube-apiserver ## Apply the manifests to a re
 
 $(KUBERNETES_BIN)/kube-apiserver: tools/kubernetes/go.mod
 	mkdir -p '$(KUBERNETES_BIN)'
-	CGO_ENABLED=0 go build -C tools/kubernetes -trimpath -ldflags '-s -w' -o '$(KUBERNETES_BIN)/etcd' go.etcd.io/etcd/server/v3
-	CGO_ENABLED=0 go build -C tools/kubernetes -trimpath -ldflags '-s -w' -o '$(KUBERNETES_BIN)/' $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager kube-scheduler kubectl)
+	go build -C tools/kubernetes -ldflags '-s -w' -o '$(KUBERNETES_BIN)/etcd' go.etcd.io/etcd/server/v3
+	go build -C tools/kubernetes -ldflags '-s -w' -o '$(KUBERNETES_BIN)/' $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager kube-scheduler kubectl)
 	touch '$@'
 
 .PHONY: demo

@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 limit=${1:-0} seed=${2:-$RANDOM}
+export CGO_ENABLED=0 GOFLAGS='-trimpath -tags=disable_grpc_modules,long' # as make test, but for the tag
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
@@ -14,7 +15,7 @@ for package in $(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}'
     [[ $package == "$scaled" ]] && continue
     folder=.${package#github.com/cleave-project/cleave}
     program=$programs/${folder//\//_}.test
-    go test -tags long -c -o "$program" "$folder"
+    go test -c -o "$program" "$folder"
     (cd "$folder" && "$program" -test.list '^Test') | sed "s|^|$folder $program |" >>"$tests"
 done
 

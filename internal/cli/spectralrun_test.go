@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // spectralRuns are runs of the spectral family on three kinds of data, and the NMI that they must reach.
@@ -78,7 +79,7 @@ func truthOf(t *testing.T, path string) []int64 {
 
 func TestSpectralRuns(t *testing.T) {
 	spectralFolder(t)
-	for _, c := range spectralRuns {
+	for _, c := range testscale.Some(spectralRuns, 5) {
 		t.Run(c.args, func(t *testing.T) {
 			args := c.args
 			one, three := t.TempDir(), t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // mixedTable is a table of three groups as people have it: ids, numbers in unlike units with gaps, words, yes and no, and classes of
@@ -60,7 +61,7 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 	missing := func(policy cleavev1.MissingPolicy) func(*cleavev1.JobSpec) {
 		return func(s *cleavev1.JobSpec) { s.GetTable().LabelColumn, s.GetTable().Missing = "team", policy }
 	}
-	for _, c := range []struct {
+	for _, c := range testscale.Some([]struct {
 		flags string
 		ask   func(*cleavev1.JobSpec)
 	}{
@@ -95,7 +96,7 @@ func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 		{"--ignore team --algorithm kmeans --scale zscore", scale(cleavev1.Scale_SCALE_ZSCORE)},
 		{"--ignore team --algorithm kmeans --scale minmax", scale(cleavev1.Scale_SCALE_MINMAX)},
 		{"--ignore team --algorithm kmeans --scale robust", scale(cleavev1.Scale_SCALE_ROBUST)},
-	} {
+	}, 8) {
 		flags, file := c.flags, "half.csv"
 		if !strings.Contains(flags, "--k ") {
 			flags += " --k 3"

@@ -103,35 +103,46 @@ func damage(t *testing.T, file string) {
 	}
 }
 
+// checkCache runs a job on one worker after the other, all with the same folder as their cache: what is there is not fetched again, and
+// what is damaged is. It returns what runs the job on another such worker, and how many bytes that gets.
+func (c *cluster) checkCache(dir string, size int64, job func()) func(worker string) (sent int64) {
+	c.Helper()
+	run := func(name string) int64 {
+		c.Helper()
+		before := c.sent.Load()
+		w := c.startWorker(name, caching(dir))
+		job()
+		w.kill()
+		return c.sent.Load() - before
+	}
+	if sent := run("empty"); sent != size {
+		c.Errorf("a worker without anything got %d bytes", sent)
+	}
+	if sent := run("full"); sent != 0 {
+		c.Errorf("a worker with everything got %d bytes", sent)
+	}
+	files := cachedFiles(c.T, dir)
+	if len(files) != wire.PieceCount(size) {
+		c.Fatalf("the cache has %v", files)
+	}
+	damage(c.T, files[0])
+	if sent := run("damaged"); sent == 0 || sent > wire.PieceBytes {
+		c.Errorf("a worker with one damaged piece got %d bytes", sent)
+	}
+	return run
+}
+
 // What a worker has on disk it does not fetch again. What is damaged there it does, and nothing else notices.
 func TestCachedDataSets(t *testing.T) {
 	c := newCluster(t)
 	p, dir := largeProblem(t), t.TempDir()
 	_, size := c.datasets.put(t, p.data)
-	run := func(name string) int64 {
-		t.Helper()
-		before := c.sent.Load()
-		w := c.startWorker(name, caching(dir))
+	run := c.checkCache(dir, size, func() {
 		e := c.submit(p, nil)
 		newSequence(c, e, p, 1).run(3, noDisturbance)
 		e.Release()
-		w.kill()
-		return c.sent.Load() - before
-	}
-	if sent := run("empty"); sent != size {
-		t.Errorf("a worker without anything got %d bytes", sent)
-	}
-	if sent := run("full"); sent != 0 {
-		t.Errorf("a worker with everything got %d bytes", sent)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*.*"))
-	if err != nil || len(files) != wire.PieceCount(size) {
-		t.Fatalf("%v, %v", files, err)
-	}
-	damage(t, files[0])
-	if sent := run("damaged"); sent == 0 || sent > wire.PieceBytes {
-		t.Errorf("a worker with one damaged piece got %d bytes", sent)
-	}
+	})
+	files := cachedFiles(t, dir)
 	// A piece with a name that fits it, and yet not one of the data set.
 	if err := os.Rename(files[1], strings.Replace(files[1], filepath.Base(files[1]), "0"+filepath.Ext(files[1]), 1)); err != nil {
 		t.Fatal(err)

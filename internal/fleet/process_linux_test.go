@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/worker"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -37,7 +38,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		{"a graph", func(t *testing.T) *problem { return graphProblem(t, 50_000, 1_000_000, 1) }, exactly, false},
 		{"a given matrix", func(t *testing.T) *problem { return kernelProblem(t, 3000, 1) },
 			exactly, false},
-	}, 2) {
+	}, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
 				k := newCluster(t)
@@ -88,7 +89,7 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 			p.k = 150
 			return p
 		}},
-	}, 2) {
+	}, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
 				k := newCluster(t)
@@ -105,7 +106,7 @@ func TestAWorkerProcessKeepsVectorsInItsMemory(t *testing.T) {
 
 func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
 	program := buildWorker(t)
-	for name, make := range map[string]func(t *testing.T) *neighborProblem{
+	problems := map[string]func(t *testing.T) *neighborProblem{
 		"points": func(t *testing.T) *neighborProblem { return &neighborProblem{data: randomPoints(t, 5000, 400, 1)} },
 		"scaled": func(t *testing.T) *neighborProblem {
 			points := randomPoints(t, 5000, 400, 1)
@@ -115,10 +116,11 @@ func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
 			return &neighborProblem{data: sparsePoints(t, 5000, 4000, 50, 1)}
 		},
 		"kernel": func(t *testing.T) *neighborProblem { return &neighborProblem{data: kernelProblem(t, 2000, 1).data} },
-	} {
+	}
+	for _, name := range testscale.Some([]string{"points", "scaled", "sparse", "kernel"}, 1) {
 		t.Run(name, func(t *testing.T) {
 			withinMemory(t, func(t *testing.T) bool {
-				c, p := newCluster(t), make(t)
+				c, p := newCluster(t), problems[name](t)
 				task := p.task(c, nil)
 				memory := plannedBytes(t, task.Need)
 				process := c.spawn(program, memory)
@@ -133,11 +135,11 @@ const mib = 1 << 20
 
 func buildWorker(t *testing.T) (program string) {
 	t.Helper()
-	program = filepath.Join(t.TempDir(), "worker")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/worker").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	folder, err := programs.Build("worker")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
+	return filepath.Join(folder, "worker")
 }
 
 // plannedBytes is the memory that the job is planned to take on one worker of two threads.

@@ -11,6 +11,7 @@ import (
 // A backup is taken while a job runs, and restored into an empty directory: the running job goes on there, to the outcome and the events
 // of an undisturbed run, and what had ended is there.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	load := longPoints()
 	c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})
 	worker := StartWorker(t, c, "w0")
@@ -92,7 +93,7 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 
 	etcd, objects := StartEtcd(t, 1).Store(), StartObjectStore(t).Options()
 	options := func(store, prefix string, args ...string) Options {
-		return Options{Args: append([]string{"--store", store, "--lease", testLease, "--blobs", objects.Args[1] + prefix}, args...), Env: objects.Env}
+		return Options{Args: append([]string{"--store", store, "--lease", testLease, "--blobs", objects.Args[1] + prefix}, args...)}
 	}
 	restored := StartCoordinator(t, options(etcd, "", "--restore", file))
 	next := StartCoordinator(t, options(etcd, ""))
@@ -109,9 +110,7 @@ func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 		"the state store already has entries": options(etcd, "&prefix=empty/", "--restore", file),
 		"the blob store already has":          options(StartEtcd(t, 1).Store(), "", "--restore", file),
 	} {
-		refused := newProcess(t, "coordinator", Build(t).Coordinator, append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
-		refused.cmd.Env = append(refused.cmd.Env, o.Env...)
-		refused.start()
+		refused := start(t, "coordinator", Build(t).Coordinator, append([]string{"--listen", "127.0.0.1:0", "--data-dir", t.TempDir()}, o.Args...)...)
 		if code := refused.ExitCode(); code == 0 || !strings.Contains(refused.Stderr(), reason) {
 			t.Errorf("a restore into stores that are not empty ended with %d, want %q: %s", code, reason, refused.Stderr())
 		}

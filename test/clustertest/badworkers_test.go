@@ -10,6 +10,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // A coordinator that takes a silent worker for lost only after the test: whatever goes on does so for another reason.
@@ -75,17 +76,19 @@ func TestALinkIsSilent(t *testing.T) {
 
 // TestBadWorkers has a worker beside two others that sends heartbeats and fails, or never answers. The job goes on without it.
 func TestBadWorkers(t *testing.T) {
-	for name, f := range map[string]*workerv1.Failure{
+	t.Parallel()
+	failures := map[string]*workerv1.Failure{
 		"never answers":     nil,
 		"says INVALID":      {Kind: workerv1.FailureKind_FAILURE_KIND_INVALID, Reason: "BROKEN", Message: "I do not like it"},
 		"is never ready":    {Kind: workerv1.FailureKind_FAILURE_KIND_NOT_READY, Reason: "NOT_READY", Message: "later"},
 		"always fails":      {Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "INTERNAL", Message: "a panic"},
 		"is never prepared": {Kind: workerv1.FailureKind_FAILURE_KIND_UNPREPARED, Reason: "UNPREPARED", Message: "what job?"},
-	} {
+	}
+	for _, name := range testscale.Some([]string{"never answers", "is never ready", "says INVALID", "always fails", "is never prepared"}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startPatient(t, "--stalled-after", "2s")
-			startBadWorker(t, c, f)
+			startBadWorker(t, c, failures[name])
 			StartWorker(t, c, "w0")
 			StartWorker(t, c, "w1")
 			c.AwaitWorkers(3)

@@ -9,94 +9,62 @@ package clustertest
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // Programs are the paths of the built programs.
 type Programs struct{ Cleave, Coordinator, Worker string }
 
-// programs builds the three programs once per test process.
-var programs = sync.OnceValues(build)
+// built builds the three programs once per test process.
+var built = sync.OnceValues(func() (Programs, error) {
+	folder, err := programs.Build("cleave", "coordinator", "worker")
+	in := func(name string) string { return filepath.Join(folder, name) }
+	return Programs{Cleave: in("cleave"), Coordinator: in("coordinator"), Worker: in("worker")}, err
+})
 
 // Build builds the three programs from this repository, with the race detector if the test has it.
 func Build(t testing.TB) Programs {
 	t.Helper()
-	p, err := programs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	p, err := built()
+	return must(t, p, err)
 }
 
-// Main runs the tests of a package and removes what Build built. In a process that StartEtcd started it is a member of an
+// Main runs the tests of a package with the keys of the S3 server, and removes what they share. In a process that StartEtcd started it is a member of an
 // etcd cluster instead.
 func Main(m *testing.M) int {
 	if member := os.Getenv(etcdVariable); member != "" {
 		return runEtcd(member)
 	}
-	defer os.RemoveAll(buildDir())
+	defer os.RemoveAll(sharedDir())
+	setKeys()
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given { // tests wait for other processes most of the time
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	return m.Run()
 }
 
-// buildDir is created at its first use.
-var buildDir = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "cleave-programs-")
+// sharedDir is a folder of all tests of the process, created at its first use.
+var sharedDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "cleave-test-")
 	if err != nil {
 		panic(err)
 	}
 	return dir
 })
-
-func build() (Programs, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return Programs{}, err
-	}
-	args := []string{"./cmd/..."}
-	if raceDetector {
-		args = append([]string{"-race"}, args...)
-	}
-	if err := goBuild(root, args...); err != nil {
-		return Programs{}, err
-	}
-	in := func(name string) string { return filepath.Join(buildDir(), name) }
-	return Programs{Cleave: in("cleave"), Coordinator: in("coordinator"), Worker: in("worker")}, nil
-}
-
-// goBuild builds programs into buildDir. It has no time limit of its own, because it may take minutes when
-// the caches of modules and builds are empty.
-func goBuild(root string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-o", buildDir() + string(filepath.Separator)}, args...)...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
-	}
-	return nil
-}
-
-// moduleRoot returns the directory of go.mod.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
 
 // Timeout is how long something may take that must happen. It is long, because a machine may be busy; a
 // test that passes never waits for it.

@@ -8,7 +8,8 @@ import (
 )
 
 func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
-	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
+	t.Parallel()
+	for name, load := range pointsAndGraph() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, workers := StartCluster(t, 4)

@@ -34,6 +34,8 @@ type disturbance struct {
 	ends string
 	// check looks at what else must be so once the job has ended; may be nil.
 	check func(r *faultRun)
+	// longOnly leaves it to make test-long and make soak, because another test has a fault of this kind.
+	longOnly bool
 	// soakOnly leaves it to make soak, because other tests have it or it takes long.
 	soakOnly bool
 }

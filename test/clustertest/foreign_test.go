@@ -6,17 +6,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // TestAForeignClient runs the grpcurl commands of the guide. grpcurl knows the API only by reflection. The
 // test replaces the address and the job's id.
 func TestAForeignClient(t *testing.T) {
-	root, err := moduleRoot()
+	root, err := programs.Root()
 	must(t, root, err)
 	// Before the parallel tests: with empty caches the build takes minutes, and would slow down tests
 	// that wait for something.
-	err = goBuild(root, "-modfile=tools/build/go.mod", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
-	must(t, root, err)
+	folder, err := programs.BuildTool("build", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
+	must(t, folder, err)
 	t.Parallel()
 	c, _ := StartCluster(t, 1)
 	commands := strings.ReplaceAll(guideCommands(t, root, "clients.md", "# From any language"), "localhost:7400", c.Addr)
@@ -26,7 +28,7 @@ func TestAForeignClient(t *testing.T) {
 	}
 	run := func(commands string) string {
 		t.Helper()
-		ran := Command(t, "bash", "-euo", "pipefail", "-c", "PATH='"+buildDir()+"':$PATH\n"+commands)
+		ran := Command(t, "bash", "-euo", "pipefail", "-c", "PATH='"+folder+"':$PATH\n"+commands)
 		if ran.ExitCode != 0 {
 			t.Fatalf("the guide's commands end with exit code %d: %s", ran.ExitCode, ran.Stderr)
 		}

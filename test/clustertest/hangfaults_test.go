@@ -27,7 +27,7 @@ func hangFaults() []disturbance {
 			r.mark()
 			r.blobs.server.Resume()
 		}},
-		{name: "the link to the object store goes silent", load: faultPoints, flags: patience, begin: beginDistantObjects, strike: func(r *faultRun) {
+		{name: "the link to the object store goes silent", longOnly: true, load: faultPoints, flags: patience, begin: beginDistantObjects, strike: func(r *faultRun) {
 			r.iterate()
 			r.link.freeze()
 			r.awaitRefusal()
@@ -43,7 +43,7 @@ func beginDistantObjects(r *faultRun, o Options) {
 	s3 := StartObjectStore(r)
 	r.link = startProxy(r, s3.address)
 	distant := &ObjectStore{address: r.link.addr()}
-	o.Args, o.Env = append(o.Args, distant.Options().Args...), distant.Options().Env
+	o.Args = append(o.Args, distant.Options().Args...)
 	r.c = StartCoordinator(r, o)
 }
 

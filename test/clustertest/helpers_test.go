@@ -13,7 +13,6 @@ import (
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
-// wantError checks the code and the reason of an error, and that it has a message.
 // someOf returns an evenly spaced part of jobs, by their names: n of them, or all in a long run.
 func someOf(jobs map[string]*workload, n int) map[string]*workload {
 	some := map[string]*workload{}
@@ -23,6 +22,16 @@ func someOf(jobs map[string]*workload, n int) map[string]*workload {
 	return some
 }
 
+// pointsAndGraph returns a long job on points, and in a long run one on a graph too.
+func pointsAndGraph() map[string]func() *workload {
+	jobs := map[string]func() *workload{"points": longPoints}
+	if testscale.Long {
+		jobs["graph"] = longGraph
+	}
+	return jobs
+}
+
+// wantError checks the code and the reason of an error, and that it has a message.
 func wantError(t testing.TB, what string, err error, code codes.Code, reason string) {
 	t.Helper()
 	s := status.Convert(err)

@@ -45,15 +45,17 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 	seeds := writeSeeds(t, filepath.Join(dir, "seeds.csv"), points+"/truth.csv", 60)
 
-	jobs := []struct {
+	type job struct {
 		name   string
 		args   []string
 		shifts bool // the objective rises at some iteration, and the shift is set
-	}{
+		short  bool // it is fast, and runs always
+	}
+	jobs := []job{
 		{name: "points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--init", "random", "--seed", "3"}},
 		{name: "points under constraints", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "points by kmeans++ with restarts", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "7", "--kernel", "polynomial", "--coef0", "1", "--restarts", "3"}},
-		{name: "normalized cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "4",
+		{name: "normalized cut", short: true, shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "12", "--init", "random", "--seed", "4",
 			"--constraints", graph + "/constraints.csv"}},
 		{name: "ratio cut", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--objective", "ratio-cut", "--k", "8", "--seed", "1",
 			"--constraints", graph + "/constraints.csv"}},
@@ -63,11 +65,11 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			"--k", "12", "--init", "random", "--seed", "3", "--constraints", graph + "/constraints.csv"}},
 		{name: "normalized cut on many levels", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--k", "7", "--constraints", graph + "/constraints.csv"}},
 		{name: "kernel k-means of sparse points", args: []string{"--algorithm", "kernel-kmeans", "--data", sparse, "--k", "8", "--init", "random"}},
-		{name: "kernel matrix", args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
+		{name: "kernel matrix", short: true, args: []string{"--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--k", "10", "--init", "random", "--seed", "5"}},
 		{name: "normalized cut of a kernel matrix", shifts: true, args: []string{"--paper", "--algorithm", "kernel-kmeans", "--kernel-matrix", kernel, "--objective", "normalized-cut",
 			"--k", "6", "--init", "random"}},
 		{name: "kmeans with restarts", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--k", "12", "--restarts", "3"}},
-		{name: "constrained kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12", "--seeds", seeds}},
+		{name: "constrained kmeans", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "constrained-kmeans", "--k", "12", "--seeds", seeds}},
 		{name: "cop-kmeans", args: []string{"--data", points + "/data.csv", "--algorithm", "cop-kmeans", "--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "mpc-kmeans with a full metric", args: []string{"--data", points + "/data.csv", "--algorithm", "mpc-kmeans", "--metric", "full",
 			"--k", "12", "--constraints", points + "/constraints.csv"}},
@@ -75,17 +77,19 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			"--k", "12", "--constraints", points + "/constraints.csv"}},
 		{name: "scaled points", args: []string{"--algorithm", "kernel-kmeans", "--data", points + "/data.csv", "--k", "12", "--scale", "zscore", "--init", "random", "--seed", "3"}},
 		{name: "kmeans of columns from 0 to 1", args: []string{"--data", points + "/data.csv", "--algorithm", "kmeans", "--scale", "minmax", "--k", "12", "--restarts", "2"}},
-		{name: "a mixture by quartiles", args: []string{"--data", points + "/data.csv", "--algorithm", "auto", "--scale", "robust", "--k", "3"}},
-		{name: "spherical kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
-		{name: "m-kmeans of sparse points", args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
-		{name: "spectral", args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
+		{name: "a mixture by quartiles", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "auto", "--scale", "robust", "--k", "3"}},
+		{name: "spherical kmeans of sparse points", short: true, args: []string{"--data", sparse, "--algorithm", "kmeans", "--geometry", "spherical", "--k", "8"}},
+		{name: "m-kmeans of sparse points", short: true, args: []string{"--data", sparse, "--algorithm", "m-kmeans", "--k", "8", "--seed", "2"}},
+		{name: "spectral", short: true, args: []string{"--data", points + "/data.csv", "--algorithm", "spectral", "--k", "4", "--tolerance", "1e-5", "--restarts", "3"}},
 		{name: "spectral learning", args: []string{"--graph", graph + "/edges.csv", "--algorithm", "spectral-learning", "--k", "2", "--tolerance", "1e-2",
 			"--constraints", graph + "/constraints.csv"}},
 		{name: "spectral with vertices without edges", args: []string{"--graph", graph + "/edges.csv", "--vertices", "2180", "--algorithm", "spectral", "--k", "2", "--tolerance", "1e-2"}},
 		{name: "kernel k-means from eigenvectors", args: []string{"--algorithm", "kernel-kmeans", "--graph", graph + "/edges.csv", "--init", "spectral", "--k", "7"}},
 	}
 
-	jobs = testscale.Some(jobs, 8)
+	if !testscale.Long {
+		jobs = slices.DeleteFunc(jobs, func(j job) bool { return !j.short })
+	}
 	run := func(name string, args ...string) files {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "out")
@@ -115,7 +119,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		sameFiles(t, job.name+", embedded with one worker", run(job.name, append(job.args, "--workers", "1")...), want[at])
 	}
 
-	for c, workers := range growingCluster(t) {
+	for c, workers := range growingCluster(t, 1, 2, 3, 5) {
 		for at, job := range jobs {
 			what := fmt.Sprintf("%s, %d workers", job.name, workers)
 			got := run(what, append(job.args, "--server", c.Addr)...)
@@ -127,13 +131,13 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// growingCluster yields a cluster with 1, 2, 3 and then 5 worker processes. However slow one of them is, none is lost or
-// overtaken, so that every job is spread over all of them on a busy machine too.
-func growingCluster(t *testing.T) iter.Seq2[*Coordinator, int] {
+// growingCluster yields a cluster with each of these numbers of worker processes, which rise. However slow one of them is,
+// none is lost or overtaken, so that every job is spread over all of them on a busy machine too.
+func growingCluster(t *testing.T, sizes ...int) iter.Seq2[*Coordinator, int] {
 	return func(yield func(*Coordinator, int) bool) {
 		c := startPatient(t, "--slow-after", "1h")
 		started := 0
-		for _, workers := range []int{1, 2, 3, 5} {
+		for _, workers := range sizes {
 			for ; started < workers; started++ {
 				StartWorker(t, c, fmt.Sprintf("w%d", started))
 			}

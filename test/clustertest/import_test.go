@@ -45,11 +45,7 @@ type importStore struct {
 
 func startImportStore(t *testing.T) *importStore {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-	t.Setenv("AWS_REGION", "us-east-1")
 	o := &importStore{ObjectStore: StartObjectStore(t), t: t, link: FreeAddress(t), waiting: make(chan struct{}, 1000)}
-	t.Setenv("AWS_ENDPOINT_URL_S3", "http://"+o.link) // for runs without a server
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: o.address})
@@ -169,13 +165,14 @@ func (o *importStore) partsOf(t *testing.T, rows *table.Table, dir, folder strin
 
 // Objects that workers read become the table, and the answer, that the same files become, on a coordinator and without one.
 func TestImportedTables(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	dir := t.TempDir()
 	rows := withClasses(t, customers(t, 3000), func(row int) bool { return row%20 == 3 })
 	parquet, _ := o.partsOf(t, rows, dir, "p/", "part-0.parquet", "part-1.parquet", "part-2.parquet")
 	texts, _ := o.partsOf(t, rows, dir, "c/", "part-0.csv", "part-1.csv", "part-2.csv")
 	o.put("c/_SUCCESS", nil)
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	for at := range 3 {
 		StartWorker(t, c, fmt.Sprintf("w%d", at))
 	}
@@ -202,7 +199,7 @@ func TestImportedTables(t *testing.T) {
 	run := func(out string, args ...string) string {
 		t.Helper()
 		out = filepath.Join(dir, out)
-		ran := Cleave(t, append(append([]string{"run"}, args...), "--k", "2", "--seed", "3", "--quiet", "--label-column", "group", "--join", "--algorithm", "seeded-kmeans", "--out", out)...)
+		ran := Command(t, "env", append(append([]string{"AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_S3=http://" + o.link, Build(t).Cleave, "run"}, args...), "--k", "2", "--seed", "3", "--quiet", "--label-column", "group", "--join", "--algorithm", "seeded-kmeans", "--out", out)...)
 		if ran.ExitCode != 0 {
 			t.Fatalf("%v: exit code %d, %s", args, ran.ExitCode, ran.Stderr)
 		}
@@ -251,6 +248,7 @@ func importOverHTTP(t *testing.T, c *Coordinator, uri string) {
 
 // The types of columns are found over all objects, however late a row changes them, as for files.
 func TestImportedTypes(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	dir := t.TempDir()
 	var files []string
@@ -267,7 +265,7 @@ func TestImportedTypes(t *testing.T) {
 		}
 		o.put(fmt.Sprintf("late/%d.csv", at), []byte(b.String()))
 	}
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	StartWorker(t, c, "w0")
 	StartWorker(t, c, "w1")
 	c.AwaitWorkers(2)
@@ -288,9 +286,10 @@ func TestImportedTypes(t *testing.T) {
 
 // A worker that is killed while all of them read costs nothing but time.
 func TestAWorkerIsKilledDuringAnImport(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	_, uris := o.partsOf(t, customers(t, 6000), t.TempDir(), "", "0.csv", "1.parquet", "2.csv", "3.parquet", "4.csv", "5.parquet")
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	var workers []*Worker
 	for at := range 3 {
 		workers = append(workers, StartWorker(t, c, fmt.Sprintf("w%d", at)))
@@ -318,10 +317,11 @@ func TestAWorkerIsKilledDuringAnImport(t *testing.T) {
 
 // An object that is replaced or deleted while it is read, or between two attempts, is named.
 func TestObjectsThatChange(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	o.put("a.csv", []byte("x,y\n1,2\n3,4\n"))
 	o.put("b.csv", []byte("x,y\n5,6\n7,8\n"))
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	StartWorker(t, c, "w0")
 	c.AwaitWorkers(1)
 	request := &cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/a.csv", "s3://cleave/b.csv"}, RequestId: "nightly"}
@@ -357,6 +357,7 @@ func TestObjectsThatChange(t *testing.T) {
 
 // An object in a bucket that keeps versions may be replaced while it is read: the version that was found is read to its end.
 func TestVersionsOfObjects(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	var store *s3.Client
 	if !o.bucket.As(&store) {
@@ -368,7 +369,7 @@ func TestVersionsOfObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.put("a.csv", []byte("x,y\n1,2\n3,4\n"))
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	StartWorker(t, c, "w0")
 	c.AwaitWorkers(1)
 	request := &cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/a.csv"}}
@@ -398,6 +399,7 @@ func TestVersionsOfObjects(t *testing.T) {
 
 // Callers import from the prefixes of their role and user, and nothing else; all attempts are in the audit log.
 func TestWhoMayImport(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	f := NewSecureFolder(t)
 	o.put("shared/a.csv", []byte("x,y\n1,2\n3,4\n"))
@@ -405,7 +407,6 @@ func TestWhoMayImport(t *testing.T) {
 	o.put("ann/a.csv", []byte("x,y\n1,2\n3,4\n"))
 	ann, bob := f.Token("ann", "submitter"), f.Token("bob", "submitter")
 	audited := filepath.Join(t.TempDir(), "audit.log")
-	t.Setenv("AWS_ENDPOINT_URL_S3", "") // the rules have it
 	c, _ := StartSecureCluster(t, f, 1, o.allow("submitter", "shared/"), o.allow("admin", ""), o.allow("user:ann", "ann/"), "--audit-log", audited, "--token-file", f.Path("tokens"))
 	try := func(token, uri string) error {
 		client := c.As(f.WithToken(token))
@@ -451,6 +452,7 @@ func TestWhoMayImport(t *testing.T) {
 
 // What is wrong with objects is said with their names.
 func TestBadObjects(t *testing.T) {
+	t.Parallel()
 	o := startImportStore(t)
 	for key, text := range map[string]string{
 		"good.csv": "x,y\n1,2\n3,4\n", "empty.csv": "", "header.csv": "x,y\n", "other.csv": "x,z\n1,2\n", "wider.csv": "x,y,z\n1,2,3\n",
@@ -458,7 +460,7 @@ func TestBadObjects(t *testing.T) {
 	} {
 		o.put("bad/"+key, []byte(text))
 	}
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	StartWorker(t, c, "w0")
 	StartWorker(t, c, "w1")
 	c.AwaitWorkers(2)

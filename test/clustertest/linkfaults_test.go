@@ -11,8 +11,8 @@ import (
 // linkFaults are what happens between workers and the coordinator.
 func linkFaults() []disturbance {
 	return []disturbance{
-		{name: "a link is cut again and again", load: faultPoints, start: startBehindProxy, strike: cutLinks},
-		{name: "a link goes silent", load: faultPoints, start: startBehindProxy, strike: freezeLink},
+		{name: "a link is cut again and again", longOnly: true, load: faultPoints, start: startBehindProxy, strike: cutLinks},
+		{name: "a link goes silent", longOnly: true, load: faultPoints, start: startBehindProxy, strike: freezeLink},
 		{name: "packets vanish (half-open link)", load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: losePackets},
 		{name: "a link of 2 Mbit/s", load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: slowLink},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -69,7 +70,7 @@ func kernelKmeans(options *cleavev1.KernelKmeans) *cleavev1.JobSpec_KernelKmeans
 // restarts is the number of restarts that makes a job long enough for a fault to happen during it. With
 // the race detector everything takes several times as long, so fewer suffice.
 func restarts(count uint32) uint32 {
-	if raceDetector {
+	if programs.RaceDetector {
 		return count/3 + 1
 	}
 	return count

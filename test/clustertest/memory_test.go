@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // hungry is a job whose eigenvectors take some hundred megabytes in the coordinator.
@@ -30,6 +31,9 @@ func TestTheCoordinatorHasTooLittleMemory(t *testing.T) {
 func TestAJobThatCrashesTheCoordinator(t *testing.T) {
 	if why := needsPlainMemory(); why != "" {
 		t.Skip(why)
+	}
+	if !testscale.Long {
+		t.Skip("crashes six coordinators: make test-long; package coordinator tests the attempts")
 	}
 	t.Parallel()
 	c := StartCoordinator(t, Options{Args: []string{"--memory", "100GiB"}, DataKiB: 256 << 10})

@@ -55,7 +55,7 @@ func TestNeighborGraphsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	for name, load := range jobs {
 		graphs[name] = localGraph(t, load)
 	}
-	for c, workers := range growingCluster(t) {
+	for c, workers := range growingCluster(t, 1, 2, 3, 5) {
 		watches := map[string]*Watch{}
 		for name, load := range jobs {
 			_, watches[name] = load.run(c)

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // The keys of the S3 server of tests.
@@ -16,6 +17,15 @@ const (
 	secretKey = "cleave-test-secret"
 	bucket    = "cleave"
 )
+
+// setKeys gives the keys to this process and to those that it starts.
+func setKeys() {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+}
 
 // ObjectStore is an S3 server: a process that keeps objects in a directory.
 type ObjectStore struct {
@@ -26,16 +36,8 @@ type ObjectStore struct {
 
 // s3Server builds the server once per test process, from the module tools/s3.
 var s3Server = sync.OnceValues(func() (string, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-o", buildDir(), "github.com/versity/versitygw/cmd/versitygw")
-	cmd.Dir = filepath.Join(root, "tools", "s3")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build versitygw: %w\n%s", err, out)
-	}
-	return filepath.Join(buildDir(), "versitygw"), nil
+	folder, err := programs.BuildTool("s3", "github.com/versity/versitygw/cmd/versitygw")
+	return filepath.Join(folder, "versitygw"), err
 })
 
 // StartObjectStore starts an S3 server with an empty bucket, which keeps versions once somebody enables them.
@@ -57,10 +59,7 @@ func StartObjectStore(t testing.TB) *ObjectStore {
 
 // Options returns the options of coordinators that have their blobs here.
 func (s *ObjectStore) Options() Options {
-	return Options{
-		Args: []string{"--blobs", s.url()},
-		Env:  []string{"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey},
-	}
+	return Options{Args: []string{"--blobs", s.url()}}
 }
 
 func (s *ObjectStore) url() string {

@@ -81,6 +81,7 @@ func readiness(t testing.TB, address string, want int) {
 
 // A job runs on a cluster that is watched by metrics, health and logs.
 func TestMetricsHealthAndLogs(t *testing.T) {
+	t.Parallel()
 	watched := []string{"--admin", "127.0.0.1:0", "--log-format", "json"}
 	c := StartCoordinator(t, Options{Args: watched})
 	w := start(t, "worker", Build(t).Worker, append([]string{"--coordinator", c.Addr, "--name", "w0", "--threads", "1", "--memory", "1GiB"}, watched...)...)
@@ -161,15 +162,14 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 
 // The flags of a real process come from the command line, the environment and a file.
 func TestConfigurationOfARealProcess(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "coordinator.yaml")
 	if err := os.WriteFile(file, []byte("listen: 256.0.0.1:1\nlog-format: json\nlog-level: trace\nadmin: 127.0.0.1:0\nheartbeat: 100ms\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("CLEAVE_COORDINATOR_LISTEN", "256.0.0.1:2") // neither address exists
-	t.Setenv("CLEAVE_COORDINATOR_LOG_LEVEL", "info")
-	t.Setenv("CLEAVE_WORKER_NAME", "by-environment")
-	c := StartCoordinator(t, Options{Args: []string{"--config", file}})
-	start(t, "worker", Build(t).Worker, "--coordinator", c.Addr, "--memory", "64MiB")
+	c := StartCoordinator(t, Options{Args: []string{"--config", file},
+		Env: []string{"CLEAVE_COORDINATOR_LISTEN=256.0.0.1:2", "CLEAVE_COORDINATOR_LOG_LEVEL=info"}}) // neither address exists
+	start(t, "worker", "/usr/bin/env", "CLEAVE_WORKER_NAME=by-environment", Build(t).Worker, "--coordinator", c.Addr, "--memory", "64MiB")
 	c.AwaitWorkers(1)
 	if name := c.Workers()[0].GetName(); name != "by-environment" {
 		t.Errorf("the worker is named %q", name)
@@ -182,8 +182,7 @@ func TestConfigurationOfARealProcess(t *testing.T) {
 		}
 	}
 
-	t.Setenv("CLEAVE_COORDINATOR_HEARTBEET", "1s")
-	wrong := start(t, "coordinator", Build(t).Coordinator, "--data-dir", t.TempDir())
+	wrong := start(t, "coordinator", "/usr/bin/env", "CLEAVE_COORDINATOR_HEARTBEET=1s", Build(t).Coordinator, "--data-dir", t.TempDir())
 	if code := wrong.ExitCode(); code != 2 || !strings.Contains(wrong.Stderr(), "did you mean CLEAVE_COORDINATOR_HEARTBEAT?") {
 		t.Errorf("exit code %d, %q", code, wrong.Stderr())
 	}
@@ -191,6 +190,7 @@ func TestConfigurationOfARealProcess(t *testing.T) {
 
 // A coordinator that nobody told to does not open an admin port, nor one that other machines reach.
 func TestNoAdminPortUnlessAskedFor(t *testing.T) {
+	t.Parallel()
 	c := StartCoordinator(t, Options{})
 	if strings.Contains(string(c.stdout.bytes()), "admin on") {
 		t.Error("there is an admin port")

@@ -9,13 +9,14 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // The guide's commands read Parquet from standard input and write its rows with their labels to standard output, and
 // nothing else.
 func TestParquetThroughAPipe(t *testing.T) {
 	t.Parallel()
-	root, err := moduleRoot()
+	root, err := programs.Root()
 	must(t, root, err)
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Dir(Build(t).Cleave), filepath.Join(dir, "bin")); err != nil {

@@ -43,7 +43,7 @@ func newProcess(t testing.TB, name, program string, args ...string) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.WaitDelay = 5 * time.Second
-	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "CLEAVE_TOKEN=", "CLEAVE_CONTEXT=", "CLEAVE_CONFIG_DIR="+filepath.Join(buildDir(), "no-logins"), "GORACE=halt_on_error=1")
+	p.cmd.Env = append(os.Environ(), "CLEAVE_SERVER=", "CLEAVE_TOKEN=", "CLEAVE_CONTEXT=", "CLEAVE_CONFIG_DIR="+filepath.Join(sharedDir(), "no-logins"), "GORACE=halt_on_error=1")
 	return p
 }
 

@@ -14,7 +14,8 @@ import (
 // TestTheCoordinatorIsKilled kills the coordinator twice during a run. Everything that it acknowledged must
 // be there afterwards, and the outcome must be the same.
 func TestTheCoordinatorIsKilled(t *testing.T) {
-	for name, load := range map[string]func() *workload{"points": longPoints, "graph": longGraph} {
+	t.Parallel()
+	for name, load := range pointsAndGraph() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			load := load()

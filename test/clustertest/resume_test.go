@@ -38,7 +38,8 @@ func (c *Coordinator) snapshots(job string) (names []string) {
 // TestJobsGoOnAfterAKill kills the coordinator in a long job of each family, once it has stored a snapshot. The job
 // goes on from there: with the outcome of an undisturbed run, and with the same events, without a gap.
 func TestJobsGoOnAfterAKill(t *testing.T) {
-	for name, load := range someOf(resumedJobs(), 4) {
+	t.Parallel()
+	for name, load := range someOf(resumedJobs(), 3) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/security/certs"
@@ -18,16 +17,15 @@ import (
 )
 
 // TestASecureClusterRenewsItsCertificates: the bits are those of a cluster without encryption. While a job runs, the
-// certificate of the coordinator is damaged, which changes nothing, then replaced, and workers with new ones join.
+// certificate of the coordinator is damaged, which changes nothing, then replaced, and workers with new ones join. One of the
+// workers stands still meanwhile, so that the job does not end.
 func TestASecureClusterRenewsItsCertificates(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
-	c, _ := StartSecureCluster(t, f, 2, "--audit-log", f.Path("audit"))
-	spec := proto.CloneOf(longPoints().spec)
-	spec.Restarts = restarts(200) // several commands are run meanwhile
-	load := newWorkload(longPoints().data, spec)
-	_, watch := load.run(c)
+	c, workers := StartSecureCluster(t, f, 2, "--audit-log", f.Path("audit"), "--lost-after", "1h", "--slow-after", "1h")
+	_, watch := longPoints().run(c)
 	watch.UntilIterations(3)
+	workers[0].Pause()
 
 	shown := func() *x509.Certificate {
 		t.Helper()
@@ -52,10 +50,11 @@ func TestASecureClusterRenewsItsCertificates(t *testing.T) {
 	f.Cleave("certs", "coordinator", "--renew", "--dir", f.Dir, "--host", "localhost")
 	f.Cleave("certs", "worker", "--renew", "--dir", f.Dir)
 	Eventually(t, "the coordinator has its new certificate", func() (bool, string) { return !shown().Equal(before), "it shows the old one" })
-	startWorker(t, c.Addr, "late", "1GiB", "--tls", f.Path("worker"))
-	c.AwaitWorkers(3)
 	watch.StillRunning()
-	load.finish(t, "with certificates", watch)
+	startWorker(t, c.Addr, "late", "1GiB", "--tls", f.Path("worker"))
+	workers[0].Resume()
+	c.AwaitWorkers(3)
+	longPoints().finish(t, "with certificates", watch)
 }
 
 // TestSecureRefusals: whoever should not get in does not, and is told what to do.

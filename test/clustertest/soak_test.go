@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/test/testscale"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
-// TestFaults strikes every fault once.
+// TestFaults strikes faults once: one of each kind that no other test has, and in a long run every one.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, f := range faults() {
-		if f.soakOnly {
+		if f.soakOnly || f.longOnly && !testscale.Long {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ type objects struct {
 func beginObjects(r *faultRun, o Options) {
 	s3 := StartObjectStore(r)
 	r.blobs.server = s3
-	o.Args, o.Env = append(o.Args, s3.Options().Args...), s3.Options().Env
+	o.Args = append(o.Args, s3.Options().Args...)
 	r.c = StartCoordinator(r, o)
 }
 

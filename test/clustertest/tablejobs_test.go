@@ -44,6 +44,7 @@ func withRecipe(of Outcome, fitted *recipe.Recipe, notices []string) Outcome {
 // TestJobsOnTables: the coordinator makes points of a table, again whenever it is started, and every cluster answers as the
 // points do that are made here, to the last bit.
 func TestJobsOnTables(t *testing.T) {
+	t.Parallel()
 	all := customers(t, 2000)
 	fitted, notices, err := recipe.Fit(all, recipe.Options{})
 	must(t, fitted, err)

@@ -63,6 +63,7 @@ func receiveTraces(t testing.TB) (*traceReceiver, string) {
 
 // The trace of a client goes on in the coordinator, after a restart too, and in the worker: one trace for a job.
 func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
+	t.Parallel()
 	receiver, url := receiveTraces(t)
 	c := StartCoordinator(t, Options{Args: []string{"--traces", url}})
 	const traceID, parent = "0123456789abcdef0123456789abcdef", "fedcba9876543210"
@@ -72,15 +73,14 @@ func TestAJobIsOneTraceFromTheClientToItsWorker(t *testing.T) {
 	job := must(t, created, err).GetJob().GetJobId()
 	c.Terminate() // before there is a worker
 	c.Restart()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-	w := StartWorker(t, c, "w0")
+	w := start(t, "worker w0", "/usr/bin/env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Worker, "--coordinator", c.Addr, "--name", "w0", "--threads", "1", "--memory", "1GiB")
 	c.AwaitWorkers(1)
 	longBuild().finish(t, "a traced cluster", c.Watch(job))
 	data := filepath.Join(t.TempDir(), "points.csv")
 	if err := os.WriteFile(data, []byte("x\n0\n1\n9\n10\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if run := Cleave(t, "run", "--server", c.Addr, "--data", data, "--k", "2", "--algorithm", "kmeans", "--quiet"); run.ExitCode != 0 {
+	if run := Command(t, "env", "OTEL_EXPORTER_OTLP_ENDPOINT="+url, Build(t).Cleave, "run", "--server", c.Addr, "--data", data, "--k", "2", "--algorithm", "kmeans", "--quiet"); run.ExitCode != 0 {
 		t.Fatal(run.Stderr)
 	}
 	w.Terminate() // sends what is left

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -27,11 +28,11 @@ var release = sync.OnceValues(func() (Programs, error) {
 		return Programs{}, err
 	}
 	version, commit, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	dir := filepath.Join(buildDir(), version)
+	dir := filepath.Join(sharedDir(), version)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return Programs{}, err
 	}
-	root, err := moduleRoot()
+	root, err := programs.Root()
 	if err != nil {
 		return Programs{}, err
 	}
@@ -156,10 +157,11 @@ func TestACoordinatorIsUpgradedDuringAJob(t *testing.T) {
 // TestImportsNeedWorkersThatRead: workers of the last release do not know how to read objects. Where there are no others, an import
 // says so; where there are, they read everything.
 func TestImportsNeedWorkersThatRead(t *testing.T) {
+	t.Parallel()
 	before := lastRelease(t)
 	o := startImportStore(t)
 	_, uris := o.partsOf(t, customers(t, 300), t.TempDir(), "", "0.csv", "1.csv", "2.csv")
-	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}, Env: o.Options().Env})
+	c := StartCoordinator(t, Options{Args: []string{o.allow("submitter", "")}})
 	startWorkerOf(t, before.Worker, c.Addr, "old")
 	c.AwaitWorkers(1)
 	request := &cleavev1.ImportTableRequest{Uris: uris}

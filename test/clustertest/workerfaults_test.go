@@ -13,6 +13,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/programs"
 )
 
 // workerFaults are what happens to workers.
@@ -20,28 +21,29 @@ func workerFaults() []disturbance {
 	all := []disturbance{
 		{name: "a worker is killed while it attaches", load: faultPoints, strike: killAttaching},
 		{name: "a worker runs out of memory", load: largeMatrix, start: startCrammed, strike: awaitCrammed, needs: needsPlainMemory},
-		{name: "no worker is left, then there is one", load: faultPoints, strike: killAll},
-		{name: "one worker after the other is killed and replaced", load: faultPoints, strike: replaceAll},
-		{name: "a worker pauses and is not lost", load: longPoints, flags: []string{"--lost-after", "1h"}, strike: pauseShortly},
-		{name: "a worker pauses, is lost and wakes up", load: faultPoints, strike: pauseLong},
+		{name: "no worker is left, then there is one", longOnly: true, load: faultPoints, strike: killAll},
+		{name: "one worker after the other is killed and replaced", longOnly: true, load: faultPoints, strike: replaceAll},
+		{name: "a worker pauses and is not lost", longOnly: true, load: longPoints, flags: []string{"--lost-after", "1h"}, strike: pauseShortly},
+		{name: "a worker pauses, is lost and wakes up", longOnly: true, load: faultPoints, strike: pauseLong},
 		{name: "a worker stops for good and is never lost", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: stopForGood},
 		{name: "a worker gets a tenth of a processor", load: faultPoints, flags: []string{"--lost-after", "1h"}, strike: throttle},
-		{name: "a worker of another version", load: faultPoints, strike: attachForeign},
-		{name: "a worker lies", load: faultPoints, flags: []string{"--verify", "0.25"}, start: startWithLiar, strike: (*faultRun).iterate},
+		{name: "a worker of another version", longOnly: true, load: faultPoints, strike: attachForeign},
+		{name: "a worker lies", longOnly: true, load: faultPoints, flags: []string{"--verify", "0.25"}, start: startWithLiar, strike: (*faultRun).iterate},
 	}
 	for _, phase := range []struct {
 		command string
 		load    func() *workload
-		among   int // the command at which it is killed is one of the first so many
+		among   int  // the command at which it is killed is one of the first so many
+		long    bool // others are of its kind
 	}{
-		{"Prepare", faultPoints, 1}, {"Build", faultPoints, 1}, {"SetOperands", faultPoints, 1}, {"Load", faultPoints, 1},
-		{"Update", faultPoints, 20}, {"MatrixAssign", faultPoints, 20}, {"Gains", faultPoints, 3}, {"Blocks", faultPoints, 3},
-		{"Multiply", faultProducts, 20}, {"Degrees", faultProducts, 1},
-		{"VectorAssign", faultVectors, 20}, {"Scatter", faultVectors, 10}, {"Distances", faultVectors, 10},
-		{"VectorStep", faultSteps, 10},
-		{"Build", longNeighbors, 1}, {"Neighbors", longNeighbors, 1},
+		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, false}, {"SetOperands", faultPoints, 1, true}, {"Load", faultPoints, 1, true},
+		{"Update", faultPoints, 20, true}, {"MatrixAssign", faultPoints, 20, false}, {"Gains", faultPoints, 3, true}, {"Blocks", faultPoints, 3, true},
+		{"Multiply", faultProducts, 20, false}, {"Degrees", faultProducts, 1, true},
+		{"VectorAssign", faultVectors, 20, true}, {"Scatter", faultVectors, 10, false}, {"Distances", faultVectors, 10, true},
+		{"VectorStep", faultSteps, 10, false},
+		{"Build", longNeighbors, 1, true}, {"Neighbors", longNeighbors, 1, false},
 	} {
-		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit}
+		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit, longOnly: phase.long}
 		if phase.command == "Build" && phase.load().spec.GetNeighborGraph() != nil {
 			f.name = "a worker is killed while it looks for neighbors"
 		}
@@ -86,7 +88,7 @@ func killAttaching(r *faultRun) {
 
 // needsPlainMemory is why processes cannot be given little memory here.
 func needsPlainMemory() string {
-	if raceDetector {
+	if programs.RaceDetector {
 		return "the race detector takes more memory than the limit"
 	}
 	return ""

@@ -239,11 +239,11 @@ func write(t *testing.T, name string, text []byte) {
 }
 
 // run runs a command in a folder, which must succeed, and returns its output. Builds are trimmed, so that they find in the
-// cache what a build of the repository itself left there.
+// cache what a build of the repository itself left there if it has the flags of make test.
 func run(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	c := exec.Command(name, args...)
-	c.Dir, c.Env = folder, append(os.Environ(), "GOFLAGS=-trimpath")
+	c.Dir, c.Env = folder, append(os.Environ(), "GOFLAGS=-trimpath "+os.Getenv("GOFLAGS"))
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, output)

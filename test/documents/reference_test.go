@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -96,10 +97,19 @@ func checkExample(t *testing.T, a catalog.Algorithm, s section) {
 // CLEAVE_RECORD_ANSWERS, set to anything in the environment, writes what the commands of the pages print, and the pictures, anew.
 var recording = os.Getenv("CLEAVE_RECORD_ANSWERS") != ""
 
+// buildCleave builds cleave, and returns the folder that has it.
+func buildCleave(t *testing.T) string {
+	t.Helper()
+	folder, err := programs.Build("cleave")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
 // TestReferenceExamplesRun runs the commands of the pages, and compares what they print.
 func TestReferenceExamplesRun(t *testing.T) {
-	bin := t.TempDir()
-	run(t, root, "go", "build", "-tags", "disable_grpc_modules", "-o", bin+"/cleave", "./cmd/cleave")
+	bin := buildCleave(t)
 	algorithms := testscale.Some(catalog.Algorithms, 3)
 	if recording {
 		algorithms = catalog.Algorithms
@@ -151,7 +161,9 @@ func record(t *testing.T, folder, bin, name string, b block) {
 // TestGuideRuns runs the commands of the guide, page after page in one folder, because later pages use data of earlier ones.
 func TestGuideRuns(t *testing.T) {
 	folder := t.TempDir()
-	run(t, root, "go", "build", "-tags", "disable_grpc_modules", "-o", filepath.Join(folder, "bin", "cleave"), "./cmd/cleave")
+	if err := os.Symlink(buildCleave(t), filepath.Join(folder, "bin")); err != nil {
+		t.Fatal(err)
+	}
 	for _, page := range testscale.Some([]string{"running.md", "algorithms.md", "files.md", "pictures.md"}, 1) {
 		for _, s := range sections("## \n" + readDocument(t, "docs/guide/"+page)) {
 			for _, b := range s.blocks {

@@ -5,4 +5,4 @@ package simulation
 import "github.com/cleave-project/cleave/test/testscale"
 
 // ciSeeds is how many simulations run; -seeds has more.
-var ciSeeds = uint64(testscale.Count(300, 2000))
+var ciSeeds = uint64(testscale.Count(120, 2000))

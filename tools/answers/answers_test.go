@@ -8,12 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cleave-project/cleave/test/clustertest"
+	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/testscale"
 	"github.com/cleave-project/cleave/tools/measure"
 )
-
-func TestMain(m *testing.M) { os.Exit(clustertest.Main(m)) }
 
 // A study of one set asks every question once, scores the answers, and goes on where it was stopped.
 func TestRun(t *testing.T) {
@@ -23,9 +21,13 @@ func TestRun(t *testing.T) {
 		fmt.Fprintf(&points, "%d,%d\n", 100*(i%2)+i%5, i%3)
 		fmt.Fprintln(&classes, i%2)
 	}
+	bin, err := programs.Build("cleave")
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := folderOf(t, map[string]string{"two/data.csv": points.String(), "two/labels.csv": "label\n" + classes.String()})
 	cfg := Config{
-		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: clustertest.Build(t).Cleave, Threads: 1, Progress: t.Output()},
+		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: filepath.Join(bin, "cleave"), Threads: 1, Progress: t.Output()},
 		Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
 		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2, Jobs: 2, Limit: time.Minute,
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // scatteredEdges are those of a graph of n vertices in pieces of any size, some of them without edges, with loops, and
@@ -76,7 +77,7 @@ func graphAlgorithms(k int) map[string]clustering.Spec {
 
 // Whatever a graph is like, every algorithm answers, with labels from 0 to k-1.
 func TestEveryGraphIsAnswered(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(testscale.Count(16, 40)) {
 		rng := clusteringtest.NewRand(seed)
 		n := 1 + rng.IntN(40)
 		k := 1 + rng.IntN(min(n, 6))

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 func blockGraph(t *testing.T, n, k int, inside, outside float64, seed uint64) (*dataset.Graph, []int32) {
@@ -89,7 +90,7 @@ func TestConstraintsAreInTheObjectiveOfTheStart(t *testing.T) {
 func TestMoreConstraintsAreNotWorse(t *testing.T) {
 	g, truth := blockGraph(t, 300, 4, 6, 3.5, 5)
 	before := 0.0
-	for _, m := range []int{0, 20, 120} {
+	for _, m := range testscale.Some([]int{0, 20, 120}, 2) {
 		constraints, err := synth.Constraints(truth, m, clusteringtest.NewRand(2))
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,0 @@
-//go:build !race
-
-package clustertest
-
-// raceDetector tells whether the race detector is on.
-const raceDetector = false
