@@ -24,6 +24,7 @@ type KMeansExecutor struct {
 	*job
 	spec        *vector.RowSpec
 	mean, grids *payload
+	tileEntries *payload                                               // set if workers fetch rows of sparse points
 	features    struct{ mean, landmarks, projection, points *payload } // set if the rows are kernel features
 	sums        []float64                                              // sums of the clusters of all lanes
 	models      struct {                                               // the last values of queries
@@ -54,6 +55,9 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	}
 	e.grids = e.keepPayload(func() []byte { return wire.PackInt32s(e.spec.Grids) })
 	e.packFeatures()
+	if entries := e.need.Vectors.Entries; entries != nil && e.need.ByRows() {
+		e.tileEntries = e.keepPayload(func() []byte { return wire.PackInt64s(entries) })
+	}
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 // describeVectors completes a Prepare command with the vectors.
 func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
-	v.FullMetric = e.need.Vectors.FullMetric
+	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
 	if f := e.spec.Features; f != nil {
 		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message(), e.features.points.message())
 	}

@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"slices"
+
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -19,26 +21,37 @@ const (
 	leastBuildPieces = 2
 )
 
-// ByRows reports whether workers fetch only the rows of their tiles. Sparse points are fetched whole, because a tile's
-// entries lie in several places of the data set.
+// ByRows reports whether workers fetch only the rows of their tiles.
 func (p Workload) ByRows() bool {
-	return p.Vectors != nil && !p.Vectors.isSparse() && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
+	return p.Vectors != nil && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
 }
 
 // BuildPieces returns how many pieces a worker of a job by rows holds while it builds the tiles of their rows, in addition
-// to as many of the next tiles: enough for every thread to build one tile.
+// to as many of the next tiles: enough for every thread to build one tile, whose rows may begin and end within a piece in
+// each place of the data set where they are.
 func (p Workload) BuildPieces(threads int) int64 {
-	rows := int64(max(1, threads)) * p.tileDataBytes()
-	return max(leastBuildPieces, (rows+PieceBytes-1)/PieceBytes+1)
+	rows, places := int64(max(1, threads))*p.tileDataBytes(), int64(1)
+	if p.Vectors.isSparse() {
+		places = sparsePlaces
+	}
+	return max(leastBuildPieces, (rows+PieceBytes-1)/PieceBytes+2*places-1)
 }
 
-// tileDataBytes returns the size of the rows of a full tile in the data set.
+// sparsePlaces is the number of places in the data set where the rows of a tile of sparse points are: their starts, their
+// columns and their values lie apart.
+const sparsePlaces = 3
+
+// tileDataBytes returns the size of the rows of a full tile in the data set; if tiles differ, that of the largest.
 func (p Workload) tileDataBytes() int64 {
+	rows := int64(partition.TileRows(p.Vectors.Rows))
+	if p.Vectors.isSparse() {
+		return 8*(rows+1) + (4+8)*slices.Max(p.Vectors.Entries)
+	}
 	columns := p.Vectors.Columns
 	if f := p.Vectors.Features; f != nil {
 		columns = f.Columns
 	}
-	return 8 * int64(columns) * int64(partition.TileRows(p.Vectors.Rows))
+	return 8 * int64(columns) * rows
 }
 
 // rowBuildBytes returns the memory for building tiles by rows: the pieces of these tiles and of the next ones, and the

@@ -52,6 +52,9 @@ func (p Workload) vectorTileSize(tile int) partition.Size {
 	ofLanes, values := p.lanes()*p.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
 		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
+		if p.ByRows() {
+			values += vector.ColumnBytes(v.Entries[tile])
+		}
 	}
 	return partition.Size{Stored: values + ofLanes, Computed: ofLanes}
 }

@@ -43,7 +43,7 @@ type job struct {
 	shard     shard             // nil before the job is prepared
 	data      *lease            // the data set, if the job keeps it
 	share     *exchange.Share   // the job's part in the distribution of the data set; nil if it has none
-	rowPieces rowPieces         // what tiles of a job by rows are built from
+	rowPieces *rowPieces        // what tiles of a job by rows are built from; nil for other jobs
 	datasetID string            // empty until the data set is opened
 	tiles     map[int]bool      // the built tiles; true if stored
 	epochs    map[uint32]uint64 // newest epoch seen of each tile

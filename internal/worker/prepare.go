@@ -111,7 +111,7 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 		j.need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
 	}
 	if j.need.ByRows() {
-		return j.prepareRows(p.GetDatasetId(), spec, units)
+		return j.prepareRows(p.GetDatasetId(), v, spec, units)
 	}
 	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
 	if err != nil {
@@ -133,17 +133,25 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error 
 }
 
 // prepareRows opens a k-means-family job whose tiles are built from rows that are fetched when they are needed.
-func (j *job) prepareRows(datasetID string, spec *vector.RowSpec, units *dataset.Units) error {
+func (j *job) prepareRows(datasetID string, v *workerv1.VectorSpec, spec *vector.RowSpec, units *dataset.Units) error {
 	columns := spec.Columns
 	if spec.Features != nil {
 		columns = spec.Features.Matrix.Columns
 	}
-	if offset, length := dataset.RowRange(columns, 0, spec.Rows); offset+length != j.need.DatasetBytes {
-		return fmt.Errorf("worker: a data set of %d bytes with %d rows of %d columns", j.need.DatasetBytes, spec.Rows, columns)
+	if v.GetTileEntries() != nil {
+		entries, err := unpackPayload(j, v.GetTileEntries(), wire.UnpackInt64s)
+		if err != nil {
+			return err
+		}
+		j.need.Vectors.Entries = entries
 	}
-	j.datasetID, j.rowPieces = datasetID, rowPieces{columns: columns, units: units, held: map[int]heldPiece{}}
+	pieces, err := newRowPieces(j.need.DatasetBytes, spec.Rows, columns, j.need.Vectors.Entries, units)
+	if err != nil {
+		return err
+	}
+	j.datasetID, j.rowPieces = datasetID, pieces
 	return j.allocate(spec.Rows, func(threads int) (shard, error) {
-		source, err := vector.NewFetchingSource(spec, j.rowPieces.rowsOf)
+		source, err := vector.NewFetchingSource(spec, pieces.entries != nil, pieces.rowsOf)
 		if err != nil {
 			return nil, err
 		}

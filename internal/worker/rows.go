@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -15,15 +16,59 @@ import (
 
 // rowPieces holds the pieces that tiles are being built from. Only load and release change it, while nobody reads it.
 type rowPieces struct {
-	columns int
-	units   *dataset.Units
-	whole   *dataset.Points // the data set, if it is in memory for other reasons; pieces are not needed then
-	held    map[int]heldPiece
+	rows, columns int     // of the data set
+	entries       []int64 // of sparse points: the first entry of each tile, followed by the number of all; nil for dense points
+	units         *dataset.Units
+	whole         dataset.Dataset // the data set, if it is in memory for other reasons; pieces are not needed then
+	held          map[int]heldPiece
 }
 
 type heldPiece struct {
 	data    []byte
 	release func()
+}
+
+// newRowPieces returns what the rows of a data set of this many bytes are taken from. tileEntries has the number of entries of
+// each tile of sparse points, and is nil for dense points.
+func newRowPieces(bytes int64, rows, columns int, tileEntries []int64, units *dataset.Units) (*rowPieces, error) {
+	r := &rowPieces{rows: rows, columns: columns, units: units, held: map[int]heldPiece{}}
+	if tileEntries != nil {
+		wrong := fmt.Errorf("worker: the entries of %d tiles of %d rows of sparse points of %d bytes", len(tileEntries), rows, bytes)
+		if len(tileEntries) != partition.TileCount(rows) || units != nil {
+			return nil, wrong
+		}
+		r.entries = make([]int64, len(tileEntries)+1)
+		for tile, count := range tileEntries {
+			if r.entries[tile+1] = r.entries[tile] + count; count < 0 || count > bytes || r.entries[tile+1] > bytes {
+				return nil, wrong
+			}
+		}
+	}
+	if got := r.part(partition.Tile(rows, 0)).Bytes(); got != bytes {
+		return nil, fmt.Errorf("worker: a data set of %d bytes instead of %d with %d rows of %d columns", bytes, got, rows, columns)
+	}
+	return r, nil
+}
+
+// part returns the rows of a tile as a part of the data set.
+func (r *rowPieces) part(rows partition.Range) dataset.Part {
+	p := dataset.Part{N: r.rows, D: r.columns, From: rows.From, To: rows.To}
+	if r.entries != nil {
+		tile := partition.TileOf(r.rows, rows.From)
+		p.Entries = &dataset.Entries{From: r.entries[tile], To: r.entries[tile+1], All: r.entries[len(r.entries)-1]}
+	}
+	return p
+}
+
+// piecesOf returns the pieces with the rows of a tile, ascending.
+func (r *rowPieces) piecesOf(tile int) (pieces []int) {
+	for _, span := range r.part(partition.Tile(r.rows, tile)).Spans() {
+		first, end := exchange.Pieces(span.Offset, span.Length)
+		for p := first; p < end; p++ {
+			pieces = append(pieces, p)
+		}
+	}
+	return slices.Compact(pieces)
 }
 
 // buildByRows builds tiles of a job by rows.
@@ -34,20 +79,22 @@ func (j *job) buildByRows(tiles []int, stored bool) error {
 	}
 	defer j.rowPieces.releaseExcept(nil)
 	j.joinByRows()
-	batches := j.batchesByPieces(tiles)
+	batches := j.rowPieces.batches(tiles, int(j.need.BuildPieces(j.worker.cfg.Threads)))
+	asked := 1
 	if j.worker.exchange.Keeps() { // there is room for all of them, so they may come in any order
-		j.want(tiles)
-	} else if len(batches) > 0 {
-		j.want(batches[0])
+		asked = len(batches)
 	}
-	for at, batch := range batches {
-		if at+1 < len(batches) {
-			j.want(batches[at+1])
+	for _, b := range batches[:min(asked, len(batches))] {
+		j.want(b.pieces)
+	}
+	for at, b := range batches {
+		if next := at + 1; next >= asked && next < len(batches) {
+			j.want(batches[next].pieces)
 		}
-		if err := j.loadPieces(batch); err != nil {
+		if err := j.loadPieces(b.pieces); err != nil {
 			return err
 		}
-		if err := j.shard.build(j.ctx, batch, stored); err != nil {
+		if err := j.shard.build(j.ctx, b.tiles, stored); err != nil {
 			return err
 		}
 	}
@@ -60,114 +107,106 @@ func (j *job) useWhole() (release func()) {
 	if whole == nil {
 		return nil
 	}
-	points, dense := whole.data.(*dataset.Points)
-	if !dense || points.N != j.rows || points.D != j.rowPieces.columns {
+	if whole.data.Rows() != j.rows || dataset.EncodedSize(whole.data) != j.need.DatasetBytes {
 		whole.release()
 		return nil
 	}
-	j.rowPieces.whole = points
+	j.rowPieces.whole = whole.data
 	return func() {
 		j.rowPieces.whole = nil
 		whole.release()
 	}
 }
 
-// batchesByPieces divides tiles into batches, each of which is built from as many pieces as there is memory for.
-func (j *job) batchesByPieces(tiles []int) [][]int {
-	most := int(j.need.BuildPieces(j.worker.cfg.Threads))
-	var batches [][]int
-	var pieces map[int]bool
+// batch is tiles that are built together, and the pieces with their rows, ascending.
+type batch struct{ tiles, pieces []int }
+
+// batches divides tiles into batches of at most this many pieces, or of one tile.
+func (r *rowPieces) batches(tiles []int, most int) (batches []batch) {
 	for _, t := range tiles {
-		first, end := j.piecesOf(t)
-		fresh := 0
-		for p := first; p < end; p++ {
-			if !pieces[p] {
-				fresh++
+		own := r.piecesOf(t)
+		if last := len(batches) - 1; last >= 0 {
+			all := slices.Concat(batches[last].pieces, own)
+			slices.Sort(all)
+			if all = slices.Compact(all); len(all) <= most {
+				batches[last] = batch{append(batches[last].tiles, t), all}
+				continue
 			}
 		}
-		if pieces == nil || len(pieces)+fresh > most {
-			batches, pieces = append(batches, nil), map[int]bool{}
-		}
-		for p := first; p < end; p++ {
-			pieces[p] = true
-		}
-		last := len(batches) - 1
-		batches[last] = append(batches[last], t)
+		batches = append(batches, batch{[]int{t}, own})
 	}
 	return batches
 }
 
-// piecesOf returns the pieces with the rows of a tile.
-func (j *job) piecesOf(tile int) (first, end int) {
-	rows := partition.Tile(j.rows, tile)
-	return exchange.Pieces(dataset.RowRange(j.rowPieces.columns, rows.From, rows.To))
-}
-
-// want asks for the pieces of tiles.
-func (j *job) want(tiles []int) {
-	for _, t := range tiles {
-		j.share.Want(j.piecesOf(t))
+// want asks for pieces.
+func (j *job) want(pieces []int) {
+	for len(pieces) > 0 {
+		run := 1
+		for run < len(pieces) && pieces[run] == pieces[0]+run {
+			run++
+		}
+		j.share.Want(pieces[0], pieces[0]+run)
+		pieces = pieces[run:]
 	}
 }
 
-// loadPieces waits for the pieces of tiles, and releases all others.
-func (j *job) loadPieces(tiles []int) error {
-	needed := map[int]bool{}
-	for _, t := range tiles {
-		first, end := j.piecesOf(t)
-		for p := first; p < end; p++ {
-			needed[p] = true
+// loadPieces waits for pieces, and releases all others.
+func (j *job) loadPieces(pieces []int) error {
+	held := j.rowPieces
+	held.releaseExcept(pieces)
+	for _, p := range pieces {
+		if _, here := held.held[p]; here {
+			continue
 		}
-	}
-	held := &j.rowPieces
-	held.releaseExcept(needed)
-	for _, t := range tiles {
-		first, end := j.piecesOf(t)
-		for p := first; p < end; p++ {
-			if _, here := held.held[p]; here {
-				continue
-			}
-			data, release, err := j.fetchPiece(p)
-			if err != nil {
-				return err
-			}
-			held.held[p] = heldPiece{data, release}
+		data, release, err := j.fetchPiece(p)
+		if err != nil {
+			return err
 		}
+		held.held[p] = heldPiece{data, release}
 	}
 	return nil
 }
 
-// releaseExcept releases all pieces but the given ones.
-func (r *rowPieces) releaseExcept(needed map[int]bool) {
+// releaseExcept releases all pieces but the given ones, which ascend.
+func (r *rowPieces) releaseExcept(needed []int) {
 	for p, piece := range r.held {
-		if !needed[p] {
+		if _, is := slices.BinarySearch(needed, p); !is {
 			piece.release()
 			delete(r.held, p)
 		}
 	}
 }
 
-// rowsOf returns rows of the data set, in the units of the job.
-func (r *rowPieces) rowsOf(_ context.Context, from, to int) (*dataset.Points, error) {
+// rowsOf returns the rows of a tile, in the units of the job.
+func (r *rowPieces) rowsOf(_ context.Context, rows partition.Range) (dataset.Dataset, error) {
+	data, err := r.part(rows).Read(r.from)
+	if points, dense := data.(*dataset.Points); dense && err == nil {
+		return r.units.ApplyToRows(points, rows.From)
+	}
+	return data, err
+}
+
+// from returns a reader of the data set that starts at an offset. It must not read pieces that are not held.
+func (r *rowPieces) from(offset int64) io.Reader {
 	if r.whole != nil {
-		rows := &dataset.Points{N: to - from, D: r.columns, Values: slices.Clip(r.whole.Values[from*r.columns : to*r.columns])}
-		return r.units.ApplyToRows(rows, from)
+		return dataset.NewReader(r.whole, offset)
 	}
-	values := make([]float64, (to-from)*r.columns)
-	offset, _ := dataset.RowRange(r.columns, from, to)
-	for at := 0; at < len(values); {
-		begin := offset + 8*int64(at)
-		p, _ := exchange.Pieces(begin, 1)
-		skip := exchange.Within(begin)
-		data := r.held[p].data
-		if skip >= len(data) {
-			return nil, fmt.Errorf("worker: piece %d with rows %d to %d is not here", p, from, to)
-		}
-		at += dataset.UnpackRows(values[at:], data[skip:])
+	return &pieceReader{held: r.held, offset: offset}
+}
+
+// pieceReader reads the data set from pieces.
+type pieceReader struct {
+	held   map[int]heldPiece
+	offset int64 // of the next byte
+}
+
+func (r *pieceReader) Read(p []byte) (int, error) {
+	piece, _ := exchange.Pieces(r.offset, 1)
+	data, skip := r.held[piece].data, exchange.Within(r.offset)
+	if skip >= len(data) {
+		return 0, fmt.Errorf("worker: piece %d is not here", piece)
 	}
-	rows, err := dataset.NewPoints(to-from, r.columns, values)
-	if err != nil {
-		return nil, err
-	}
-	return r.units.ApplyToRows(rows, from)
+	n := copy(p, data[skip:])
+	r.offset += int64(n)
+	return n, nil
 }

@@ -43,13 +43,16 @@ func EncodedSize(d Dataset) int64 {
 	case *Graph:
 		return GraphBytes(int64(d.N), int64(len(d.Column)))
 	case *SparsePoints:
-		return headerSize + 8*int64(d.N+1) + 12*int64(len(d.Column))
+		return sparseBytes(int64(d.N), int64(len(d.Column)))
 	}
 	return 0
 }
 
 // GraphBytes returns the number of canonical bytes of a graph with n vertices and the given number of entries.
-func GraphBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
+func GraphBytes(n, entries int64) int64 { return sparseBytes(n, entries) }
+
+// sparseBytes returns the number of canonical bytes of n compressed rows.
+func sparseBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
 
 // RowRange returns where rows [from, to) are in the canonical bytes of points or of a kernel matrix with the
 // given number of columns.
@@ -121,14 +124,6 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 // DecodeRows reads count values from a range of canonical bytes without a header; see RowRange.
 func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
-// UnpackRows unpacks values from a part of the canonical bytes of points or of a kernel matrix, 8 bytes each, and returns how many
-// it unpacked: as many as both have.
-func UnpackRows(values []float64, b []byte) int {
-	count := min(len(values), len(b)/8)
-	getFloats(values[:count], b)
-	return count
-}
-
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
 	starts, columns, weights, err := readRows(r, n, nonZeros)
 	if err != nil {
@@ -143,11 +138,16 @@ func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) 
 	if err != nil {
 		return nil, err
 	}
+	return newCanonicalPoints(n, d, starts, columns, values)
+}
+
+// newCanonicalPoints returns sparse points that were decoded.
+func newCanonicalPoints(n, d int, starts []int64, columns []int32, values []float64) (*SparsePoints, error) {
 	p, err := NewSparsePoints(n, d, starts, columns, values)
 	if err != nil {
 		return nil, err
 	}
-	if p.NonZeros() != nonZeros {
+	if p.NonZeros() != len(columns) {
 		return nil, corrupt("an entry of sparse points is 0") // canonical bytes leave it out
 	}
 	return p, nil
@@ -155,10 +155,10 @@ func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) 
 
 // readRows reads compressed rows: row starts, columns and values.
 func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, values []float64, err error) {
-	if starts, err = readBlocks(r, n+1, 8, getLongs); err != nil {
+	if starts, err = readBlocks(r, nil, n+1, 8, getLongs); err != nil {
 		return nil, nil, nil, err
 	}
-	if columns, err = readBlocks(r, nonZeros, 4, getInts); err != nil {
+	if columns, err = readBlocks(r, nil, nonZeros, 4, getInts); err != nil {
 		return nil, nil, nil, err
 	}
 	values, err = readFloats(r, nonZeros)
@@ -209,11 +209,16 @@ func (g *Graph) checkSymmetry() error {
 	return nil
 }
 
-func readFloats(r io.Reader, count int) ([]float64, error) { return readBlocks(r, count, 8, getFloats) }
+func readFloats(r io.Reader, count int) ([]float64, error) {
+	return readBlocks(r, nil, count, 8, getFloats)
+}
 
-// readBlocks grows its result as bytes arrive, so a false count costs no memory.
-func readBlocks[T any](r io.Reader, count, size int, get func([]T, []byte)) ([]T, error) {
-	values := make([]T, 0, min(count, blockValues))
+// readBlocks reads count values into an empty slice. If the slice has no room for them, it grows as bytes arrive, so a false
+// count costs no memory.
+func readBlocks[T any](r io.Reader, values []T, count, size int, get func([]T, []byte)) ([]T, error) {
+	if values == nil {
+		values = make([]T, 0, min(count, blockValues))
+	}
 	buffer := make([]byte, size*min(count, blockValues))
 	for len(values) < count {
 		have, more := len(values), min(count-len(values), blockValues)

@@ -58,7 +58,7 @@ func TestTilesOfFeatures(t *testing.T) {
 			}
 		}
 	}
-	if planned := DenseTileBytes(partition.TileRows(n), rank); planned <= 0 || source.sparse() {
+	if planned := DenseTileBytes(partition.TileRows(n), rank); planned <= 0 || source.sparse {
 		t.Errorf("tiles of features are dense and take %d bytes", planned)
 	}
 	rows.Grids = rows.Grids[1:]

@@ -18,9 +18,70 @@ import (
 
 // some returns a fetcher of rows.
 func some(points *dataset.Points) RowFetcher {
-	return func(_ context.Context, from, to int) (*dataset.Points, error) {
-		return dataset.NewPoints(to-from, points.D, slices.Clone(points.Values[from*points.D:to*points.D]))
+	return func(_ context.Context, rows partition.Range) (dataset.Dataset, error) {
+		return dataset.NewPoints(rows.Len(), points.D, slices.Clone(points.Values[rows.From*points.D:rows.To*points.D]))
 	}
+}
+
+// someSparse returns a fetcher of sparse rows.
+func someSparse(points *dataset.SparsePoints) RowFetcher {
+	return func(_ context.Context, rows partition.Range) (dataset.Dataset, error) {
+		starts := slices.Clone(points.RowStart[rows.From : rows.To+1])
+		from, to := starts[0], starts[rows.Len()]
+		for at := range starts {
+			starts[at] -= from
+		}
+		return dataset.NewSparsePoints(rows.Len(), points.D, starts, slices.Clone(points.Column[from:to]), slices.Clone(points.Value[from:to]))
+	}
+}
+
+// Tiles of sparse rows that are fetched have the bits of tiles of the whole data set, for every preparation, and take the
+// memory that is planned for them.
+func TestFetchedSparseRowsHaveTheSameBits(t *testing.T) {
+	rapid.Check(t, func(draw *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(draw, "seed"), 1))
+		n, d := rapid.IntRange(1, 700).Draw(draw, "n"), rapid.IntRange(1, 9).Draw(draw, "d")
+		values := make([]float64, n*d)
+		for at := range values {
+			if at%d == 0 || random.IntN(3) == 0 {
+				values[at] = random.Float64() + 0.01
+			}
+		}
+		points := sparsePoints(t, n, d, values)
+		spec, err := NewRowSpec(points, rapid.SampledFrom([]Preparation{Plain, Unit, Probability, NonNegative}).Draw(draw, "preparation"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := NewSource(spec, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetching, err := NewFetchingSource(spec, true, someSparse(points))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for number := range partition.TileCount(n) {
+			want, err := whole.buildTile(context.Background(), number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := fetching.buildTile(context.Background(), number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(want.starts, got.starts) || !slices.Equal(want.columns, got.columns) || !equalBits(want.values, got.values) || !equalBits(want.backgrounds, got.backgrounds) {
+				t.Fatalf("tile %d differs", number)
+			}
+			entries := int64(len(got.values))
+			if planned := SparseTileBytes(got.rows.Len(), entries, spec.HasBackground()) + ColumnBytes(entries); planned != got.bytes() {
+				t.Fatalf("tile %d takes %d bytes, planned are %d", number, got.bytes(), planned)
+			}
+		}
+	})
+}
+
+func equalBits(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(v, w float64) bool { return math.Float64bits(v) == math.Float64bits(w) })
 }
 
 // Tiles of rows that are fetched have the bits of tiles of the whole data set, for every preparation and for features.
@@ -47,7 +108,7 @@ func TestFetchedRowsHaveTheSameBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fetching, err := NewFetchingSource(spec, some(points))
+		fetching, err := NewFetchingSource(spec, false, some(points))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,10 +121,8 @@ func TestFetchedRowsHaveTheSameBits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for at, v := range want.packed {
-				if math.Float64bits(v) != math.Float64bits(got.packed[at]) {
-					t.Fatalf("value %d of tile %d is %v instead of %v", at, number, got.packed[at], v)
-				}
+			if !equalBits(want.packed, got.packed) {
+				t.Fatalf("tile %d differs", number)
 			}
 		}
 	})
@@ -104,7 +163,7 @@ func TestFetchedRowsThatAreWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	points.Values[2*150] = -1
-	source, err := NewFetchingSource(spec, some(points))
+	source, err := NewFetchingSource(spec, false, some(points))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +178,14 @@ func TestFetchedRowsThatAreWrong(t *testing.T) {
 		t.Errorf("%v instead of %v", got, want)
 	}
 	for name, fetch := range map[string]RowFetcher{
-		"other rows": func(context.Context, int, int) (*dataset.Points, error) { return points, nil },
-		"other columns": func(_ context.Context, from, to int) (*dataset.Points, error) {
-			return &dataset.Points{N: to - from, D: 1, Values: make([]float64, to-from)}, nil
+		"other rows": func(context.Context, partition.Range) (dataset.Dataset, error) { return points, nil },
+		"other columns": func(_ context.Context, rows partition.Range) (dataset.Dataset, error) {
+			return &dataset.Points{N: rows.Len(), D: 1, Values: make([]float64, rows.Len())}, nil
 		},
-		"no rows": func(context.Context, int, int) (*dataset.Points, error) { return nil, errors.New("none") },
+		"sparse rows": func(_ context.Context, rows partition.Range) (dataset.Dataset, error) {
+			return &dataset.SparsePoints{N: rows.Len(), D: 2, RowStart: make([]int64, rows.Len()+1)}, nil
+		},
+		"no rows": func(context.Context, partition.Range) (dataset.Dataset, error) { return nil, errors.New("none") },
 	} {
 		source.fetch = fetch
 		if _, err := source.buildTile(t.Context(), 0); err == nil {
@@ -131,10 +193,13 @@ func TestFetchedRowsThatAreWrong(t *testing.T) {
 		}
 	}
 	features := &RowSpec{Rows: 200, Columns: 1, Grids: []int32{-20}, Features: &kernel.FeatureSpec{Matrix: kernel.MatrixSpec{Rows: 200, Columns: 2}, Rank: 1}}
-	if _, err := NewFetchingSource(features, some(points)); err == nil {
+	if _, err := NewFetchingSource(features, false, some(points)); err == nil {
 		t.Error("features without landmarks are taken")
 	}
-	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2}, some(points)); err == nil {
+	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2}, false, some(points)); err == nil {
 		t.Error("a spec without grids is taken")
+	}
+	if _, err := NewFetchingSource(&RowSpec{Rows: 200, Columns: 2, Grids: spec.Grids, Mean: []float64{1, 1}}, true, some(points)); err == nil {
+		t.Error("sparse points with a mean are taken")
 	}
 }

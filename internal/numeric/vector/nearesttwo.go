@@ -31,7 +31,7 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 
 // distancesFollowScores reports whether roundingOf bounds the rounding errors of the model's scores and distances.
 func (s *Shard) distancesFollowScores(m *Model) bool {
-	return !s.source.sparse() && m.Distortion == metric.SquaredEuclidean && m.form(s.source.spec.Columns) != metric.Full &&
+	return !s.source.sparse && m.Distortion == metric.SquaredEuclidean && m.form(s.source.spec.Columns) != metric.Full &&
 		!slices.ContainsFunc(m.Metric, func(weight float64) bool { return weight < 0 })
 }
 

@@ -16,11 +16,11 @@ type preparer struct {
 	spec   *RowSpec
 	dense  *dataset.Points
 	sparse *dataset.SparsePoints
-	first  int // the number of the first row of dense
+	first  int // the number of the first row
 	buffer []float64
 }
 
-// newPreparer returns a preparer of data. The first row of dense points has the given number.
+// newPreparer returns a preparer of data. The first row has the given number.
 func newPreparer(spec *RowSpec, data dataset.Dataset, first int) *preparer {
 	p := &preparer{spec: spec, first: first}
 	switch data := data.(type) {
@@ -38,7 +38,7 @@ func (p *preparer) prepare(i int) (row, error) {
 	if p.dense != nil {
 		r.values = p.dense.Row(i - p.first)
 	} else {
-		r.columns, r.values = p.sparse.Row(i)
+		r.columns, r.values = p.sparse.Row(i - p.first)
 	}
 	p.buffer = append(p.buffer[:0], r.values...)
 	r.values = p.buffer

@@ -82,7 +82,7 @@ func (s *Shard) setModels(ctx context.Context, queries []Query, forScores bool) 
 		if forScores || q.Model.Distortion == metric.KL {
 			width = spec.Width()
 		}
-		for number := range t.layOut(width, s.source.sparse()) {
+		for number := range t.layOut(width, s.source.sparse) {
 			s.pieces = append(s.pieces, piece{t, number})
 		}
 		values += len(q.Model.Centroids) * max(1, len(q.Model.Metric)/spec.Columns)

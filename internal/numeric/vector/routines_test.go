@@ -114,7 +114,7 @@ func TestWideRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			what := fmt.Sprintf("%s, sparse %v", routines.name, source.sparse())
+			what := fmt.Sprintf("%s, sparse %v", routines.name, source.sparse)
 			after := append([]int32(nil), j.labels...)
 			for _, m := range moves {
 				after[m.Point] = m.To
@@ -139,7 +139,7 @@ func TestWideRows(t *testing.T) {
 						best, nearest = int32(c), distance
 					}
 				}
-				if !near(nearestOf[i], nearest, square) || !source.sparse() && nearestOf[i] != nearest {
+				if !near(nearestOf[i], nearest, square) || !source.sparse && nearestOf[i] != nearest {
 					t.Fatalf("%s: point %d is at %g, want %g", what, i, nearestOf[i], nearest)
 				}
 				if after[i] != best {

@@ -16,7 +16,7 @@ func DenseTileBytes(rows, width int) int64 {
 }
 
 // SparseTileBytes returns the memory of a sparse tile's values, row starts and, if present, backgrounds. The columns
-// are shared with the data set.
+// are shared with the data set; if rows are fetched, they take ColumnBytes in addition.
 func SparseTileBytes(rows int, entries int64, background bool) int64 {
 	bytes := 8*entries + 8*int64(rows+1)
 	if background {
@@ -24,6 +24,9 @@ func SparseTileBytes(rows int, entries int64, background bool) int64 {
 	}
 	return bytes
 }
+
+// ColumnBytes returns the memory of the columns of sparse entries.
+func ColumnBytes(entries int64) int64 { return 4 * entries }
 
 // LaneBytes returns the memory of a tile's rows in each lane.
 func LaneBytes(rows int) int64 { return int64(rows) * laneRowBytes }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // Source provides the rows that tiles are built from: a worker's copy of the data, or a way to fetch rows of it, and how
@@ -16,6 +17,7 @@ type Source struct {
 	spec     *RowSpec
 	data     dataset.Dataset  // nil if rows are fetched
 	fetch    RowFetcher       // nil if there is data
+	sparse   bool             // tiles store sparse rows
 	features *kernel.Features // nil if rows are those of the data
 	rounders []float64        // per feature, then for the background; see rounder
 	routines routines
@@ -26,31 +28,42 @@ func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
 	if spec.Features != nil {
 		return newFeatureSource(spec, data)
 	}
-	rows, columns := 0, 0
-	switch data := data.(type) {
-	case *dataset.Points:
-		rows, columns = data.N, data.D
-	case *dataset.SparsePoints:
-		rows, columns = data.N, data.D
-		if spec.Mean != nil {
-			return nil, fmt.Errorf("vector: sparse points cannot be centered")
-		}
-	default:
+	rows, columns, sparse := shapeOf(data)
+	if rows == 0 {
 		return nil, fmt.Errorf("vector: %T is not a kind of points", data)
+	}
+	if sparse && spec.Mean != nil {
+		return nil, fmt.Errorf("vector: sparse points cannot be centered")
 	}
 	if err := spec.fits(rows, columns); err != nil {
 		return nil, err
 	}
-	return sourceOf(spec, data), nil
+	s := sourceOf(spec, data)
+	s.sparse = sparse
+	return s, nil
 }
 
-// RowFetcher returns the rows from <= i < to of dense points.
-type RowFetcher func(ctx context.Context, from, to int) (*dataset.Points, error)
+// shapeOf returns the size of points and whether they are sparse. For other data it returns 0 rows.
+func shapeOf(data dataset.Dataset) (rows, columns int, sparse bool) {
+	switch data := data.(type) {
+	case *dataset.Points:
+		return data.N, data.D, false
+	case *dataset.SparsePoints:
+		return data.N, data.D, true
+	}
+	return 0, 0, false
+}
 
-// NewFetchingSource returns a source that fetches the points of a tile when the tile is built. If rows are features, the
-// spec must have the landmarks.
-func NewFetchingSource(spec *RowSpec, fetch RowFetcher) (*Source, error) {
+// RowFetcher returns the rows of a tile of dense or sparse points. They belong to the caller.
+type RowFetcher func(ctx context.Context, rows partition.Range) (dataset.Dataset, error)
+
+// NewFetchingSource returns a source that fetches the points of a tile when the tile is built; sparse tells of which kind
+// they are. If rows are features, the spec must have the landmarks.
+func NewFetchingSource(spec *RowSpec, sparse bool, fetch RowFetcher) (*Source, error) {
 	err := spec.fits(spec.Rows, spec.Columns)
+	if sparse && (spec.Mean != nil || spec.Features != nil) {
+		err = errors.New("vector: sparse points have no mean and no features")
+	}
 	if spec.Features != nil {
 		err = spec.fitsFeatures()
 		if spec.Features.Points == nil {
@@ -61,7 +74,7 @@ func NewFetchingSource(spec *RowSpec, fetch RowFetcher) (*Source, error) {
 		return nil, err
 	}
 	s := sourceOf(spec, nil)
-	s.fetch = fetch
+	s.fetch, s.sparse = fetch, sparse
 	return s, nil
 }
 
@@ -133,9 +146,3 @@ func (s *Source) Rows() int { return s.spec.Rows }
 
 // Spec returns the spec that the source was made with.
 func (s *Source) Spec() *RowSpec { return s.spec }
-
-// sparse reports whether tiles store sparse rows.
-func (s *Source) sparse() bool {
-	_, sparse := s.data.(*dataset.SparsePoints)
-	return sparse && s.features == nil
-}

@@ -18,7 +18,8 @@ const groupRows = 32
 // tile is a range of consecutive rows, prepared and rounded to their grids.
 //
 // Dense rows are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l, with the
-// background as the last feature, and zeros after the last row. Sparse rows share their columns with the data set.
+// background as the last feature, and zeros after the last row. Sparse rows share their columns with the data set, unless
+// they were fetched.
 type tile struct {
 	rows  partition.Range
 	width int
@@ -27,6 +28,7 @@ type tile struct {
 
 	starts      []int64 // sparse tiles only: where the rows begin, followed by the number of values
 	columns     []int32
+	ownColumns  bool // no data set has them
 	values      []float64
 	backgrounds []float64 // per row; nil if rows have no background
 
@@ -43,37 +45,39 @@ func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 	if s.features != nil {
 		return t, s.fillFeatures(t, s.features, 0)
 	}
-	p := newPreparer(s.spec, s.data, 0)
+	data, first := s.data, 0
 	if s.fetch != nil {
-		points, err := s.fetch(ctx, t.rows.From, t.rows.To)
+		fetched, err := s.fetch(ctx, t.rows)
 		if err != nil {
 			return nil, err
 		}
-		if s.spec.Features != nil {
+		if points, dense := fetched.(*dataset.Points); dense && s.spec.Features != nil {
 			features, shift, err := kernel.NewFeaturesOf(s.spec.Features, points, t.rows)
 			if err != nil {
 				return nil, err
 			}
 			return t, s.fillFeatures(t, features, shift)
 		}
-		if points.N != t.rows.Len() || points.D != s.spec.Columns {
-			return nil, fmt.Errorf("vector: %d x %d points for %d rows of %d columns", points.N, points.D, t.rows.Len(), s.spec.Columns)
+		if rows, columns, sparse := shapeOf(fetched); rows != t.rows.Len() || columns != s.spec.Columns || sparse != s.sparse {
+			return nil, fmt.Errorf("vector: a %T of %d x %d for %d rows of %d columns", fetched, rows, columns, t.rows.Len(), s.spec.Columns)
 		}
-		p = newPreparer(s.spec, points, t.rows.From)
+		data, first = fetched, t.rows.From
 	}
-	if points, sparse := s.data.(*dataset.SparsePoints); sparse {
-		from, to := points.RowStart[t.rows.From], points.RowStart[t.rows.To]
-		t.starts = make([]int64, t.rows.Len()+1)
-		t.columns, t.values = points.Column[from:to:to], make([]float64, to-from)
+	if points, sparse := data.(*dataset.SparsePoints); sparse {
+		starts := points.RowStart[t.rows.From-first : t.rows.To-first+1]
+		from, to := starts[0], starts[t.rows.Len()]
+		t.starts = make([]int64, len(starts))
+		t.columns, t.ownColumns, t.values = points.Column[from:to:to], s.fetch != nil, make([]float64, to-from)
 		if s.spec.HasBackground() {
 			t.backgrounds = make([]float64, t.rows.Len())
 		}
-		for r := range t.starts {
-			t.starts[r] = points.RowStart[t.rows.From+r] - from
+		for r, start := range starts {
+			t.starts[r] = start - from
 		}
 	} else {
 		t.packed = make([]float64, t.groups()*groupRows*t.width)
 	}
+	p := newPreparer(s.spec, data, first)
 	for r := range t.rows.Len() {
 		prepared, err := p.prepare(t.rows.From + r)
 		if err != nil {
@@ -114,7 +118,11 @@ func (t *tile) group(g int) []float64 {
 }
 
 func (t *tile) bytes() int64 {
-	return 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
+	bytes := 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
+	if t.ownColumns {
+		bytes += ColumnBytes(int64(len(t.columns)))
+	}
+	return bytes
 }
 
 // laneBytes returns the memory that the tile takes besides its rows.

@@ -712,7 +712,7 @@ type Prepare struct {
 	// Maximum number of points in a block of Blocks; 0 means that the job uses no blocks.
 	Block uint32 `protobuf:"varint,11,opt,name=block,proto3" json:"block,omitempty"`
 	// Whether the worker fetches only the rows of its tiles, whenever it builds tiles, and keeps no other part of the data
-	// set. Set only for dense points with vectors, and only for workers that said Hello.fetches_rows.
+	// set. Set only for vectors, and only for workers that said Hello.fetches_rows.
 	ByRows bool `protobuf:"varint,12,opt,name=by_rows,json=byRows,proto3" json:"by_rows,omitempty"`
 	// A hash of the job ID and of all fields above, with payloads hashed by content. Equal identities imply bit-identical
 	// tiles of the same size.

@@ -221,8 +221,11 @@ type VectorSpec struct {
 	FullMetric bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
 	// How rows are computed from the data set; unset if they are the rows of the data set.
 	KernelFeatures *KernelFeatures `protobuf:"bytes,8,opt,name=kernel_features,json=kernelFeatures,proto3" json:"kernel_features,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The number of entries of each tile of sparse points: one int64 per tile, from which follows where its entries are in the
+	// data set. Set if Prepare.by_rows is; empty for dense points.
+	TileEntries   *Payload `protobuf:"bytes,9,opt,name=tile_entries,json=tileEntries,proto3" json:"tile_entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VectorSpec) Reset() {
@@ -307,6 +310,13 @@ func (x *VectorSpec) GetFullMetric() bool {
 func (x *VectorSpec) GetKernelFeatures() *KernelFeatures {
 	if x != nil {
 		return x.KernelFeatures
+	}
+	return nil
+}
+
+func (x *VectorSpec) GetTileEntries() *Payload {
+	if x != nil {
+		return x.TileEntries
 	}
 	return nil
 }
@@ -954,7 +964,7 @@ var File_cleave_worker_v1_vectors_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\n" +
-	"\x1ecleave/worker/v1/vectors.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xf0\x02\n" +
+	"\x1ecleave/worker/v1/vectors.proto\x12\x10cleave.worker.v1\x1a\x1dcleave/worker/v1/matrix.proto\x1a\x1ecleave/worker/v1/payload.proto\"\xae\x03\n" +
 	"\n" +
 	"VectorSpec\x12?\n" +
 	"\vpreparation\x18\x01 \x01(\x0e2\x1d.cleave.worker.v1.PreparationR\vpreparation\x12\x12\n" +
@@ -965,7 +975,8 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x0fbackground_grid\x18\x06 \x01(\x05R\x0ebackgroundGrid\x12\x1f\n" +
 	"\vfull_metric\x18\a \x01(\bR\n" +
 	"fullMetric\x12I\n" +
-	"\x0fkernel_features\x18\b \x01(\v2 .cleave.worker.v1.KernelFeaturesR\x0ekernelFeatures\"\xed\x01\n" +
+	"\x0fkernel_features\x18\b \x01(\v2 .cleave.worker.v1.KernelFeaturesR\x0ekernelFeatures\x12<\n" +
+	"\ftile_entries\x18\t \x01(\v2\x19.cleave.worker.v1.PayloadR\vtileEntries\"\xed\x01\n" +
 	"\x0eKernelFeatures\x124\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x1c.cleave.worker.v1.MatrixSpecR\x06matrix\x127\n" +
 	"\tlandmarks\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\tlandmarks\x129\n" +
@@ -1066,27 +1077,28 @@ var file_cleave_worker_v1_vectors_proto_depIdxs = []int32{
 	14, // 1: cleave.worker.v1.VectorSpec.mean:type_name -> cleave.worker.v1.Payload
 	14, // 2: cleave.worker.v1.VectorSpec.grids:type_name -> cleave.worker.v1.Payload
 	4,  // 3: cleave.worker.v1.VectorSpec.kernel_features:type_name -> cleave.worker.v1.KernelFeatures
-	15, // 4: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
-	14, // 5: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
-	14, // 6: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
-	14, // 7: cleave.worker.v1.KernelFeatures.points:type_name -> cleave.worker.v1.Payload
-	6,  // 8: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
-	14, // 9: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
-	14, // 10: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
-	1,  // 11: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
-	2,  // 12: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
-	5,  // 13: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 14: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 15: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 16: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 17: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 18: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
-	5,  // 19: cleave.worker.v1.VectorStep.queries:type_name -> cleave.worker.v1.VectorQueries
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	14, // 4: cleave.worker.v1.VectorSpec.tile_entries:type_name -> cleave.worker.v1.Payload
+	15, // 5: cleave.worker.v1.KernelFeatures.matrix:type_name -> cleave.worker.v1.MatrixSpec
+	14, // 6: cleave.worker.v1.KernelFeatures.landmarks:type_name -> cleave.worker.v1.Payload
+	14, // 7: cleave.worker.v1.KernelFeatures.projection:type_name -> cleave.worker.v1.Payload
+	14, // 8: cleave.worker.v1.KernelFeatures.points:type_name -> cleave.worker.v1.Payload
+	6,  // 9: cleave.worker.v1.VectorQueries.queries:type_name -> cleave.worker.v1.VectorQuery
+	14, // 10: cleave.worker.v1.VectorQueries.values:type_name -> cleave.worker.v1.Payload
+	14, // 11: cleave.worker.v1.VectorQueries.integers:type_name -> cleave.worker.v1.Payload
+	1,  // 12: cleave.worker.v1.VectorQuery.distortion:type_name -> cleave.worker.v1.Distortion
+	2,  // 13: cleave.worker.v1.VectorQuery.kind:type_name -> cleave.worker.v1.ScatterKind
+	5,  // 14: cleave.worker.v1.VectorAssign.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 15: cleave.worker.v1.VectorFarthest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 16: cleave.worker.v1.Distances.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 17: cleave.worker.v1.Nearest.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 18: cleave.worker.v1.NearestTwo.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 19: cleave.worker.v1.Scatter.queries:type_name -> cleave.worker.v1.VectorQueries
+	5,  // 20: cleave.worker.v1.VectorStep.queries:type_name -> cleave.worker.v1.VectorQueries
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_vectors_proto_init() }
