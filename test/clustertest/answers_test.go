@@ -90,7 +90,7 @@ func answer(t *testing.T, dir, name string, options []string) string {
 		t.Fatal(err)
 	}
 	hash := sha256.New()
-	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv", "landmarks.csv", "projection.csv", "embedding.csv"} {
+	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv", "landmarks.csv", "projection.csv", "forest.csv", "embedding.csv"} {
 		if text, err := os.ReadFile(filepath.Join(out, file)); err == nil {
 			if file == "labels.csv" {
 				text = withoutScores(text)

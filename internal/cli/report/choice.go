@@ -116,7 +116,10 @@ func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*c
 	if of := head.GetForest(); of != nil && err == nil {
 		m.Forest, err = loadForest(folder, of, k, m.Columns())
 	}
-	return m, header, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, header, nil
 }
 
 // groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
