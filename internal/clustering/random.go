@@ -21,6 +21,7 @@ const (
 	StreamParts                           // the parts of the data that a number of clusters is tried on
 	StreamCloud                           // reference data without clusters
 	StreamGaps                            // eigenvalues of a graph
+	StreamForest                          // decision trees
 )
 
 // Streams of constrained-spectral if its constraints select how they are used.

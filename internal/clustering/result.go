@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -89,6 +90,19 @@ type Model struct {
 	Units      *dataset.Units   // nil if columns are compared unchanged
 	Landmarks  *Landmarks       // nil if centroids are means of points; otherwise they are means of features
 	Mixture    *mixture.Mixture // in Units; nil if clusters have no covariances
+	Forest     *Forest          // its scores are added to the features of Landmarks; nil if there is none
+}
+
+// Forest is a forest of decision trees, whose scores have a weight.
+type Forest struct {
+	Trees  *forest.Forest
+	Weight float64
+}
+
+// Score returns what is added to the score of one of k groups if a share of the trees assigns a row to it. The scores of
+// all groups sum to 0.
+func (f *Forest) Score(share float64, k int) float64 {
+	return float64(f.Weight * (share - 1/float64(k)))
 }
 
 // Columns returns the number of columns that points must have to be assigned.

@@ -186,3 +186,32 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 }
 
 func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][:e.Columns] }
+
+// GroupScores computes the scores f of a row from its squared distances d from the scores that each group should have.
+// Both sum to 0, so f_c is half the difference of the mean of d and d_c.
+func GroupScores(distances, scores []float64) {
+	mean := 0.0
+	for _, d := range distances {
+		mean += d / float64(len(distances))
+	}
+	for c, d := range distances {
+		scores[c] = (mean - d) / 2
+	}
+}
+
+// FromGroups returns the squared distances of scores from the indicator of a row's own group and of the nearest other.
+func FromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
+	square := 0.0
+	for _, s := range scores {
+		square += float64(s * s)
+	}
+	nextDistance = math.Inf(1)
+	for c, s := range scores {
+		if distance := square - float64(2*s) + 1; c == own {
+			ownDistance = distance
+		} else {
+			nextDistance = min(nextDistance, distance)
+		}
+	}
+	return ownDistance, nextDistance
+}

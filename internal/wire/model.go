@@ -10,6 +10,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -21,7 +22,16 @@ func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 	return &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
 		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks), Mixture: mixtureHead(m.Mixture),
+		Forest: forestHead(m.Forest),
 	}
+}
+
+// forestHead describes the forest of a model, or returns nil if f is nil.
+func forestHead(f *clustering.Forest) *cleavev1.ForestHead {
+	if f == nil {
+		return nil
+	}
+	return &cleavev1.ForestHead{Trees: uint32(f.Trees.Trees()), Nodes: uint32(f.Trees.Nodes()), Weight: f.Weight}
 }
 
 // mixtureHead describes the mixture of a model, or returns nil if m is nil.
@@ -32,14 +42,19 @@ func mixtureHead(m *mixture.Mixture) *cleavev1.MixtureHead {
 	return &cleavev1.MixtureHead{Shares: m.Shares()}
 }
 
-// WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks and their
-// projection or the mixture, the metric, and the units.
+// WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection and
+// the forest, or the mixture, the metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	if err := writeValues(w, m.Centroids); err != nil {
 		return err
 	}
 	if m.Landmarks != nil {
 		if err := writeValues(w, slices.Concat(m.Landmarks.Points.Values, m.Landmarks.Projection)); err != nil {
+			return err
+		}
+	}
+	if m.Forest != nil {
+		if err := writeValues(w, m.Forest.Trees.Values()); err != nil {
 			return err
 		}
 	}
@@ -127,6 +142,9 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	if l := head.GetLandmarks(); l != nil {
 		return landmarkValues(head, l)
 	}
+	if head.GetForest() != nil {
+		return 0, fmt.Errorf("wire: a model with a forest and no landmarks")
+	}
 	if head.GetMixture() != nil {
 		if err := CheckMixture(head); err != nil {
 			return 0, err
@@ -171,6 +189,12 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, err
 	var err error
 	if head.GetLandmarks() != nil {
 		if m.Landmarks, err = landmarksOf(head, values[centroids:]); err != nil {
+			return nil, err
+		}
+	}
+	if of := head.GetForest(); of != nil {
+		first := centroids + m.Landmarks.Points.N*(m.Landmarks.Points.D+m.D)
+		if m.Forest, err = NewForest(of, m.K, m.Columns(), values[first:first+forest.ValueColumns*int(of.GetNodes())]); err != nil {
 			return nil, err
 		}
 	}
@@ -271,6 +295,12 @@ func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64,
 		return 0, fmt.Errorf("wire: a model of landmarks with the unknown kernel function %d", l.GetKernel().GetFunction())
 	}
 	values := k*rank + count*(columns+rank)
+	if f := head.GetForest(); f != nil {
+		if rank != k {
+			return 0, fmt.Errorf("wire: a forest of %d groups with %d features", k, rank)
+		}
+		values += forest.ValueColumns * uint64(f.GetNodes())
+	}
 	if head.GetScaled() {
 		values += 2 * columns
 	}
@@ -300,6 +330,20 @@ func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 		Function: kernelFunctions[report.GetFunction()], Rho: report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
 		Grid: kernel.Grid(head.GetGridExponent()), Columns: points.D,
 	}}, nil
+}
+
+// NewForest returns the forest of k groups that a head describes, for points with the given number of columns.
+func NewForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*clustering.Forest, error) {
+	trees, err := forest.New(k, columns, values)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("wire: %w", err)
+	case trees.Trees() != int(head.GetTrees()) || trees.Nodes() != int(head.GetNodes()):
+		return nil, fmt.Errorf("wire: a forest of %d trees with %d nodes, not %d with %d", trees.Trees(), trees.Nodes(), head.GetTrees(), head.GetNodes())
+	case !(head.GetWeight() >= 0) || math.IsInf(head.GetWeight(), 0):
+		return nil, fmt.Errorf("wire: a forest of weight %v", head.GetWeight())
+	}
+	return &clustering.Forest{Trees: trees, Weight: head.GetWeight()}, nil
 }
 
 // RowScoresHead describes the scores of rows, or returns nil if s is nil.

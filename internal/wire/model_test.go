@@ -2,8 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -46,6 +49,9 @@ func anyModel(t *rapid.T) *clustering.Model {
 	}
 	if rapid.Bool().Draw(t, "landmarks") {
 		m.Distortion, m.Metric, m.Landmarks = metric.SquaredEuclidean, metric.NewIdentity(d), anyLandmarks(t, d)
+		if k == d && rapid.Bool().Draw(t, "forest") {
+			m.Forest = anyForest(t, m.Landmarks.Points, k)
+		}
 	}
 	if m.Landmarks == nil && rapid.Bool().Draw(t, "mixture") {
 		m.Distortion, m.Metric, m.Mixture = metric.SquaredEuclidean, metric.NewIdentity(d), anyMixture(t, k, d)
@@ -83,6 +89,16 @@ func anyMixture(t *rapid.T, k, d int) *mixture.Mixture {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// anyForest returns a forest fitted to points.
+func anyForest(t *rapid.T, points *dataset.Points, k int) *clustering.Forest {
+	groups := rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), points.N, points.N).Draw(t, "groups")
+	trees, err := forest.Fit(context.Background(), points, groups, clustering.Ones(points.N), k, 3, rand.New(rand.NewPCG(1, 2)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &clustering.Forest{Trees: trees, Weight: rapid.Float64Range(0, 1).Draw(t, "weight")}
 }
 
 // anyLandmarks make so many features of points.
@@ -184,6 +200,16 @@ func TestModelsThatAreWrong(t *testing.T) {
 		h.Mixture = &cleavev1.MixtureHead{Shares: shares}
 		return h
 	}
+	grown := func(trees, nodes uint32, weight float64) *cleavev1.ModelHead {
+		h := landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR)
+		h.K, h.Forest = 2, &cleavev1.ForestHead{Trees: trees, Nodes: nodes, Weight: weight}
+		return h
+	}
+	ofLandmarks := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} // of two groups, before the nodes
+	bare := proto.CloneOf(good)
+	bare.Forest = &cleavev1.ForestHead{Trees: 1, Nodes: 1, Weight: 1}
+	three := grown(1, 1, 1)
+	three.K = 3
 	type parts = []*cleavev1.GetModelResponse
 	for name, p := range map[string]parts{
 		"nothing":              {},
@@ -214,6 +240,14 @@ func TestModelsThatAreWrong(t *testing.T) {
 		"many mixture columns": {head(mixed(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: identity}, 1)), numbers(1)},
 		"a mixture of cosines": {head(mixed(&cleavev1.ModelHead{Distortion: cleavev1.Distortion_DISTORTION_COSINE, K: 1, Columns: 2, Metric: identity}, 1)), numbers(1, 2, 1, 2, 0, 0, 1, 0, 0, 1)},
 		"a mixture, landmarks": {head(mixed(landmarks(2, 1, cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR), 1)), numbers(1, 2, 3, 4, 5, 6, 7, 8)},
+		"few nodes":            {head(grown(1, 1, 1)), numbers(ofLandmarks...), numbers(-1)},
+		"half a tree":          {head(grown(1, 2, 1)), numbers(ofLandmarks...), numbers(0, 1, -1, 0)},
+		"a tree too many":      {head(grown(2, 1, 1)), numbers(ofLandmarks...), numbers(-1, 0)},
+		"an unknown column":    {head(grown(1, 3, 1)), numbers(ofLandmarks...), numbers(1, 1, -1, 0, -1, 1)},
+		"an unknown group":     {head(grown(1, 1, 1)), numbers(ofLandmarks...), numbers(-1, 2)},
+		"a negative weight":    {head(grown(1, 1, -1)), numbers(ofLandmarks...), numbers(-1, 0)},
+		"a forest of features": {head(three), numbers(ofLandmarks...), numbers(1, 2), numbers(-1, 0)},
+		"a forest alone":       {head(bare), numbers(1, 2), numbers(-1, 0)},
 		"a full metric of all": {head(&cleavev1.ModelHead{Distortion: euclidean, K: 1, Columns: 1 << 30, Metric: cleavev1.Metric_METRIC_FULL})},
 	} {
 		if _, err := ReceiveModel(stream(p)); err == nil {

@@ -90,7 +90,7 @@ func answer(t *testing.T, dir, name string, options []string) string {
 		t.Fatal(err)
 	}
 	hash := sha256.New()
-	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv", "landmarks.csv", "projection.csv", "embedding.csv"} {
+	for _, file := range []string{"labels.csv", "centroids.csv", "metric.csv", "units.csv", "mixture.csv", "landmarks.csv", "projection.csv", "forest.csv", "embedding.csv"} {
 		if text, err := os.ReadFile(filepath.Join(out, file)); err == nil {
 			if file == "labels.csv" {
 				text = withoutScores(text)
@@ -133,7 +133,7 @@ func makeAnswerData(t *testing.T, dir string) {
 		}
 	}
 	rng := random(7)
-	var words, matrix, weights, seeds, uncertain, start, centroids, beliefs, positive, pieces strings.Builder
+	var words, matrix, weights, seeds, uncertain, known, start, centroids, beliefs, positive, pieces strings.Builder
 	topics := "i,j,kind\n"
 	for i := range 150 { // counts of 40 words, of which every topic has ten of its own
 		fmt.Fprintf(&words, "%d", i%3)
@@ -166,12 +166,16 @@ func makeAnswerData(t *testing.T, dir string) {
 	start.WriteString("index,label\n")
 	seeds.WriteString("index,label\n0,0\n1,1\n2,2\n3,0\n4,1\n9,0\n")
 	uncertain.WriteString("index,label,probability\n0,0,0.7\n0,1,0.3\n1,1,1\n2,2,0.5\n2,0,0.5\n5,2,0.9\n")
+	known.WriteString("index,label\n")
 	centroids.WriteString("1,2,3,4\n-1,0,5,-2\n0,0,0,1\n")
 	beliefs.WriteString("i,j,belief\n")
 	for i := range 300 {
 		fmt.Fprintf(&weights, "%d,%.3f\n", i, 0.5+rng.Float64())
 		fmt.Fprintf(&start, "%d,%d\n", i, rng.IntN(3))
 		fmt.Fprintf(&positive, "%.4f,%.4f,%.4f\n", rng.ExpFloat64()+float64(i%3), rng.ExpFloat64(), rng.ExpFloat64()+float64(i%2))
+		if i%7 == 0 {
+			fmt.Fprintf(&known, "%d,%d\n", i, i%3)
+		}
 		if i%3 == 0 {
 			fmt.Fprintf(&beliefs, "%d,%d,%.3f\n", i, (i+1+rng.IntN(250))%300, rng.Float64()*2-1)
 		}
@@ -189,6 +193,7 @@ func makeAnswerData(t *testing.T, dir string) {
 	write("weights.csv", weights.String())
 	write("seeds.csv", seeds.String())
 	write("uncertain.csv", uncertain.String())
+	write("known.csv", known.String())
 	write("start.csv", start.String())
 	write("centroids.csv", centroids.String())
 	write("beliefs.csv", beliefs.String())

@@ -217,7 +217,7 @@ func readFiles(t testing.TB, dir string) (f files) {
 		}
 		return text
 	}
-	f.model = slices.Concat(optional("centroids.csv"), optional("metric.csv"), optional("mixture.csv"))
+	f.model = slices.Concat(optional("centroids.csv"), optional("metric.csv"), optional("mixture.csv"), optional("forest.csv"))
 	f.embedding = optional("embedding.csv")
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	must(t, text, err)

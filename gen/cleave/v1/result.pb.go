@@ -1954,12 +1954,14 @@ type ModelHead struct {
 	Scaled bool `protobuf:"varint,5,opt,name=scaled,proto3" json:"scaled,omitempty"`
 	// How points become features; unset if centroids are means of points. If set, centroids are means of features. With
 	// CONSTRAINT_USE_DISCRIMINANT, landmarks are rows of known group, features are scores for each group, and centroids
-	// are the ideal scores of each group.
+	// are the ideal scores of each group; see also forest.
 	Landmarks *LandmarkHead `protobuf:"bytes,6,opt,name=landmarks,proto3" json:"landmarks,omitempty"`
 	// The mixture of Gaussians whose most likely cluster a point is assigned to; unset if points are assigned to the nearest
 	// centroid. If set, centroids are the means of the clusters in the coordinates of the data, and take no part in the
 	// assignment.
-	Mixture       *MixtureHead `protobuf:"bytes,7,opt,name=mixture,proto3" json:"mixture,omitempty"`
+	Mixture *MixtureHead `protobuf:"bytes,7,opt,name=mixture,proto3" json:"mixture,omitempty"`
+	// The decision trees whose scores are added to the features of landmarks; unset if there are none.
+	Forest        *ForestHead `protobuf:"bytes,8,opt,name=forest,proto3" json:"forest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2039,6 +2041,13 @@ func (x *ModelHead) GetLandmarks() *LandmarkHead {
 func (x *ModelHead) GetMixture() *MixtureHead {
 	if x != nil {
 		return x.Mixture
+	}
+	return nil
+}
+
+func (x *ModelHead) GetForest() *ForestHead {
+	if x != nil {
+		return x.Forest
 	}
 	return nil
 }
@@ -2182,6 +2191,74 @@ func (x *LandmarkHead) GetGridExponent() int32 {
 	return 0
 }
 
+// ForestHead describes a forest of decision trees. After the matrix of the landmarks, the values of the model hold two
+// values for each node: the column that it compares, counted from 0, and a threshold. A point whose value, in the
+// coordinates of the data, is at most the threshold goes to the left subtree, which follows the node; others go to the
+// right subtree, which follows the left one. A leaf has -1 and its group. Tree follows tree. The features of a point are
+// those of the landmarks plus weight * (s - 1/k), s the share of the trees that assign it to each of the k groups.
+type ForestHead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of trees.
+	Trees uint32 `protobuf:"varint,1,opt,name=trees,proto3" json:"trees,omitempty"`
+	// Number of nodes of all trees, including leaves.
+	Nodes uint32 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// The weight of the trees.
+	Weight        float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForestHead) Reset() {
+	*x = ForestHead{}
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForestHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForestHead) ProtoMessage() {}
+
+func (x *ForestHead) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForestHead.ProtoReflect.Descriptor instead.
+func (*ForestHead) Descriptor() ([]byte, []int) {
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ForestHead) GetTrees() uint32 {
+	if x != nil {
+		return x.Trees
+	}
+	return 0
+}
+
+func (x *ForestHead) GetNodes() uint32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *ForestHead) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
 // EmbeddingHead is the shape of an embedding.
 type EmbeddingHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2195,7 +2272,7 @@ type EmbeddingHead struct {
 
 func (x *EmbeddingHead) Reset() {
 	*x = EmbeddingHead{}
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2207,7 +2284,7 @@ func (x *EmbeddingHead) String() string {
 func (*EmbeddingHead) ProtoMessage() {}
 
 func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[20]
+	mi := &file_cleave_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2220,7 +2297,7 @@ func (x *EmbeddingHead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmbeddingHead.ProtoReflect.Descriptor instead.
 func (*EmbeddingHead) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EmbeddingHead) GetRows() uint32 {
@@ -2256,7 +2333,7 @@ type Timings struct {
 
 func (x *Timings) Reset() {
 	*x = Timings{}
-	mi := &file_cleave_v1_result_proto_msgTypes[21]
+	mi := &file_cleave_v1_result_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2345,7 @@ func (x *Timings) String() string {
 func (*Timings) ProtoMessage() {}
 
 func (x *Timings) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[21]
+	mi := &file_cleave_v1_result_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2358,7 @@ func (x *Timings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timings.ProtoReflect.Descriptor instead.
 func (*Timings) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{21}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Timings) GetLoad() *durationpb.Duration {
@@ -2341,7 +2418,7 @@ type Suspect struct {
 
 func (x *Suspect) Reset() {
 	*x = Suspect{}
-	mi := &file_cleave_v1_result_proto_msgTypes[22]
+	mi := &file_cleave_v1_result_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2353,7 +2430,7 @@ func (x *Suspect) String() string {
 func (*Suspect) ProtoMessage() {}
 
 func (x *Suspect) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_v1_result_proto_msgTypes[22]
+	mi := &file_cleave_v1_result_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2366,7 +2443,7 @@ func (x *Suspect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspect.ProtoReflect.Descriptor instead.
 func (*Suspect) Descriptor() ([]byte, []int) {
-	return file_cleave_v1_result_proto_rawDescGZIP(), []int{22}
+	return file_cleave_v1_result_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Suspect) GetRow() uint32 {
@@ -2588,7 +2665,7 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\bviolated\x18\x06 \x01(\x01H\x02R\bviolated\x88\x01\x01B\b\n" +
 	"\x06_thetaB\x06\n" +
 	"\x04_rhoB\v\n" +
-	"\t_violated\"\x96\x02\n" +
+	"\t_violated\"\xc5\x02\n" +
 	"\tModelHead\x125\n" +
 	"\n" +
 	"distortion\x18\x01 \x01(\x0e2\x15.cleave.v1.DistortionR\n" +
@@ -2598,7 +2675,8 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\x06metric\x18\x04 \x01(\x0e2\x11.cleave.v1.MetricR\x06metric\x12\x16\n" +
 	"\x06scaled\x18\x05 \x01(\bR\x06scaled\x125\n" +
 	"\tlandmarks\x18\x06 \x01(\v2\x17.cleave.v1.LandmarkHeadR\tlandmarks\x120\n" +
-	"\amixture\x18\a \x01(\v2\x16.cleave.v1.MixtureHeadR\amixture\"%\n" +
+	"\amixture\x18\a \x01(\v2\x16.cleave.v1.MixtureHeadR\amixture\x12-\n" +
+	"\x06forest\x18\b \x01(\v2\x15.cleave.v1.ForestHeadR\x06forest\"%\n" +
 	"\vMixtureHead\x12\x16\n" +
 	"\x06shares\x18\x01 \x03(\x01R\x06shares\"\xb0\x01\n" +
 	"\fLandmarkHead\x12\x14\n" +
@@ -2606,7 +2684,12 @@ const file_cleave_v1_result_proto_rawDesc = "" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\x12/\n" +
 	"\x06kernel\x18\x03 \x01(\v2\x17.cleave.v1.KernelReportR\x06kernel\x12\x1a\n" +
 	"\bcentered\x18\x04 \x01(\bR\bcentered\x12#\n" +
-	"\rgrid_exponent\x18\x05 \x01(\x05R\fgridExponent\"=\n" +
+	"\rgrid_exponent\x18\x05 \x01(\x05R\fgridExponent\"P\n" +
+	"\n" +
+	"ForestHead\x12\x14\n" +
+	"\x05trees\x18\x01 \x01(\rR\x05trees\x12\x14\n" +
+	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x16\n" +
+	"\x06weight\x18\x03 \x01(\x01R\x06weight\"=\n" +
 	"\rEmbeddingHead\x12\x12\n" +
 	"\x04rows\x18\x01 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x02 \x01(\rR\acolumns\"\x8a\x02\n" +
@@ -2661,7 +2744,7 @@ func file_cleave_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_cleave_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_cleave_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_cleave_v1_result_proto_goTypes = []any{
 	(Confidence)(0),             // 0: cleave.v1.Confidence
 	(RowMeasure)(0),             // 1: cleave.v1.RowMeasure
@@ -2686,85 +2769,87 @@ var file_cleave_v1_result_proto_goTypes = []any{
 	(*ModelHead)(nil),           // 20: cleave.v1.ModelHead
 	(*MixtureHead)(nil),         // 21: cleave.v1.MixtureHead
 	(*LandmarkHead)(nil),        // 22: cleave.v1.LandmarkHead
-	(*EmbeddingHead)(nil),       // 23: cleave.v1.EmbeddingHead
-	(*Timings)(nil),             // 24: cleave.v1.Timings
-	(*Suspect)(nil),             // 25: cleave.v1.Suspect
-	(JobState)(0),               // 26: cleave.v1.JobState
-	(StopReason)(0),             // 27: cleave.v1.StopReason
-	(Scale)(0),                  // 28: cleave.v1.Scale
-	(*Notice)(nil),              // 29: cleave.v1.Notice
-	(*Iteration)(nil),           // 30: cleave.v1.Iteration
-	(*ShiftChange)(nil),         // 31: cleave.v1.ShiftChange
-	(*Plan)(nil),                // 32: cleave.v1.Plan
-	(*Recipe)(nil),              // 33: cleave.v1.Recipe
-	(*SolverStep)(nil),          // 34: cleave.v1.SolverStep
-	(Space)(0),                  // 35: cleave.v1.Space
-	(*JobSpec)(nil),             // 36: cleave.v1.JobSpec
-	(*Method)(nil),              // 37: cleave.v1.Method
-	(*MessagePart)(nil),         // 38: cleave.v1.MessagePart
-	(KernelFunction)(0),         // 39: cleave.v1.KernelFunction
-	(NeighborWeights)(0),        // 40: cleave.v1.NeighborWeights
-	(Inference)(0),              // 41: cleave.v1.Inference
-	(Distortion)(0),             // 42: cleave.v1.Distortion
-	(Metric)(0),                 // 43: cleave.v1.Metric
-	(*durationpb.Duration)(nil), // 44: google.protobuf.Duration
+	(*ForestHead)(nil),          // 23: cleave.v1.ForestHead
+	(*EmbeddingHead)(nil),       // 24: cleave.v1.EmbeddingHead
+	(*Timings)(nil),             // 25: cleave.v1.Timings
+	(*Suspect)(nil),             // 26: cleave.v1.Suspect
+	(JobState)(0),               // 27: cleave.v1.JobState
+	(StopReason)(0),             // 28: cleave.v1.StopReason
+	(Scale)(0),                  // 29: cleave.v1.Scale
+	(*Notice)(nil),              // 30: cleave.v1.Notice
+	(*Iteration)(nil),           // 31: cleave.v1.Iteration
+	(*ShiftChange)(nil),         // 32: cleave.v1.ShiftChange
+	(*Plan)(nil),                // 33: cleave.v1.Plan
+	(*Recipe)(nil),              // 34: cleave.v1.Recipe
+	(*SolverStep)(nil),          // 35: cleave.v1.SolverStep
+	(Space)(0),                  // 36: cleave.v1.Space
+	(*JobSpec)(nil),             // 37: cleave.v1.JobSpec
+	(*Method)(nil),              // 38: cleave.v1.Method
+	(*MessagePart)(nil),         // 39: cleave.v1.MessagePart
+	(KernelFunction)(0),         // 40: cleave.v1.KernelFunction
+	(NeighborWeights)(0),        // 41: cleave.v1.NeighborWeights
+	(Inference)(0),              // 42: cleave.v1.Inference
+	(Distortion)(0),             // 43: cleave.v1.Distortion
+	(Metric)(0),                 // 44: cleave.v1.Metric
+	(*durationpb.Duration)(nil), // 45: google.protobuf.Duration
 }
 var file_cleave_v1_result_proto_depIdxs = []int32{
-	26, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
-	27, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
+	27, // 0: cleave.v1.Result.state:type_name -> cleave.v1.JobState
+	28, // 1: cleave.v1.Result.stop_reason:type_name -> cleave.v1.StopReason
 	13, // 2: cleave.v1.Result.constraints:type_name -> cleave.v1.ConstraintReport
 	15, // 3: cleave.v1.Result.kernel:type_name -> cleave.v1.KernelReport
-	28, // 4: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
+	29, // 4: cleave.v1.Result.scale:type_name -> cleave.v1.Scale
 	16, // 5: cleave.v1.Result.neighbor_graph:type_name -> cleave.v1.NeighborGraphReport
 	17, // 6: cleave.v1.Result.inference:type_name -> cleave.v1.InferenceReport
 	18, // 7: cleave.v1.Result.spectral:type_name -> cleave.v1.SpectralReport
 	20, // 8: cleave.v1.Result.model:type_name -> cleave.v1.ModelHead
-	23, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
-	29, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
-	30, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
-	31, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
-	32, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
-	24, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
+	24, // 9: cleave.v1.Result.embedding:type_name -> cleave.v1.EmbeddingHead
+	30, // 10: cleave.v1.Result.warnings:type_name -> cleave.v1.Notice
+	31, // 11: cleave.v1.Result.history:type_name -> cleave.v1.Iteration
+	32, // 12: cleave.v1.Result.shifts:type_name -> cleave.v1.ShiftChange
+	33, // 13: cleave.v1.Result.plan:type_name -> cleave.v1.Plan
+	25, // 14: cleave.v1.Result.timings:type_name -> cleave.v1.Timings
 	11, // 15: cleave.v1.Result.choice:type_name -> cleave.v1.Choice
 	10, // 16: cleave.v1.Result.landmarks:type_name -> cleave.v1.LandmarkReport
 	9,  // 17: cleave.v1.Result.row_scores:type_name -> cleave.v1.RowScoresHead
 	5,  // 18: cleave.v1.Result.k_selection:type_name -> cleave.v1.KSelection
-	33, // 19: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
-	25, // 20: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
+	34, // 19: cleave.v1.Result.recipe:type_name -> cleave.v1.Recipe
+	26, // 20: cleave.v1.Result.suspects:type_name -> cleave.v1.Suspect
 	14, // 21: cleave.v1.RunRecord.evaluation:type_name -> cleave.v1.Evaluation
 	7,  // 22: cleave.v1.RunRecord.origin:type_name -> cleave.v1.Origin
-	34, // 23: cleave.v1.RunRecord.solver_steps:type_name -> cleave.v1.SolverStep
+	35, // 23: cleave.v1.RunRecord.solver_steps:type_name -> cleave.v1.SolverStep
 	0,  // 24: cleave.v1.KSelection.confidence:type_name -> cleave.v1.Confidence
 	6,  // 25: cleave.v1.KSelection.scores:type_name -> cleave.v1.KScore
-	35, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
+	36, // 26: cleave.v1.KScore.space:type_name -> cleave.v1.Space
 	8,  // 27: cleave.v1.Origin.inputs:type_name -> cleave.v1.InputFile
-	36, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
+	37, // 28: cleave.v1.Origin.spec:type_name -> cleave.v1.JobSpec
 	1,  // 29: cleave.v1.RowScoresHead.measure:type_name -> cleave.v1.RowMeasure
-	37, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
+	38, // 30: cleave.v1.Choice.chosen:type_name -> cleave.v1.Method
 	12, // 31: cleave.v1.Choice.tried:type_name -> cleave.v1.MethodScore
-	38, // 32: cleave.v1.Choice.reason_parts:type_name -> cleave.v1.MessagePart
-	37, // 33: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
-	39, // 34: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
-	40, // 35: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
-	41, // 36: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
+	39, // 32: cleave.v1.Choice.reason_parts:type_name -> cleave.v1.MessagePart
+	38, // 33: cleave.v1.MethodScore.method:type_name -> cleave.v1.Method
+	40, // 34: cleave.v1.KernelReport.function:type_name -> cleave.v1.KernelFunction
+	41, // 35: cleave.v1.NeighborGraphReport.weights:type_name -> cleave.v1.NeighborWeights
+	42, // 36: cleave.v1.InferenceReport.engine:type_name -> cleave.v1.Inference
 	2,  // 37: cleave.v1.SpectralReport.chosen:type_name -> cleave.v1.CutRule
 	19, // 38: cleave.v1.SpectralReport.candidates:type_name -> cleave.v1.CutCandidate
 	2,  // 39: cleave.v1.CutCandidate.rule:type_name -> cleave.v1.CutRule
-	42, // 40: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
-	43, // 41: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
+	43, // 40: cleave.v1.ModelHead.distortion:type_name -> cleave.v1.Distortion
+	44, // 41: cleave.v1.ModelHead.metric:type_name -> cleave.v1.Metric
 	22, // 42: cleave.v1.ModelHead.landmarks:type_name -> cleave.v1.LandmarkHead
 	21, // 43: cleave.v1.ModelHead.mixture:type_name -> cleave.v1.MixtureHead
-	15, // 44: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
-	44, // 45: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
-	44, // 46: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
-	44, // 47: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
-	44, // 48: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
-	44, // 49: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
-	50, // [50:50] is the sub-list for method output_type
-	50, // [50:50] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	23, // 44: cleave.v1.ModelHead.forest:type_name -> cleave.v1.ForestHead
+	15, // 45: cleave.v1.LandmarkHead.kernel:type_name -> cleave.v1.KernelReport
+	45, // 46: cleave.v1.Timings.load:type_name -> google.protobuf.Duration
+	45, // 47: cleave.v1.Timings.build:type_name -> google.protobuf.Duration
+	45, // 48: cleave.v1.Timings.initialize:type_name -> google.protobuf.Duration
+	45, // 49: cleave.v1.Timings.iterate:type_name -> google.protobuf.Duration
+	45, // 50: cleave.v1.Timings.total:type_name -> google.protobuf.Duration
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_cleave_v1_result_proto_init() }
@@ -2784,14 +2869,14 @@ func file_cleave_v1_result_proto_init() {
 	file_cleave_v1_result_proto_msgTypes[14].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[15].OneofWrappers = []any{}
 	file_cleave_v1_result_proto_msgTypes[16].OneofWrappers = []any{}
-	file_cleave_v1_result_proto_msgTypes[22].OneofWrappers = []any{}
+	file_cleave_v1_result_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_v1_result_proto_rawDesc), len(file_cleave_v1_result_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

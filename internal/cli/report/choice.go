@@ -10,6 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -112,7 +113,13 @@ func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*c
 	if head.GetScaled() {
 		m.Units, err = loadUnits(folder, m.Columns(), names)
 	}
-	return m, header, err
+	if of := head.GetForest(); of != nil && err == nil {
+		m.Forest, err = loadForest(folder, of, k, m.Columns())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, header, nil
 }
 
 // groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
@@ -127,13 +134,14 @@ func groupIndicators(k int) []float64 {
 	return scores
 }
 
-// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters. The group of a
-// cluster is the one in which its centroid scores highest.
-func byCluster(m *clustering.Model) []float64 {
-	group := make([]int, m.K)
-	for cluster := range group {
-		scores := m.Centroids[cluster*m.D : (cluster+1)*m.D]
-		group[cluster] = slices.Index(scores, slices.Max(scores))
+// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters, and its trees
+// with clusters in place of groups, nil if there are none. The group of a cluster is the one in which its centroid scores highest.
+func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
+	group, cluster := make([]int, m.K), make([]int32, m.K)
+	for c := range group {
+		scores := m.Centroids[c*m.D : (c+1)*m.D]
+		group[c] = slices.Index(scores, slices.Max(scores))
+		cluster[group[c]] = int32(c)
 	}
 	var ordered []float64
 	for row := range slices.Chunk(m.Landmarks.Projection, m.D) {
@@ -141,7 +149,10 @@ func byCluster(m *clustering.Model) []float64 {
 			ordered = append(ordered, row[g])
 		}
 	}
-	return ordered
+	if m.Forest == nil {
+		return ordered, nil
+	}
+	return ordered, m.Forest.Trees.Renumbered(cluster)
 }
 
 // columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all points are at hand.

@@ -41,6 +41,9 @@ func (r *Report) lacksModel(folder string) bool {
 	if r.Result.GetModel().GetLandmarks() != nil && (missing(folder, landmarksFile) || missing(folder, projectionFile)) {
 		return true
 	}
+	if r.Result.GetModel().GetForest() != nil && missing(folder, forestFile) {
+		return true
+	}
 	if r.Result.GetModel().GetMixture() != nil && missing(folder, mixtureFile) {
 		return true
 	}

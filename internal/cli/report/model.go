@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -26,7 +27,8 @@ import (
 //     has means of features.
 //
 // Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a column for
-// each cluster; centroids.csv has the means of the columns, which are not a part of the model.
+// each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means of the columns,
+// which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -47,7 +49,11 @@ func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []Fi
 			add(centroidsFile, means, columns, header)
 		}
 		add(landmarksFile, l.Points.Values, columns, header)
-		add(projectionFile, byCluster(r.Model), r.Model.K, nil)
+		projection, trees := byCluster(r.Model)
+		add(projectionFile, projection, r.Model.K, nil)
+		if trees != nil {
+			add(forestFile, trees.Values(), forest.ValueColumns, []string{"column", "threshold"})
+		}
 	case l != nil: // centroids are means of features, which have no names
 		add(centroidsFile, r.Model.Centroids, r.Model.D, nil)
 		add(landmarksFile, l.Points.Values, columns, header)
@@ -168,6 +174,24 @@ func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names [
 		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
 	}
 	return landmarks, header, nil
+}
+
+// loadForest reads the decision trees of a classifier of k groups.
+func loadForest(folder string, head *cleavev1.ForestHead, k, columns int) (*clustering.Forest, error) {
+	path := filepath.Join(folder, forestFile)
+	nodes, _, err := format.LoadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if nodes.N != int(head.GetNodes()) || nodes.D != forest.ValueColumns {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
+			text.Plural(nodes.N, "node"), text.Plural(nodes.D, "column"), ResultFile, head.GetNodes(), forest.ValueColumns)
+	}
+	trees, err := wire.NewForest(head, k, columns, nodes.Values)
+	if err != nil {
+		return nil, fault.Invalid("BAD_MODEL", "%s: %v", path, err)
+	}
+	return trees, nil
 }
 
 // loadUnits reads the units of the columns: a row of centers and a row of scales.

@@ -32,6 +32,7 @@ const (
 	mixtureFile    = "mixture.csv"
 	landmarksFile  = "landmarks.csv"
 	projectionFile = "projection.csv"
+	forestFile     = "forest.csv"
 	embeddingFile  = "embedding.csv"
 	suspectsFile   = "suspects.csv"
 	clustersFile   = "clusters.svg"

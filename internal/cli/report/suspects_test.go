@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 
@@ -152,9 +153,15 @@ func TestClassifierFiles(t *testing.T) {
 		Landmarks: &cleavev1.LandmarkHead{Count: 3, Columns: 2, Kernel: &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR}, GridExponent: -40},
 	}
 	result := &cleavev1.Result{K: 2, Rows: 4, ClusterSizes: []uint32{2, 2}, Model: head, Choice: &cleavev1.Choice{Chosen: &cleavev1.Method{Space: cleavev1.Space_SPACE_ROWS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT}}}
+	head.Forest = &cleavev1.ForestHead{Trees: 2, Nodes: 4, Weight: 0.5}
+	trees, err := forest.New(2, 2, []float64{1, 0.25, -1, 0, -1, 1, -1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	model := &clustering.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2), Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
 		Landmarks: &clustering.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},
+		Forest:    &clustering.Forest{Trees: trees, Weight: 0.5},
 	}
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, nil)
 	dir := t.TempDir()
@@ -168,6 +175,9 @@ func TestClassifierFiles(t *testing.T) {
 		}
 		if fmt.Sprint(back.Centroids) != "[0.5 -0.5 -0.5 0.5]" || fmt.Sprint(back.Landmarks.Projection) != "[2 1 4 3 6 5]" || !slices.Equal(back.Landmarks.Points.Values, points.Values[:6]) {
 			t.Errorf("read back: %v, %v", back.Centroids, back.Landmarks)
+		}
+		if fmt.Sprint(back.Forest.Trees.Values()) != "[1 0.25 -1 1 -1 0 -1 0]" || back.Forest.Weight != 0.5 {
+			t.Errorf("the trees are read back as %v", back.Forest)
 		}
 		if scene.Data == nil && !missing(dir, centroidsFile) {
 			t.Error("there are centroids without data")
@@ -185,6 +195,9 @@ func TestClassifierFiles(t *testing.T) {
 		func(h *cleavev1.ModelHead) { h.Columns = 3 },
 		func(h *cleavev1.ModelHead) { h.K, h.Columns = 0, 0 },
 		func(h *cleavev1.ModelHead) { h.Landmarks.Count = 2 },
+		func(h *cleavev1.ModelHead) { h.Forest.Nodes = 3 },
+		func(h *cleavev1.ModelHead) { h.Forest.Trees = 1 },
+		func(h *cleavev1.ModelHead) { h.Forest.Weight = -1 },
 	} {
 		spoiled := proto.CloneOf(result)
 		spoil(spoiled.Model)
@@ -192,10 +205,12 @@ func TestClassifierFiles(t *testing.T) {
 			t.Errorf("a spoiled model was read: %v", spoiled.Model)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, projectionFile)); err != nil {
-		t.Fatal(err)
-	}
-	if back, err := ReadFolder(dir, result, &cleavev1.RunRecord{}); err != nil || back.Model != nil {
-		t.Errorf("a folder without the projection is read with %v, %v", back, err)
+	for _, name := range []string{forestFile, projectionFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := ReadFolder(dir, result, &cleavev1.RunRecord{}); err != nil || back.Model != nil {
+			t.Errorf("a folder without %s is read with %v, %v", name, back, err)
+		}
 	}
 }

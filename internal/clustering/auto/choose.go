@@ -358,11 +358,11 @@ func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 }
 
 // addKnownUses adds the uses that start from known groups: a discriminant in the spaces of rows, and spreading in every
-// neighbor graph or once in a given graph. Without seeds there are few known groups, so the discriminant is tried in
-// standardized columns only, if there are any.
+// neighbor graph or once in a given graph. If columns are in unlike units, or if there are no seeds and therefore few
+// known groups, the discriminant is tried in standardized columns only, if there are any.
 func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintUse) {
 	given := false
-	everywhere := len(r.supervision.Seeds) > 0 || !slices.Contains(r.spaces, clustering.SpaceStandardized)
+	everywhere := len(r.supervision.Seeds) > 0 && r.spaces[0] == clustering.SpaceRows || !slices.Contains(r.spaces, clustering.SpaceStandardized)
 	for _, name := range r.spaces {
 		switch {
 		case ofNeighbors(name):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
+	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -30,18 +31,25 @@ const (
 	maxVoted = 1 << 27
 )
 
-// classifier is a discriminant fitted to known rows.
+// classifier is a discriminant and a forest fitted to known rows.
 type classifier struct {
 	rule         discriminant.Rule
 	rows         []int32         // the rows it was fitted to, ascending
 	raw, scaled  *dataset.Points // those rows in the coordinates of the data, and in the units of the space
 	groups       []int32         // the groups of those rows, ascending
-	coefficients []float64       // one per row and group
-	reach        [][]float64     // how much of each group reaches every row; nil without a neighbor graph
+	coefficients []float64       // one per row and group, scaled by the weight of the discriminant
+	forest       *clustering.Forest
+	reach        [][]float64 // how much of each group reaches every row; nil without a neighbor graph
 }
 
-// blend adds the shares of the groups that reach a row to its scores. There is one score per group of the classifier.
-func (c *classifier) blend(row int32, scores []float64) {
+// blend adds what the trees say about a row, and the shares of the groups that reach it, to its scores. There is one score
+// per group of the classifier. The values of the row are in the coordinates of the data. The slice shares is overwritten;
+// it has the length of scores.
+func (c *classifier) blend(row int32, values, scores, shares []float64) {
+	c.forest.Trees.Score(values, shares)
+	for at, share := range shares {
+		scores[at] += c.forest.Score(share, len(scores))
+	}
 	if c.reach == nil {
 		return
 	}
@@ -56,12 +64,18 @@ func (c *classifier) blend(row int32, scores []float64) {
 	}
 }
 
-// spreadShare is the weight of the groups that reach a row, relative to its scores.
-const spreadShare = 0.5
+const (
+	// forestTrees is the number of trees. The scores of a row are forestWeight times those of the trees, plus the rest
+	// times those of the discriminant, plus spreadShare times the shares of the groups that reach it.
+	forestTrees  = 100
+	forestWeight = 0.5
+	spreadShare  = 0.25
+)
 
-// fitDiscriminant predicts the groups of rows by a classifier fitted to the known rows, combined with the groups that
-// spread over the neighbor graph in the same units, if there is one. With few known rows the graph is more accurate,
-// with many the classifier. In a fold, only rows with supervision are labeled.
+// fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with the
+// groups that spread over the neighbor graph in the same units, if there is one. With few known rows the graph is more
+// accurate, with many the others; trees are more accurate where few columns or jumps matter. In a fold, only rows with
+// supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
@@ -71,7 +85,7 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.newClassifier(ctx, s, known, units)
+	c, err := r.newClassifier(ctx, s, known, t.fold, units)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +112,7 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 	if known == nil {
 		return nil
 	}
-	c, err := r.newClassifier(ctx, s, known, units)
+	c, err := r.newClassifier(ctx, s, known, fold, units)
 	if err != nil || len(c.groups) < r.spec.K {
 		return err
 	}
@@ -125,8 +139,8 @@ func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *d
 	return err
 }
 
-// newClassifier fits a discriminant to the known rows, in the units of s.
-func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, units *dataset.Units) (*classifier, error) {
+// newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
+func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	most := r.mostFitted()
 	c := &classifier{rows: known.Rows}
 	groups, trust := known.Groups, known.Trust
@@ -152,6 +166,17 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	if c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.groups)); err != nil {
 		return nil, err
 	}
+	for at := range c.coefficients {
+		c.coefficients[at] *= 1 - forestWeight
+	}
+	if r.forests[fold] == nil { // the same in all units
+		trees, err := forest.Fit(ctx, c.raw, own, trust, len(c.groups), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
+		if err != nil {
+			return nil, err
+		}
+		r.forests[fold] = &clustering.Forest{Trees: trees, Weight: forestWeight}
+	}
+	c.forest = r.forests[fold]
 	return c, r.reachBeside(ctx, s, c, known)
 }
 
@@ -183,7 +208,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	}
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	_, scaled, err := r.take(wanted, units)
+	raw, scaled, err := r.take(wanted, units)
 	if err != nil {
 		return nil, err
 	}
@@ -208,13 +233,13 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 		if err := features.Compute(scores, rows); err != nil {
 			return err
 		}
-		own := make([]float64, len(c.groups))
+		own, shares := make([]float64, len(c.groups)), make([]float64, len(c.groups))
 		for at := range rows.Len() {
 			for g := range own {
 				own[g] = scores[g*kernel.FeatureRows+at]
 			}
 			row := wanted[rows.From+at]
-			c.blend(row, own)
+			c.blend(row, raw.Row(rows.From+at), own, shares)
 			labels[row] = c.groups[choose.Largest(own)]
 		}
 		return nil
@@ -262,55 +287,34 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 			group[row] = known.Groups[at]
 		}
 	}
-	scores := make([]float64, k)
-	for i := range a.labels {
-		scoresOf(distances[0][i*k:(i+1)*k], scores)
-		c.blend(int32(i), scores)
-		a.labels[i] = int32(choose.Largest(scores))
-		if g, isKnown := group[int32(i)]; isKnown {
-			a.labels[i] = g
+	raw := r.data.(*dataset.Points)
+	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
+		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
+		for i := rows.From; i < rows.To; i++ {
+			clustering.GroupScores(distances[0][i*k:(i+1)*k], scores)
+			c.blend(int32(i), raw.Row(i), scores, shares)
+			a.labels[i] = int32(choose.Largest(scores))
+			if g, isKnown := group[int32(i)]; isKnown {
+				a.labels[i] = g
+			}
+			a.own[i], a.next[i] = clustering.FromGroups(scores, int(a.labels[i]))
 		}
-		a.own[i], a.next[i] = fromGroups(scores, int(a.labels[i]))
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
 	}
 	a.result = &clustering.Result{
 		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units,
 		Model: &clustering.Model{
 			Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: model.Centroids, Metric: metric.NewIdentity(k), Units: units,
 			Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
+			Forest:    c.forest,
 		},
 	}
 	a.result.Runs = []clustering.Labeling{clustering.NewLabeling(a.labels, k)}
-	a.note = fmt.Sprintf("%s, fitted to %d known rows", c.rule, len(c.rows))
+	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
-}
-
-// scoresOf computes the scores f of a row from its squared distances d from the scores that each group should have.
-// Both sum to 0, so f_c is half the difference of the mean of d and d_c.
-func scoresOf(distances, scores []float64) {
-	mean := 0.0
-	for _, d := range distances {
-		mean += d / float64(len(distances))
-	}
-	for c, d := range distances {
-		scores[c] = (mean - d) / 2
-	}
-}
-
-// fromGroups returns the squared distances of scores from the indicator of a row's own group and of the nearest other.
-func fromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
-	square := 0.0
-	for _, s := range scores {
-		square += float64(s * s)
-	}
-	nextDistance = math.Inf(1)
-	for c, s := range scores {
-		if distance := square - float64(2*s) + 1; c == own {
-			ownDistance = distance
-		} else {
-			nextDistance = min(nextDistance, distance)
-		}
-	}
-	return ownDistance, nextDistance
 }
 
 // maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in float32.

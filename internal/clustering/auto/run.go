@@ -70,6 +70,7 @@ type run struct {
 	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
 	suspects    []clustering.Suspect                        // strengths are not set yet
 	strayShare  float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
+	forests     map[int]*clustering.Forest                  // fitted to the known rows without each fold
 }
 
 // Run runs a problem. It fails if the context ends before there is an answer.
@@ -128,7 +129,7 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
 	}, err
 }
 

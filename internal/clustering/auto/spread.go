@@ -15,9 +15,9 @@ import (
 
 const (
 	// passedOn is the share of its value that a vertex passes to its neighbors.
-	passedOn = 0.9
+	passedOn = 0.8
 	// spreadTolerance is the relative residual at which the solver stops, and spreadSteps the maximum number of steps.
-	// The condition number is (1 + passedOn) / (1 - passedOn), so about 40 steps suffice.
+	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice.
 	spreadTolerance = 1e-8
 	spreadSteps     = 200
 )
@@ -26,8 +26,8 @@ const (
 //
 //	F = (I - passedOn N)^-1 Y,
 //
-// where Y is 1/m in the rows of the m known vertices of a group, so that groups weigh the same. A vertex that no group
-// reaches keeps its label from the answer without constraints.
+// where Y is 1/sqrt(m) in the rows of the m known vertices of a group, between weighing groups and weighing vertices the
+// same. A vertex that no group reaches keeps its label from the answer without constraints.
 func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil {
@@ -44,7 +44,8 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	return a, nil
 }
 
-// reach returns how much of each group reaches every vertex. It is nil for groups without known rows.
+// reach returns how much of each group reaches every vertex if groups weigh the same. It is nil for groups without known
+// rows.
 func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
@@ -79,14 +80,21 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	for at, row := range known.Rows {
 		seeds[at] = heldout.Seed{Point: row, Label: known.Groups[at]}
 	}
+	weights := make([]float64, r.spec.K) // of the groups
+	for at, g := range known.Groups {
+		weights[g] += known.Trust[at]
+	}
+	for g, total := range weights {
+		weights[g] = math.Sqrt(total)
+	}
 	labels := slices.Clone(s.unconstrained.labels)
 	numbers := numbersBySeeds(r.spec.K, labels, seeds)
 	for i, c := range labels {
 		labels[i] = numbers[c]
 		most := 0.0
 		for g := range reach {
-			if reach[g] != nil && reach[g][i] > most {
-				labels[i], most = int32(g), reach[g][i]
+			if reach[g] != nil && float64(weights[g]*reach[g][i]) > most {
+				labels[i], most = int32(g), float64(weights[g]*reach[g][i])
 			}
 		}
 	}

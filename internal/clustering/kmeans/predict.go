@@ -158,6 +158,9 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 		return nil, err
 	}
 	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
+	if m.Forest != nil {
+		return predictByForest(ctx, m, vector.NewShard(source, threads), nearest, points)
+	}
 	found, err := assignAll(ctx, vector.NewShard(source, threads), rows.Rows, nearest)
 	if err != nil {
 		return nil, err
@@ -165,4 +168,38 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 	found.Labels = found.Labels[landmarks.N:]
 	found.Rows.Distance, found.Rows.Margin = found.Rows.Distance[landmarks.N:], found.Rows.Margin[landmarks.N:]
 	return found, nil
+}
+
+// predictByForest assigns points, which follow the landmarks in a shard, to the group with the largest score, by
+// landmarks and by trees together.
+func predictByForest(ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points) (*clustering.Prediction, error) {
+	first := m.Landmarks.Points.N
+	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
+	if _, err := shard.Build(ctx, tiles); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		rows[i] = int32(first + i)
+	}
+	distances, err := shard.Distances(ctx, tiles, []vector.Query{{Model: ideal, Points: rows}})
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]int, m.K) // of the clusters
+	for c := range groups {
+		scores := m.Centroids[c*m.D : (c+1)*m.D]
+		groups[c] = slices.Index(scores, slices.Max(scores))
+	}
+	labels, own, next := make([]int32, points.N), make([]float64, points.N), make([]float64, points.N)
+	scores, shares := make([]float64, m.K), make([]float64, m.K)
+	for i := range labels {
+		clustering.GroupScores(distances[0][i*m.K:(i+1)*m.K], scores)
+		m.Forest.Trees.Score(points.Row(i), shares)
+		for c, g := range groups {
+			scores[c] += m.Forest.Score(shares[g], m.K)
+		}
+		labels[i] = int32(slices.Index(scores, slices.Max(scores)))
+		own[i], next[i] = clustering.FromGroups(scores, int(labels[i]))
+	}
+	return clustering.Predicted(labels, clustering.MeasureGroupScores, own, next), nil
 }

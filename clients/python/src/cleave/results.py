@@ -63,12 +63,14 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Model:
-    """What assigns points to the clusters of a job. See ModelHead, LandmarkHead and MixtureHead of the API."""
+    """What assigns points to the clusters of a job. See ModelHead, LandmarkHead, ForestHead and MixtureHead of the API."""
 
     head: v1.ModelHead
     centroids: Floats
     landmarks: Optional[Floats]
     projection: Optional[Floats]
+    forest: Optional[Floats]
+    """The column and the threshold of each node of the decision trees; of a leaf, -1 and its group."""
     mixture: Optional[Mixture]
     metric: Optional[Floats]
     centers: Optional[Floats]
@@ -220,10 +222,12 @@ class ModelReader(_ValuesReader):
 
         columns = head.columns
         centroids = take(head.k, columns)
-        landmarks = projection = mixture = metric = centers = scales = None
+        landmarks = projection = forest = mixture = metric = centers = scales = None
         if head.HasField("landmarks"):
             landmarks = take(head.landmarks.count, head.landmarks.columns)
             projection = take(head.landmarks.count, columns)
+        if head.HasField("forest"):
+            forest = take(head.forest.nodes, 2)
         if head.HasField("mixture"):
             shares = np.asarray(head.mixture.shares)
             mixture = Mixture(shares, take(head.k, columns), take(columns), take(head.k, columns, columns))
@@ -234,7 +238,7 @@ class ModelReader(_ValuesReader):
         if head.scaled:
             width = len(left) // 2
             centers, scales = take(width), take(width)
-        return Model(head, centroids, landmarks, projection, mixture, metric, centers, scales)
+        return Model(head, centroids, landmarks, projection, forest, mixture, metric, centers, scales)
 
 
 class GraphReader:

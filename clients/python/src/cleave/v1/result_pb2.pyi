@@ -94,6 +94,16 @@ class Evaluation(_message.Message):
     purity: float
     def __init__(self, nmi: _Optional[float] = ..., mutual_information: _Optional[float] = ..., ari: _Optional[float] = ..., pairwise_precision: _Optional[float] = ..., pairwise_recall: _Optional[float] = ..., pairwise_f: _Optional[float] = ..., purity: _Optional[float] = ...) -> None: ...
 
+class ForestHead(_message.Message):
+    __slots__ = ["nodes", "trees", "weight"]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    TREES_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    nodes: int
+    trees: int
+    weight: float
+    def __init__(self, trees: _Optional[int] = ..., nodes: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
+
 class InferenceReport(_message.Message):
     __slots__ = ["engine", "exact", "fallbacks", "lp_value", "rounds"]
     ENGINE_FIELD_NUMBER: _ClassVar[int]
@@ -221,9 +231,10 @@ class MixtureHead(_message.Message):
     def __init__(self, shares: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class ModelHead(_message.Message):
-    __slots__ = ["columns", "distortion", "k", "landmarks", "metric", "mixture", "scaled"]
+    __slots__ = ["columns", "distortion", "forest", "k", "landmarks", "metric", "mixture", "scaled"]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     DISTORTION_FIELD_NUMBER: _ClassVar[int]
+    FOREST_FIELD_NUMBER: _ClassVar[int]
     K_FIELD_NUMBER: _ClassVar[int]
     LANDMARKS_FIELD_NUMBER: _ClassVar[int]
     METRIC_FIELD_NUMBER: _ClassVar[int]
@@ -231,12 +242,13 @@ class ModelHead(_message.Message):
     SCALED_FIELD_NUMBER: _ClassVar[int]
     columns: int
     distortion: _spec_pb2.Distortion
+    forest: ForestHead
     k: int
     landmarks: LandmarkHead
     metric: _spec_pb2.Metric
     mixture: MixtureHead
     scaled: bool
-    def __init__(self, distortion: _Optional[_Union[_spec_pb2.Distortion, str]] = ..., k: _Optional[int] = ..., columns: _Optional[int] = ..., metric: _Optional[_Union[_spec_pb2.Metric, str]] = ..., scaled: bool = ..., landmarks: _Optional[_Union[LandmarkHead, _Mapping]] = ..., mixture: _Optional[_Union[MixtureHead, _Mapping]] = ...) -> None: ...
+    def __init__(self, distortion: _Optional[_Union[_spec_pb2.Distortion, str]] = ..., k: _Optional[int] = ..., columns: _Optional[int] = ..., metric: _Optional[_Union[_spec_pb2.Metric, str]] = ..., scaled: bool = ..., landmarks: _Optional[_Union[LandmarkHead, _Mapping]] = ..., mixture: _Optional[_Union[MixtureHead, _Mapping]] = ..., forest: _Optional[_Union[ForestHead, _Mapping]] = ...) -> None: ...
 
 class NeighborGraphReport(_message.Message):
     __slots__ = ["edges", "neighbors", "weights"]
