@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -197,12 +197,12 @@ func (c *counter) Step(ctx context.Context, queries []vector.Query) (*Step, erro
 	return c.Local.Step(ctx, queries)
 }
 
-func (c *counter) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
+func (c *counter) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	c.count["assign"]++
 	return c.Local.Assign(ctx, queries)
 }
 
-func (c *counter) Update(ctx context.Context, moves []kernel.Move) error {
+func (c *counter) Update(ctx context.Context, moves []labeling.Move) error {
 	c.count["update"]++
 	return c.Local.Update(ctx, moves)
 }
