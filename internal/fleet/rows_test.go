@@ -164,9 +164,9 @@ func TestRowsHaveTheSameBits(t *testing.T) {
 		"probabilities": func(t *testing.T) *vectorProblem {
 			return newVectorProblem(t, positivePoints(t, 20_000, 256, 3, 1), metric.KL, false)
 		},
-		"sparse": func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 10_000, metric.SquaredEuclidean) },
+		"sparse":               func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 10_000, metric.SquaredEuclidean) },
 		"sparse probabilities": func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 10_000, metric.KL) },
-		"landmarks": func(t *testing.T) *vectorProblem { return landmarkProblem(t, points, units, scaled.(*dataset.Points)) },
+		"landmarks":            func(t *testing.T) *vectorProblem { return landmarkProblem(t, points, units, scaled.(*dataset.Points)) },
 		"wide": func(t *testing.T) *vectorProblem { // a tile has several pieces
 			return newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
 		},

@@ -90,6 +90,12 @@ func memory() string {
 	return fmt.Sprintf("%.1f GiB", kilobytes/(1<<20))
 }
 
+// AvailableMemory returns how many bytes of memory programs can take without swapping; 0 where the system does not tell.
+func AvailableMemory() int64 {
+	kilobytes, _ := strconv.ParseInt(strings.TrimSuffix(valueOf("/proc/meminfo", "MemAvailable"), " kB"), 10, 64)
+	return kilobytes << 10
+}
+
 // StolenTime is the time, in ticks, that the hypervisor gave the processors to other virtual machines, and all time.
 type StolenTime struct{ stolen, all float64 }
 
