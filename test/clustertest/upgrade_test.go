@@ -84,7 +84,7 @@ func TestReleasesWorkTogether(t *testing.T) {
 		coordinator.AwaitWorkers(len(c.workers))
 		loads := []*workload{longPoints()}
 		if c.coordinator == now.Coordinator {
-			loads = append(loads, largeRows()) // earlier workers fetch all of its rows
+			loads = append(loads, largeRows(), largeSparseRows()) // earlier workers fetch all of their rows
 		}
 		for _, load := range loads {
 			load.finish(t, what, coordinator.Watch(coordinator.Create(load.on(coordinator))))
