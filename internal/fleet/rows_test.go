@@ -85,7 +85,7 @@ func cachedFiles(t *testing.T, dir string) []string {
 // or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
 	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, 64_000), 3) })
-	t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 20_000, metric.SquaredEuclidean), 7) })
+	t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7) })
 }
 
 // fetchRowsOfTiles runs the test on one problem. Runs of tiles share this many pieces with others.
