@@ -121,25 +121,22 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// assign is the E-step. It returns how many points moved, and the sum of distortions after the moves.
+// assign is the E-step. It returns how many points moved, and the sum of distortions after the moves. The sum is measured
+// again only if constrained points moved too.
 func (m *hmrf) assign(ctx context.Context) (moved int, distortion float64, err error) {
-	if len(m.points) == 0 {
-		return m.assignFree(nil)
-	}
-	old := m.model()
-	moves, err := m.x.Assign(old, m.points)
-	if err != nil {
-		return 0, 0, err
+	moved, distortion, err = m.assignFree(m.points)
+	if err != nil || len(m.points) == 0 {
+		return moved, distortion, err
 	}
 	together, err := m.infer(ctx)
-	if err != nil {
+	if err != nil || len(together) == 0 {
+		return moved, distortion, err
+	}
+	if _, err = m.apply(together, nil); err != nil {
 		return 0, 0, err
 	}
-	if moved, err = m.apply(moves, together); err != nil {
-		return 0, 0, err
-	}
-	distortion, err = m.distortion(old)
-	return moved, distortion, err
+	distortion, err = m.distortion(m.model()) // the means are not taken yet
+	return moved + len(together), distortion, err
 }
 
 // infer assigns the constrained points jointly: unary costs are their distortions, and each violated pair costs its
@@ -269,18 +266,10 @@ func (m *hmrf) terms(distortion float64, a *metric.Metric) *clustering.Objective
 	return parts
 }
 
-// measure returns the sum of distortions in the current model.
-func (m *hmrf) measure() (float64, error) {
-	if len(m.points) > 0 {
-		return m.distortion(m.model())
-	}
-	return m.distortionAhead(nil)
-}
-
 // learn updates the metric and the terms of J.
 func (m *hmrf) learn() (err error) {
 	if m.metric.Form() == metric.Identity {
-		distortion, err := m.measure()
+		distortion, err := m.distortionAhead(m.points)
 		if err == nil {
 			m.parts = m.terms(distortion, m.metric)
 		}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -181,5 +183,68 @@ func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
 	}
 	if _, err := p.WithSpec(clustering.Spec{K: 3, Algorithm: &Options{Algorithm: Kmeans, Distortion: 2}}); err == nil {
 		t.Error("another distortion was accepted")
+	}
+}
+
+// counter counts the operations of an executor by name.
+type counter struct {
+	*Local
+	count map[string]int
+}
+
+func (c *counter) Step(ctx context.Context, queries []vector.Query) (*Step, error) {
+	c.count["step"]++
+	return c.Local.Step(ctx, queries)
+}
+
+func (c *counter) Assign(ctx context.Context, queries []vector.Query) ([]kernel.Move, error) {
+	c.count["assign"]++
+	return c.Local.Assign(ctx, queries)
+}
+
+func (c *counter) Update(ctx context.Context, moves []kernel.Move) error {
+	c.count["update"]++
+	return c.Local.Update(ctx, moves)
+}
+
+func (c *counter) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	c.count["scatter"]++
+	return c.Local.Scatter(ctx, queries)
+}
+
+// An iteration with constraints is a step and the distances of the constrained points. Only where some of these moved it
+// also updates them and measures again.
+func TestOperationsOfConstrainedIterations(t *testing.T) {
+	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 600, 3, 3)
+	iterations := 0
+	for _, algorithm := range []Algorithm{PCKmeans, MPCKmeans} {
+		p, err := Prepare(data, clustering.Spec{
+			K: 6, Restarts: 1, MaxIterations: 100, Algorithm: &Options{Algorithm: algorithm},
+			Constraints: []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}, {I: 2, J: 3, Kind: constraint.CannotLink}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		local, err := NewLocal(t.Context(), p, data, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &counter{local, map[string]int{}}
+		result, err := Run(t.Context(), p, x, &log{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := len(result.History)
+		iterations += ran
+		metrics := 0 // scatters that learn a metric
+		if algorithm == MPCKmeans {
+			metrics = ran
+		}
+		if c := x.count; c["assign"] > 0 || c["step"] > ran+1 || c["update"] > ran/2 || c["scatter"] > c["update"]+metrics {
+			t.Errorf("%v: %d iterations took %v", algorithm, ran, c)
+		}
+	}
+	if iterations < 10 {
+		t.Errorf("only %d iterations", iterations)
 	}
 }
