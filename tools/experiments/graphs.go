@@ -70,7 +70,7 @@ func studyGraphs(ctx context.Context, r *runner) error {
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", func(w io.Writer) error { return picture.Curves(w, plot) })
+	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", func(w io.Writer) error { return picture.Write(w, plot.Figure) })
 }
 
 // graphRow fills the row of a method.

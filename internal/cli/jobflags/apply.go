@@ -144,8 +144,8 @@ func (j *Job) checkClasses() error {
 	return j.classes.Check(int(max(j.Spec.GetK(), j.Spec.GetKRange().GetMax())))
 }
 
-// FirstK returns the number of clusters of a spec, or the first of its range.
-func FirstK(spec *cleavev1.JobSpec) uint32 {
+// firstK returns the number of clusters of a spec, or the first of its range.
+func firstK(spec *cleavev1.JobSpec) uint32 {
 	if r := spec.GetKRange(); r != nil {
 		return r.GetMin()
 	}

@@ -158,7 +158,7 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	}
 	j.beginRange(clusters)
 	spec := j.Spec
-	k := FirstK(spec)
+	k := firstK(spec)
 	for _, s := range seeds {
 		if int64(s.Label) >= int64(k) {
 			most := max(k, spec.GetKRange().GetMax())

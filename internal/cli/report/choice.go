@@ -89,7 +89,7 @@ func (r *Report) drawMethods(w io.Writer, title string) error {
 	for _, t := range bestMethods(choice, len(choice.GetTried())) {
 		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
 	}
-	return picture.Bars(w, plot)
+	return picture.Write(w, plot.Figure)
 }
 
 // byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its

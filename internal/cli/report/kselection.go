@@ -110,7 +110,7 @@ func (r *Report) drawKSelection(w io.Writer, title string) error {
 		panel.Curves = append(panel.Curves, kCurves(h, c)...)
 	}
 	plot.Panels = []picture.CurvesPanel{panel}
-	return picture.Curves(w, plot)
+	return picture.Write(w, plot.Figure)
 }
 
 // kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a curve.

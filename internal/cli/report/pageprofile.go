@@ -163,7 +163,7 @@ func upperFirst(text string) string {
 	return strings.ToUpper(text[:size]) + text[size:]
 }
 
-// meanCell has the mean, and the median below, or the share of rows that have a value.
+// meanCell shows the mean, and the median below, or the share of rows that have a value.
 func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {
 	if b.columns == nil {
 		return page.Cell{Text: page.Number(s.Mean), Below: "in " + page.Percent(s.Present)}
@@ -182,7 +182,7 @@ func differenceText(difference float64) string {
 	return page.Signed(difference, 2)
 }
 
-// overview has the most telling columns and all clusters in one table.
+// overview shows the most telling columns and all clusters in one table.
 func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Table {
 	if b.k > overviewClusters || len(telling) < 2 {
 		return nil

@@ -151,7 +151,7 @@ func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 		}})
 	}
 	if plot, recorded := r.objectivePlot(s.Title); recorded {
-		add(objectiveFile, func(w io.Writer) error { return picture.Objective(w, plot) })
+		add(objectiveFile, func(w io.Writer) error { return picture.Write(w, plot.Figure) })
 	}
 	if len(r.Result.GetChoice().GetTried()) > 0 {
 		add(methodsFile, func(w io.Writer) error { return r.drawMethods(w, s.Title) })

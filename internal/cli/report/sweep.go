@@ -330,9 +330,9 @@ func (s *Sweep) Chart() (File, error) {
 	if x := s.numberOption(); len(s.Rows) > s.Failed() {
 		switch {
 		case x != "" && x != seedOption || x != "" && score.name == "objective":
-			err = picture.Curves(&drawn, s.curves(x, score.name, score.of))
+			err = picture.Write(&drawn, s.curves(x, score.name, score.of).Figure)
 		case score.name != "objective":
-			err = picture.Bars(&drawn, s.bars(score.name, score.of))
+			err = picture.Write(&drawn, s.bars(score.name, score.of).Figure)
 		default:
 			err = errors.New("objectives of different options cannot be compared; --truth or supervision gives scores that can")
 		}

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"fmt"
-	"io"
 )
 
 // BarsPlot compares shares, each a horizontal bar with its name.
@@ -21,14 +20,14 @@ type Bar struct {
 
 const barStep, barHeight = 24.0, 15.0
 
-// Bars writes shares as horizontal bars, one below the other, as an SVG file.
-func Bars(w io.Writer, b BarsPlot) error {
+// Figure draws shares as horizontal bars, one below the other.
+func (b BarsPlot) Figure() (*Figure, error) {
 	g := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
 	f := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
 	f.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
 	for _, bar := range b.Bars {
 		if !(bar.Share >= 0 && bar.Share <= 1) {
-			return fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
+			return nil, fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
 		}
 		f.left = min(figureWidth/2, max(f.left, inset+8+textWidth(bar.Name, fontSize)))
 	}
@@ -43,5 +42,5 @@ func Bars(w io.Writer, b BarsPlot) error {
 		g.names.text(class, point{inset, y + 4}, fit(bar.Name, fontSize, f.left-inset-8))
 		g.names.text(class, point{end + 6, y + 4}, fmt.Sprintf("%.2f", bar.Share))
 	}
-	return g.Write(w)
+	return g, nil
 }

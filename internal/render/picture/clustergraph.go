@@ -3,7 +3,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -29,9 +28,6 @@ const (
 	maxDiscs = 60
 	maxLinks = 400
 )
-
-// ClusterGraph writes the figure of a large graph as an SVG file.
-func ClusterGraph(w io.Writer, c ClusterGraphPlot) error { return write(w, c.Figure) }
 
 // Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the width
 // of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of very many

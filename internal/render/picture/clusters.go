@@ -3,7 +3,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -51,18 +50,6 @@ const (
 	maxCenters     = 300
 	maxFade        = 3
 )
-
-// Clusters writes the figure of a clustering as an SVG file.
-func Clusters(w io.Writer, c ClustersPlot) error { return write(w, c.Figure) }
-
-// write writes a figure as a file.
-func write(w io.Writer, figure func() (*Figure, error)) error {
-	g, err := figure()
-	if err != nil {
-		return err
-	}
-	return g.Write(w)
-}
 
 // Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as bold
 // lines on top. Of a large data set it draws a sample, and Note says so.

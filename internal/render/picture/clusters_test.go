@@ -16,7 +16,7 @@ import (
 )
 
 func paintClusters(c ClustersPlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Clusters(w, c) }
+	return func(w io.Writer) error { return Write(w, c.Figure) }
 }
 
 func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
@@ -292,7 +292,7 @@ func TestClustersRefusesInconsistentInput(t *testing.T) {
 		c := good
 		spoil(&c)
 		var out bytes.Buffer
-		if err := Clusters(&out, c); err == nil || out.Len() > 0 {
+		if err := Write(&out, c.Figure); err == nil || out.Len() > 0 {
 			t.Errorf("%s: error %v, %d bytes written", name, err, out.Len())
 		}
 	}
@@ -304,9 +304,9 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
-		"clusters":  Clusters(brokenWriter{}, ClustersPlot{}),
-		"objective": Objective(brokenWriter{}, ObjectivePlot{}),
-		"graph":     ClusterGraph(brokenWriter{}, ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}),
+		"clusters":  Write(brokenWriter{}, ClustersPlot{}.Figure),
+		"objective": Write(brokenWriter{}, ObjectivePlot{}.Figure),
+		"graph":     Write(brokenWriter{}, ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}.Figure),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

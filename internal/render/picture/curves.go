@@ -2,7 +2,6 @@ package picture
 
 import (
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -35,10 +34,10 @@ const (
 	maxColumns     = 3
 )
 
-// Curves writes means as lines and their ranges as bands, as an SVG file.
-func Curves(w io.Writer, c CurvesPlot) error {
+// Figure draws means as lines and their ranges as bands.
+func (c CurvesPlot) Figure() (*Figure, error) {
 	if err := c.check(); err != nil {
-		return fmt.Errorf("draw the curves: %w", err)
+		return nil, fmt.Errorf("draw the curves: %w", err)
 	}
 	columns := min(len(c.Panels), maxColumns)
 	rows := (len(c.Panels) + columns - 1) / columns
@@ -67,7 +66,7 @@ func Curves(w io.Writer, c CurvesPlot) error {
 		g.drawPanel(f, panel, column == 0, names, c.WholeX)
 	}
 	g.height = top + float64(rows)*(height+panelTitleRoom+panelGap+below)
-	return g.Write(w)
+	return g, nil
 }
 
 func (c CurvesPlot) check() error {

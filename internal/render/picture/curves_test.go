@@ -9,7 +9,7 @@ import (
 )
 
 func paintCurves(c CurvesPlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Curves(w, c) }
+	return func(w io.Writer) error { return Write(w, c.Figure) }
 }
 
 func someCurves() CurvesPlot {
@@ -54,7 +54,7 @@ func TestCurvesRefuseInconsistentInput(t *testing.T) {
 		c := someCurves()
 		change(&c)
 		var out bytes.Buffer
-		if err := Curves(&out, c); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if err := Write(&out, c.Figure); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%q: %v, %d bytes", want, err, out.Len())
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// MaxLayoutVertices is the largest number of vertices that LayoutGraph accepts.
-const MaxLayoutVertices = 2000
+// maxLayoutVertices is the largest number of vertices that LayoutGraph accepts.
+const maxLayoutVertices = 2000
 
 const (
 	spectralProducts = 1200
@@ -22,10 +22,10 @@ const (
 
 // LayoutGraph places the vertices of a small graph: every connected component starts from its spectral
 // embedding and is refined by forces (Fruchterman and Reingold 1991); then the components are put side
-// by side. If the graph has more than MaxLayoutVertices vertices, ok is false; use ClusterGraph for those.
+// by side. If the graph has more than maxLayoutVertices vertices, ok is false; use ClusterGraphPlot for those.
 // Negative weights count with their absolute value; loops are ignored. The same seed gives the same layout.
 func LayoutGraph(g *dataset.Graph, seed uint64) (xy [][2]float64, ok bool) {
-	if g.N > MaxLayoutVertices {
+	if g.N > maxLayoutVertices {
 		return nil, false
 	}
 	generator := rand.New(rand.NewPCG(seed, 0x6c61796f7574)) // "layout"

@@ -105,13 +105,13 @@ func TestComponentsDoNotOverlap(t *testing.T) {
 }
 
 func TestLayoutDeclinesLargeGraphs(t *testing.T) {
-	if xy, ok := LayoutGraph(graph(t, MaxLayoutVertices+1), 1); ok || xy != nil {
+	if xy, ok := LayoutGraph(graph(t, maxLayoutVertices+1), 1); ok || xy != nil {
 		t.Error("a layout of too large a graph")
 	}
 }
 
 func paintClusterGraph(c ClusterGraphPlot) func(io.Writer) error {
-	return func(w io.Writer) error { return ClusterGraph(w, c) }
+	return func(w io.Writer) error { return Write(w, c.Figure) }
 }
 
 func TestClusterGraph(t *testing.T) {
@@ -179,7 +179,7 @@ func TestClusterGraphRefusesInconsistentInput(t *testing.T) {
 		"labels":   {Graph: g, Labels: []int32{0}, K: 1},
 		"label":    {Graph: g, Labels: []int32{0, 7}, K: 2},
 	} {
-		if err := ClusterGraph(io.Discard, c); err == nil {
+		if err := Write(io.Discard, c.Figure); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

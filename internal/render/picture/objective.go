@@ -3,7 +3,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -28,9 +27,6 @@ const (
 	maxShiftNames  = 6
 	maxLinearMoved = 50 // larger numbers of moved points get a logarithmic axis
 )
-
-// Objective writes the figure of the objective as an SVG file.
-func Objective(w io.Writer, o ObjectivePlot) error { return write(w, o.Figure) }
 
 // Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not finite
 // leave a gap.

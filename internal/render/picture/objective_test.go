@@ -9,7 +9,7 @@ import (
 )
 
 func paintObjective(o ObjectivePlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Objective(w, o) }
+	return func(w io.Writer) error { return Write(w, o.Figure) }
 }
 
 // fallingObjective is a run of n iterations.
@@ -121,7 +121,7 @@ func TestObjectiveRefusesInconsistentInput(t *testing.T) {
 		{Iterations: []int{0, 1}, Values: []float64{1, 2}, Moved: []int{3}},
 	} {
 		var out bytes.Buffer
-		if err := Objective(&out, o); err == nil || out.Len() > 0 {
+		if err := Write(&out, o.Figure); err == nil || out.Len() > 0 {
 			t.Errorf("error %v, %d bytes", err, out.Len())
 		}
 	}

@@ -16,7 +16,7 @@ type Place struct {
 	Distance float64 // to that
 }
 
-// Margin tells how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if nearer to
+// Margin returns how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if nearer to
 // the next.
 func (p Place) Margin() float64 {
 	if p.Next < 0 {
