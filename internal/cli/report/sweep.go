@@ -269,9 +269,9 @@ func (s *Sweep) Print(w io.Writer) error {
 	})
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for at, g := range groups {
-		names, cells := g.first.shownOptions()
+		header, cells := g.first.shownOptions()
 		if at == 0 {
-			header := append(names, "JOBS")
+			header = append(header, "JOBS")
 			for _, column := range columns {
 				header = append(header, strings.ToUpper(column.name))
 			}
