@@ -269,9 +269,18 @@ test-chart: ## Render the chart with Helm's engine, and check what it renders by
 	go test -C test/deploy ./chart
 
 .PHONY: test-deploy
-test-deploy: build image test-chart ## Check the images, and run the chart's pods as containers with podman: a job runs while workers and coordinators are killed and rolled (needs root)
-	@command -v podman-compose >/dev/null && command -v runc >/dev/null || { echo 'make test-deploy needs podman: apt-get install podman podman-compose runc'; exit 1; }
+test-deploy: deploy-needs build image test-chart ## Check the images, and run the chart's pods as containers with podman: a job runs while workers and coordinators are killed and rolled (needs root)
 	go test -C test/deploy -count=1 -p 1 -timeout 30m -v ./images ./containers
+
+# Everything is checked before anything is built, so that no test is left out.
+DEPLOY_PROGRAMS = buildah:buildah jq:jq podman:podman podman-compose:podman-compose runc:runc catatonit:catatonit netavark:netavark aardvark-dns:aardvark-dns iptables:iptables qemu-aarch64:qemu-user
+
+.PHONY: deploy-needs
+deploy-needs:
+	@[ "$$(id -u)" = 0 ] || { echo 'make test-deploy needs root, which runs the containers'; exit 1; }
+	@missing=; for program in $(DEPLOY_PROGRAMS); do \
+		PATH="$$PATH:/usr/lib/podman" command -v "$${program%:*}" >/dev/null || missing="$$missing $${program#*:}"; \
+	done; [ -z "$$missing" ] || { echo "make test-deploy needs: apt-get install$$missing"; exit 1; }
 
 # The parts of Kubernetes take a quarter of an hour to build, once: they stay in this folder.
 KUBERNETES_BIN ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cleave/kubernetes

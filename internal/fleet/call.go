@@ -55,6 +55,9 @@ func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *
 	case s.ended:
 		f.mu.Unlock()
 		return nil, nil, errLost
+	case ctx.Err() != nil:
+		f.mu.Unlock()
+		return nil, nil, context.Cause(ctx)
 	}
 	pending := s.command(c, maxBytes)
 	pending.waited = true

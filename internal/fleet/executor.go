@@ -66,10 +66,12 @@ func (e *Executor) describeMatrix(p *workerv1.Prepare) {
 
 // sendOperands sends the weights and the sparse part to a worker that lacks them.
 func (e *Executor) sendOperands(ctx context.Context, g *group) error {
-	if e.operands == nil || g.member.operandsID == e.operands.id {
+	e.fleet.mu.Lock() // workers also get operands in the background
+	a := e.operands
+	e.fleet.mu.Unlock()
+	if a == nil || g.member.operandsID == a.id {
 		return nil
 	}
-	a := e.operands
 	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_SetOperands{SetOperands: &workerv1.SetOperands{
 			K: uint32(a.k), Lanes: uint32(a.lanes), OperandsId: a.id,
@@ -118,14 +120,18 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 		id = e.operands.id + 1
 		e.operands.free()
 	}
-	e.operands = &packedOperands{
+	packed := &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
 		weights: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
 		starts:  e.fleet.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
 		columns: e.fleet.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
 		values:  e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
-	e.k, e.lanes, e.labels = a.K, e.operands.lanes, nil
+	e.fleet.mu.Lock()
+	e.operands = packed
+	e.fleet.mu.Unlock()
+	e.k, e.lanes, e.labels = a.K, packed.lanes, nil
+	e.followNothing()
 	for t := range e.tiles {
 		e.tiles[t].step = 0
 	}

@@ -222,7 +222,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = f.crashMessage(s)
 	}
 	for j := range f.jobs {
-		if j.members[s] != nil && !slices.Contains(info.JobIDs, j.jobID) {
+		if (j.members[s] != nil || j.moves[s] != nil) && !slices.Contains(info.JobIDs, j.jobID) {
 			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}
@@ -230,8 +230,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others even if it is working on
-// them. Then the worker is told to leave.
+// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have tiles of
+// the same job even if it is working on them, to others once they have built them. Then the worker is told to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -156,10 +156,7 @@ func TestAPausedWorkerIsReplacedAndGetsANewSession(t *testing.T) {
 	}
 	a.link.resume()
 	c.until("a is back", func() bool { w := c.worker("a"); return w != nil && w.ID != before })
-	s.run(20, noDisturbance)
-	if c.worker("a").Tiles == 0 {
-		t.Error("the worker got no tiles after it came back")
-	}
+	s.until(func() bool { return c.worker("a").Tiles > 0 })
 }
 
 func TestAJoiningWorkerTakesItsShare(t *testing.T) {
@@ -170,7 +167,7 @@ func TestAJoiningWorkerTakesItsShare(t *testing.T) {
 	s.run(5, noDisturbance)
 	built := c.datasets.opens.Load()
 	c.startWorker("b")
-	s.run(5, noDisturbance)
+	s.until(func() bool { return c.worker("b").Tiles > 0 })
 	if got := c.worker("b").Tiles; got != 6 {
 		t.Errorf("the new worker has %d of 13 tiles", got)
 	}
@@ -212,7 +209,7 @@ func TestADrainedWorkerLeavesWhenItsTilesAreElsewhere(t *testing.T) {
 		t.Fatal("the only worker lost its tiles")
 	}
 	c.startWorker("b")
-	s.run(2, noDisturbance)
+	s.until(func() bool { return c.worker("b").Tiles == 13 })
 	if err := <-a.done; err != nil {
 		t.Errorf("a drained worker ended with %v", err)
 	}

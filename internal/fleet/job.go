@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,8 +76,10 @@ type job struct {
 	lists     atomic.Uint64 // number of lists of tiles sent so far
 	pace      *pace
 	progress  progress
-	ctx       context.Context // canceled by Release
-	cancel    context.CancelFunc
+	// The goroutines of moves.
+	background sync.WaitGroup
+	ctx        context.Context // canceled by Release
+	cancel     context.CancelFunc
 
 	// Guarded by Fleet.mu. The running operation also uses the fields of its tiles and members.
 	tiles      []tile
@@ -86,6 +89,9 @@ type job struct {
 	aside      map[*session]*fault.Error // get no tiles of the job because they cannot do it, and why
 	crashes    map[string]crashes        // of workers, by name: a process that was restarted is another session
 	copies     map[*copied]struct{}      // copies of tiles that are being verified or are late
+	moves      map[*session]*move        // workers that build tiles in the background, to take them over
+	moving     map[int]*copied           // the tiles that they build
+	direct     map[*session]bool         // could not do so; their tiles move at once
 	epochs     uint64                    // number of placements and copies so far
 	ops        int                       // operations since tiles were last placed
 	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil forces a check
@@ -129,6 +135,9 @@ func (f *Fleet) newJob(task Task) *job {
 		aside:        map[*session]*fault.Error{},
 		crashes:      map[string]crashes{},
 		copies:       map[*copied]struct{}{},
+		moves:        map[*session]*move{},
+		moving:       map[int]*copied{},
+		direct:       map[*session]bool{},
 		verify:       task.Verify,
 		trust:        task.Trust,
 		pace:         newPace(f.cfg.SlowAfter),
@@ -186,6 +195,7 @@ func (j *job) Release() {
 	f.notifyChanged()
 	f.mu.Unlock()
 
+	j.background.Wait()
 	j.operating <- struct{}{}
 	defer func() { <-j.operating }()
 	for _, p := range j.payloads {

@@ -67,6 +67,7 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 	labels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(j.labels) })
 	defer labels.free()
 	op.reload, op.needStep = &reload{labels: labels, step: j.step}, j.step
+	j.followLabels()
 	return j.perform(ctx, op)
 }
 
@@ -103,6 +104,11 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	j.step = next
 	if err != nil {
 		j.step++
+	}
+	if err != nil || name == "load" {
+		j.followNothing()
+	} else {
+		j.followMoves(step, moves)
 	}
 	return err
 }

@@ -3,10 +3,14 @@ package fleet_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -118,5 +122,50 @@ func TestTransfersDoNotReplaceTheStream(t *testing.T) {
 		if c.ctx.Err() != nil {
 			t.Fatalf("the worker is not lost: %v", err)
 		}
+	}
+}
+
+// The only worker of a job is killed whenever it builds tiles, and after some times it is not started again. The job says what it waits for,
+// and does not wait forever.
+func TestACrashingWorkerThatDoesNotComeBack(t *testing.T) {
+	synctest.Test(t, crashForGood)
+}
+
+func crashForGood(t *testing.T) {
+	c := openCluster(t, true, func(cfg *fleet.Config) { cfg.LostAfter, cfg.WorkerWait = lostAfter, time.Minute })
+	p := gaussianProblem(t, 203, 5)
+	id, size := c.datasets.put(t, p.data)
+	statuses, ended := make(chan fleet.Status, 1000), make(chan error, 1)
+	go func() {
+		_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, func(s fleet.Status) { statuses <- s }))
+		ended <- err
+	}()
+	waitsFor := func(what string) {
+		t.Helper()
+		for {
+			select {
+			case s := <-statuses:
+				if strings.Contains(s.Waiting, what) {
+					return
+				}
+			case <-c.ctx.Done():
+				t.Fatalf("the job does not wait for %q", what)
+			}
+		}
+	}
+	c.datasets.block.Store(true) // while it fetches its data
+	for crash := range 3 {
+		w := c.startWorker("small")
+		<-c.datasets.began
+		w.kill()
+		<-c.datasets.ended
+		if crash == 0 {
+			waitsFor(`none is attached; the last one, "small", ended while it computed for this job`)
+		}
+		c.until("its session is over", func() bool { return c.worker("small") == nil })
+	}
+	waitsFor(`up to 1m0s: worker "small" ended 3 times while it computed for this job, and is not back`)
+	if err := <-ended; !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), "no worker came for 1m0s") {
+		t.Errorf("the job ends with %v", err)
 	}
 }

@@ -256,28 +256,49 @@ func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
 func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
 
 // handOver abandons the calls to workers that yield their tiles, provided that some worker can take tiles. The
-// operations that waited place the tiles again; tiles that no worker has room for stay, and their calls are repeated.
-// The caller holds f.mu.
+// operations that waited place the tiles again; tiles that no worker has room for stay, and their calls are repeated. A
+// worker that only drains goes on with the jobs that have a newcomer, until that one has built its tiles. The caller holds
+// f.mu.
 func (f *Fleet) handOver() {
-	taken := false
-	for _, s := range f.sessions {
-		taken = taken || s.takesTiles()
-	}
-	if !taken {
+	if !f.anyTakesTiles() {
 		return
 	}
 	for _, s := range f.sessions {
 		if s.yields() {
-			s.giveUp()
+			s.giveUp(f.servedBy(s))
 		}
 	}
 }
 
-// giveUp ends all calls that wait for the worker with errLost. Commands without a waiting caller, which free memory,
-// are still sent. The caller holds f.mu.
-func (s *session) giveUp() {
+// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
+func (f *Fleet) anyTakesTiles() bool {
+	for _, s := range f.sessions {
+		if s.takesTiles() {
+			return true
+		}
+	}
+	return false
+}
+
+// servedBy returns the keys of the jobs that a worker can go on with until a newcomer has built its tiles. The caller holds
+// f.mu.
+func (f *Fleet) servedBy(s *session) map[string]bool {
+	served := map[string]bool{}
+	for j := range f.jobs {
+		if s.working() && j.members[s] != nil {
+			for _, other := range f.sessions {
+				served[j.key] = served[j.key] || j.newcomer(other)
+			}
+		}
+	}
+	return served
+}
+
+// giveUp ends all calls that wait for the worker with errLost, except those of some jobs. Commands without a waiting
+// caller, which free memory, are still sent. The caller holds f.mu.
+func (s *session) giveUp(except map[string]bool) {
 	for id, c := range s.pending {
-		if c.waited {
+		if c.waited && !except[c.message.GetCommand().GetJobId()] {
 			delete(s.pending, id)
 			c.answer <- nil
 		}

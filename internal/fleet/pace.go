@@ -292,6 +292,8 @@ const (
 	maxCrashes = 5
 
 	workerCrashed = "WORKER_CRASHED"
+	// workerGone is the reason of a job without workers before it has waited long enough; then it becomes workerCrashed.
+	workerGone = "WORKER_GONE"
 )
 
 // countCrash records that the process of a worker has ended. The caller holds f.mu.
@@ -324,6 +326,25 @@ func (j *job) forgiveCrashes() {
 		c.inRow = 0
 		j.crashes[name] = c
 	}
+}
+
+// noneAttached returns what a job waits for that has no worker at all. If its last worker crashed repeatedly, it may have been
+// given up by whatever started it anew: the job then waits for a limited time. The caller holds f.mu.
+func (j *job) noneAttached() (waiting string, err error) {
+	last, worst := "", 0
+	for name, c := range j.crashes {
+		if c.inRow > worst || c.inRow == worst && name < last {
+			last, worst = name, c.inRow
+		}
+	}
+	switch {
+	case worst == 0:
+		return noneAttached, nil
+	case worst < doubtfulCrashes:
+		return fmt.Sprintf("%s; the last one, %q, ended while it computed for this job", noneAttached, last), nil
+	}
+	return "", fault.New(fault.FailedPrecondition, workerGone, "worker %q ended %d times while it computed for this job, and is not back; its log or that of its system may say why. "+
+		"If it was killed for its memory, start it with a smaller --memory, or give it more", last, worst).With("worker", last)
 }
 
 // crashed returns why a worker gets no tiles of the job, if it has crashed too often. The caller holds f.mu.

@@ -16,7 +16,8 @@ type payload struct {
 
 	once      sync.Once
 	packed    *workerv1.Payload
-	reference string
+	reference string // guarded by Fleet.mu
+	freed     bool   // guarded by Fleet.mu
 }
 
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
@@ -36,7 +37,9 @@ func (p *payload) message() *workerv1.Payload {
 		defer p.fleet.mu.Unlock()
 		p.fleet.nextPayload++
 		p.reference = fmt.Sprintf("payload-%d", p.fleet.nextPayload)
-		p.fleet.payloads[p.reference] = data
+		if !p.freed { // otherwise nobody waits for the command that needs it
+			p.fleet.payloads[p.reference] = data
+		}
 		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})
 	return p.packed
@@ -44,10 +47,11 @@ func (p *payload) message() *workerv1.Payload {
 
 // free removes a large payload from the fleet. Its message must not be used afterward.
 func (p *payload) free() {
-	if p == nil || p.reference == "" {
+	if p == nil {
 		return
 	}
 	p.fleet.mu.Lock()
 	defer p.fleet.mu.Unlock()
+	p.freed = true
 	delete(p.fleet.payloads, p.reference)
 }

@@ -33,8 +33,12 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 	for {
 		j.fleet.mu.Lock()
 		changed := j.fleet.changed
-		waiting, err := j.place(betweenOps, wholeMatrix)
+		stopping, waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
+		if stopping != nil {
+			<-stopping.ended
+			continue
+		}
 		if waiting, err = short.check(waiting, err); err != nil {
 			return err
 		}
@@ -49,27 +53,33 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
-// The caller holds f.mu.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help. If it
+// returns a move, the move was stopped, and place must be called again when it has ended. The caller holds f.mu.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
+func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting string, err error) {
 	f := j.fleet
 	switch {
 	case f.closed:
-		return "", ErrClosed
+		return nil, "", ErrClosed
 	case j.ctx.Err() != nil:
-		return "", ErrReleased
+		return nil, "", ErrReleased
+	}
+	if len(j.moves) > 0 {
+		if m := j.takeOver(betweenOps); m != nil {
+			return m, "", nil
+		}
 	}
 	storeMore := wholeMatrix && j.need.StorageRule() == partition.StoreWhatFits && f.changed != j.storedAt
 	due := betweenOps && j.pace.due(j.ops)
 	if f.changed == j.balancedAt && !storeMore && !due {
-		return "", nil // nothing changed since the last time
+		return nil, "", nil // nothing changed since the last time
 	}
 	j.unplaceLost()
+	j.reconsiderMoves()
 	sessions, hosts := j.hosts()
 	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
@@ -78,11 +88,12 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
-	if !ok && (j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
+	if !ok && (j.giveUpMoves() || j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
 		return j.place(betweenOps, wholeMatrix)
 	}
 	if !ok {
-		return j.cannotPlace(sessions, hosts)
+		waiting, err = j.cannotPlace(sessions, hosts)
+		return nil, waiting, err
 	}
 	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
 		j.balance(layout, f.changed != j.balancedAt, due)
@@ -92,8 +103,32 @@ func (j *job) place(betweenOps, wholeMatrix bool) (waiting string, err error) {
 		layout.StoreMore()
 		j.storedAt = f.changed
 	}
-	j.apply(layout, sessions)
-	return "", nil
+	atOnce := j.takeAtOnce(layout, sessions)
+	for s := range atOnce { // it cannot do both, build in the background and take part in operations
+		if m := j.moves[s]; m != nil {
+			if j.stopMove(m); m.running {
+				return m, "", nil
+			}
+			return j.place(betweenOps, wholeMatrix)
+		}
+	}
+	j.apply(layout, sessions, atOnce)
+	return nil, "", nil
+}
+
+// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The caller holds f.mu.
+func (j *job) takeAtOnce(layout *partition.Layout, sessions []*session) map[*session]bool {
+	atOnce := map[*session]bool{}
+	for t, h := range layout.Owner {
+		from, to := j.tiles[t].worker, sessions[h]
+		if c := j.moving[t]; c != nil && c.worker == to {
+			continue
+		}
+		if from == nil || from != to && !j.movesLater(t, to) {
+			atOnce[to] = true
+		}
+	}
+	return atOnce
 }
 
 // balance moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
@@ -113,7 +148,7 @@ func (j *job) balance(layout *partition.Layout, changed, due bool) {
 	}
 }
 
-// layout returns the current placement of the tiles, and whether a tile has no worker. If yielded is set, tiles on
+// layout returns the placement of the tiles after all moves, and whether a tile has no worker. If yielded is set, tiles on
 // workers that yield them count as not placed. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
@@ -126,12 +161,15 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) 
 		layout.KeepRuns()
 	}
 	for t := range j.tiles {
-		s := j.tiles[t].worker
+		s, stored := j.tiles[t].worker, j.tiles[t].wantStored
+		if c := j.moving[t]; c != nil {
+			s, stored = c.worker, c.wantStored
+		}
 		if s == nil {
 			unplaced = true
 			continue
 		}
-		layout.MarkPlaced(t, index[s], j.tiles[t].wantStored)
+		layout.MarkPlaced(t, index[s], stored)
 		if yielded && s.yields() {
 			layout.Remove(t)
 		}
@@ -153,6 +191,7 @@ func (j *job) unplaceLost() {
 	}
 	maps.DeleteFunc(j.failing, func(s *session, _ bool) bool { return s.ended })
 	maps.DeleteFunc(j.full, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(j.direct, func(s *session, _ bool) bool { return s.ended })
 	maps.DeleteFunc(j.aside, func(s *session, _ *fault.Error) bool { return s.ended })
 }
 
@@ -168,9 +207,11 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 		healthy = healthy || s.takesTiles() && j.refused(s) == nil && !j.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	draining := slices.ContainsFunc(j.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
+		hosts[h].First = draining && j.newcomer(s) // it can build them in the background
 		hosts[h].Accepting = s.takesTiles() && j.refused(s) == nil && (!healthy || !j.doubts(s))
 	}
 	return sessions, j.pace.weigh(hosts)
@@ -178,7 +219,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
-	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil)
+	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil || j.moves[s] != nil)
 	if j.full[s] {
 		host.FreeBytes = -1
 	}
@@ -218,7 +259,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	}
 	switch {
 	case len(sessions) == 0:
-		return noneAttached, nil
+		return j.noneAttached()
 	case j.onlyAside(sessions):
 		return "", j.nobodyLeft(sessions)
 	case len(alone) == 0 && silent > 0:
@@ -240,6 +281,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 // freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
 // The caller holds f.mu.
 func (j *job) freeTiles() bool {
+	j.giveUpMoves()
 	if len(j.members) == 0 {
 		return false
 	}
@@ -277,12 +319,21 @@ func (j *job) hasOtherJobs(s *session) bool {
 	return false
 }
 
-// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them. The caller holds
-// f.mu.
-func (j *job) apply(layout *partition.Layout, sessions []*session) {
+// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them, newcomers to build them in
+// the background, except for those in atOnce. The caller holds f.mu.
+func (j *job) apply(layout *partition.Layout, sessions []*session, atOnce map[*session]bool) {
 	moving := map[*session][]int{}
 	for t, h := range layout.Owner {
-		if from := j.tiles[t].worker; from != nil && from != sessions[h] {
+		from, to := j.tiles[t].worker, sessions[h]
+		if c := j.moving[t]; c != nil && c.worker == to {
+			continue
+		}
+		j.dropFromMove(t)
+		switch {
+		case from == nil || from == to:
+		case !atOnce[to]:
+			j.startMove(t, to, layout.Stored[t])
+		default:
 			moving[from] = append(moving[from], t)
 		}
 	}
@@ -303,14 +354,18 @@ func (j *job) apply(layout *partition.Layout, sessions []*session) {
 			j.members[to].tiles++
 			to.tiles++
 			to.used += j.tileBytes(t)
-		} else if j.tiles[t].wantStored != layout.Stored[t] {
+		} else if j.moving[t] == nil && j.tiles[t].wantStored != layout.Stored[t] {
 			j.setStored(t, layout.Stored[t])
 		}
 		j.usage.record(layout.Stored[t])
 	}
-	if !changed {
-		return
+	if changed {
+		j.placementChanged()
 	}
+}
+
+// placementChanged ends the part of workers that have no tiles left. The caller holds f.mu.
+func (j *job) placementChanged() {
 	j.ops = 0
 	for s, member := range j.members {
 		if member.tiles == 0 {
@@ -370,6 +425,7 @@ func (j *job) endMemberships() {
 // releaseTiles takes all tiles off their workers and ends all memberships. It does not touch the states of the tiles,
 // because an operation that is just ending may still read them. The caller holds f.mu.
 func (j *job) releaseTiles() {
+	j.giveUpMoves()
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil {
 			s.tiles--

@@ -47,6 +47,17 @@ func (s *sequence) run(ops int, disturb func(op int)) {
 	s.blocks()
 }
 
+// until runs operations until a condition holds.
+func (s *sequence) until(condition func() bool) {
+	s.Helper()
+	for !condition() {
+		if s.ctx.Err() != nil {
+			s.Fatal("the condition never holds")
+		}
+		s.randomOp()
+	}
+}
+
 func (s *sequence) randomOp() {
 	s.Helper()
 	switch r := s.random.IntN(20); {

@@ -316,8 +316,42 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 		f.log.Info("worker wants to leave", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.leaving = true
 		f.drain(s)
+		f.dismissLater(s)
 	}
 	return true
+}
+
+// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other worker, or
+// because its jobs run no operation. While others take them, it waits as long as its own limit allows.
+const leaveWait = 5 * time.Second
+
+// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The caller holds f.mu.
+func (f *Fleet) dismissLater(s *session) {
+	before, _ := f.operationsOn(s)
+	time.AfterFunc(leaveWait, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if s.ended || s.farewellSent {
+			return
+		}
+		if now, running := f.operationsOn(s); f.anyTakesTiles() && (running || now != before) {
+			f.dismissLater(s)
+			return
+		}
+		s.farewellSent = true
+		s.push(farewell())
+	})
+}
+
+// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The caller holds f.mu.
+func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
+	for j := range f.jobs {
+		if j.members[s] != nil {
+			begun += j.pace.operations()
+			running = running || len(j.operating) > 0
+		}
+	}
+	return begun, running
 }
 
 // outgoing takes the messages to send. It returns false if the stream is no longer that of the session.

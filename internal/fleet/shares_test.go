@@ -64,6 +64,11 @@ func paced(perTile *time.Duration) func(*worker.Config) {
 		}
 		return time.Duration(tiles) * *perTile
 	}
+	return pacedBy(seconds)
+}
+
+// pacedBy makes a worker take as long for a command as a function says.
+func pacedBy(seconds func(c *workerv1.Command, tiles int) time.Duration) func(*worker.Config) {
 	return func(cfg *worker.Config) {
 		cfg.Threads = 1
 		cfg.DialOptions = append(cfg.DialOptions, grpc.WithStreamInterceptor(

@@ -122,6 +122,10 @@ func (s *shortage) check(waiting string, err error) (string, error) {
 		s.begin(s.memory)
 		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
 		f.Reason, f.Message = notEnoughMemory, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
+	case f != nil && f.Reason == workerGone:
+		s.begin(s.memory)
+		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
+		f.Reason, f.Message = workerCrashed, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
 	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
 		s.begin(s.hangs)
 		waiting = "waiting for a worker: " + f.Message

@@ -14,6 +14,7 @@ type Host struct {
 	Weight    float64 // its share of the tiles is proportional to this; 0 means 1
 	FreeBytes int64   // for tiles beyond those that it has already
 	Accepting bool    // whether it takes new tiles
+	First     bool    // whether it takes tiles before others do, up to its share
 }
 
 // Size is the memory of a tile, in bytes: with its entries stored, and without, when they are computed whenever
@@ -129,7 +130,8 @@ func (l *Layout) Place(rule StorageRule) bool {
 	return true
 }
 
-// choose returns the host that a tile of this size prefers among those with enough memory and tiles below their share. If
+// choose returns the host that a tile of this size prefers among those with enough memory and tiles below their share, or
+// among those of them that come first. If
 // there is none, it returns the least loaded one with enough memory, and of equally loaded ones the preferred one.
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
 	hash := l.hashOf(tile)
@@ -141,6 +143,12 @@ func (l *Layout) choose(tile int, bytes int64, share []int) int {
 	best, high := Nowhere, 0.0
 	for h, host := range l.hosts {
 		if host.Accepting && l.room[h] >= bytes && l.load[h] < share[h] {
+			if best != Nowhere && host.First != l.hosts[best].First {
+				if host.First {
+					best, high = h, l.score(hash, h)
+				}
+				continue
+			}
 			if s := l.score(hash, h); best == Nowhere || s > high || s == high && host.ID < l.hosts[best].ID {
 				best, high = h, s
 			}

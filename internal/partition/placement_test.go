@@ -202,6 +202,20 @@ func TestStorageIsGivenUpForALostTile(t *testing.T) {
 	}
 }
 
+// A host that comes first takes the tiles without a host, up to its share, and others take the rest.
+func TestPlaceFillsTheFirstHost(t *testing.T) {
+	for unplaced := range 14 {
+		hosts := []Host{{ID: "a", FreeBytes: 1000, Accepting: true}, {ID: "b", FreeBytes: 1000, Accepting: true, First: true}}
+		l := NewLayout("job", unplacedTiles(13), hosts)
+		for tile := range 13 - unplaced {
+			l.MarkPlaced(tile, 0, true)
+		}
+		if !l.Place(StoreAll) || l.load[1] != min(unplaced, 7) {
+			t.Errorf("of %d tiles without a host, the first host has %d; its share is 7", unplaced, l.load[1])
+		}
+	}
+}
+
 func TestPlaceSpreadsJobsWithOneTile(t *testing.T) {
 	hosts := []Host{{ID: "a", Weight: 1, FreeBytes: 100, Accepting: true}, {ID: "b", Weight: 3, FreeBytes: 100, Accepting: true}}
 	counts := [2]int{}

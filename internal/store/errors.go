@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"syscall"
+	"time"
 
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"gocloud.dev/gcerrors"
 	"google.golang.org/grpc/codes"
@@ -129,6 +132,26 @@ func remoteError(name string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrExists) {
 		return blobError(name, err)
 	}
+	if ahead := storeAhead(err); ahead > maxSkew || ahead < -maxSkew {
+		return fault.New(fault.Unavailable, blobsUnavailable,
+			"the object store refuses a request (blob %q), and its clock differs from that of the coordinator by %v; set the clock that is wrong", name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
+	}
 	return fault.New(fault.Unavailable, blobsUnavailable,
 		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)
+}
+
+// maxSkew is how far the time of a request may be from that of the store before stores refuse it.
+const maxSkew = 15 * time.Minute
+
+// storeAhead returns how far the clock of an object store that refused a request is ahead of ours, as far as its answer says.
+func storeAhead(err error) time.Duration {
+	response, is := errors.AsType[*smithyhttp.ResponseError](err)
+	if !is || response.HTTPStatusCode() != http.StatusForbidden {
+		return 0
+	}
+	date, err := http.ParseTime(response.Response.Header.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return time.Until(date)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -70,7 +71,8 @@ func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// checkTiles returns the numbers of the tiles of a command, and rejects outdated placements.
+// checkTiles returns the numbers of the tiles of a command. It rejects outdated placements, and tiles that are listed twice, on which
+// two threads would work at the same time.
 func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
@@ -82,6 +84,15 @@ func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 		}
 		j.epochs[t.GetTile()] = t.GetEpoch()
 		tiles[i] = int(t.GetTile())
+	}
+	ascending := tiles
+	if !slices.IsSorted(tiles) {
+		ascending = slices.Sorted(slices.Values(tiles))
+	}
+	for i, t := range ascending[min(1, len(tiles)):] {
+		if t == ascending[i] {
+			return nil, fmt.Errorf("worker: tile %d is listed twice", t)
+		}
 	}
 	return tiles, nil
 }

@@ -48,7 +48,7 @@ type Config struct {
 	Logger       hclog.Logger
 	Dial         credentials.Dial  // how the connection is encrypted, and the worker's certificate
 	DialOptions  []grpc.DialOption // added after the worker's own, which they override
-	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to move; 0 means 5 s
+	LeaveTimeout time.Duration     // how long a leaving worker waits for its tiles to move; 0 means 25 s
 	KeepFor      time.Duration     // how long tiles are kept for another coordinator; 0 means a minute
 
 	// Exchange says whether the worker keeps data sets on disk and passes them on to other workers.
@@ -65,7 +65,8 @@ type Config struct {
 	sharesMemory  bool // SharedDataset was given
 }
 
-const defaultLeaveTimeout = 5 * time.Second
+// defaultLeaveTimeout is less than the 30 s after which Kubernetes kills a container that it stops.
+const defaultLeaveTimeout = 25 * time.Second
 
 // DefaultKeepFor is how long tiles are kept for another coordinator.
 const DefaultKeepFor = time.Minute

@@ -161,6 +161,7 @@ func (p *Podman) logs(pod, container string) string {
 func (p *Podman) command(args ...string) *exec.Cmd {
 	common := []string{"--root", filepath.Join(p.dir, "root"), "--runroot", filepath.Join(p.dir, "run"), "--tmpdir", filepath.Join(p.dir, "tmp"), "--storage-driver", "vfs"}
 	cmd := exec.Command("podman", append(common, args...)...)
+	cmd.Dir = p.dir // where conmon leaves a file if a container runs out of memory
 	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+filepath.Join(p.dir, "containers.conf"))
 	return cmd
 }

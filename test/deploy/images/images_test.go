@@ -123,6 +123,46 @@ func checkBill(t *testing.T, what string, content []byte) {
 	}
 }
 
+// The program of the arm64 image runs under qemu, and its answers have the bits of those of amd64.
+func TestArm64(t *testing.T) {
+	found, err := Read(filepath.Join(built(), "cleave"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	commands := map[string][]string{"amd64": nil, "arm64": {"qemu-aarch64"}}
+	for _, image := range found {
+		program := filepath.Join(dir, image.Architecture)
+		if err := os.WriteFile(program, image.Files["usr/bin/cleave"].Content, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		commands[image.Architecture] = append(commands[image.Architecture], program)
+	}
+	run := func(architecture string, args ...string) {
+		t.Helper()
+		words := append(slices.Clone(commands[architecture]), args...)
+		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", words, err, out)
+		}
+	}
+	run("amd64", "generate", "gaussians", "--n", "300", "--d", "4", "--k", "3", "--noise", "2", "--constraints", "20", "--seed", "1", "--out", dir)
+	for _, algorithm := range []string{"kernel-kmeans", "kmeans", "spectral"} {
+		var labels []string
+		for _, architecture := range []string{"amd64", "arm64"} {
+			out := filepath.Join(dir, algorithm, architecture)
+			run(architecture, "run", "--data", filepath.Join(dir, "data.csv"), "--k", "3", "--algorithm", algorithm, "--quiet", "--out", out)
+			text, err := os.ReadFile(filepath.Join(out, "labels.csv"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels = append(labels, string(text))
+		}
+		if labels[0] != labels[1] {
+			t.Errorf("%s has other labels on arm64", algorithm)
+		}
+	}
+}
+
 // The same commit gives the same bits in another folder, where everything is compiled again.
 func TestImagesAreReproducible(t *testing.T) {
 	root, err := filepath.Abs("../../..")
