@@ -61,12 +61,17 @@ func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([
 	}
 	graph := newNormalized(s.graph)
 	reach := make([][]float64, k)
-	err := parallel.NewPool(r.threads).Run(ctx, r.threads, k, func(g int) (err error) {
-		if total[g] > 0 {
-			reach[g], err = graph.spread(ctx, given[g])
-		}
+	err := parallel.NewPool(r.threads).Run(ctx, r.threads, (k+lanes-1)/lanes, func(block int) error {
+		first := block * lanes
+		found, err := graph.spread(ctx, given[first:min(first+lanes, k)])
+		copy(reach[first:], found)
 		return err
 	})
+	for g := range reach {
+		if total[g] == 0 {
+			reach[g] = nil
+		}
+	}
 	return reach, err
 }
 
@@ -129,49 +134,88 @@ func newNormalized(g *dataset.Graph) *normalized {
 	return n
 }
 
-// apply computes (I - passedOn N) x.
-func (n *normalized) apply(x, into []float64) {
+// lanes is how many systems are solved at once, so that every edge is read once for all of them.
+const lanes = 4
+
+// vertexValues has the values of a vertex in each system.
+type vertexValues [lanes]float64
+
+// apply computes (I - passedOn N) x. It overwrites scaled.
+func (n *normalized) apply(x, scaled, into []vertexValues) {
+	for i, values := range x {
+		for l, v := range values {
+			scaled[i][l] = n.factor[i] * v
+		}
+	}
 	for i := range into {
 		neighbors, weights := n.graph.Row(i)
-		sum := 0.0
+		var sum vertexValues
 		for at, j := range neighbors {
 			if int(j) != i {
-				sum += float64(weights[at] * float64(n.factor[j]*x[j]))
+				w, from := weights[at], &scaled[j]
+				for l := range sum {
+					sum[l] += float64(w * from[l])
+				}
 			}
 		}
-		into[i] = x[i] - float64(passedOn*float64(n.factor[i]*sum))
+		for l, s := range sum {
+			into[i][l] = x[i][l] - float64(passedOn*float64(n.factor[i]*s))
+		}
 	}
 }
 
-// spread solves (I - passedOn N) x = given by conjugate gradients.
-func (n *normalized) spread(ctx context.Context, given []float64) ([]float64, error) {
-	x, residual, direction := make([]float64, len(given)), slices.Clone(given), slices.Clone(given)
-	product := make([]float64, len(given))
-	left := dot(residual, residual)
-	enough := left * spreadTolerance * spreadTolerance
+// spread solves (I - passedOn N) x = given for up to lanes right-hand sides by conjugate gradients. A solution does not
+// depend on the others.
+func (n *normalized) spread(ctx context.Context, given [][]float64) ([][]float64, error) {
+	x, residual, product, scaled := make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N)
+	var left, enough [lanes]float64
+	for l, values := range given {
+		for i, v := range values {
+			residual[i][l] = v
+		}
+		left[l] = laneDot(residual, residual, l)
+		enough[l] = left[l] * spreadTolerance * spreadTolerance
+	}
+	direction := slices.Clone(residual)
 	for range spreadSteps {
-		if !(left > enough) {
+		var active []int
+		for l := range given {
+			if left[l] > enough[l] {
+				active = append(active, l)
+			}
+		}
+		if len(active) == 0 {
 			break
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n.apply(direction, product)
-		step := left / dot(direction, product)
-		for i := range x {
-			x[i] += float64(step * direction[i])
-			residual[i] -= float64(step * product[i])
-		}
-		before := left
-		left = dot(residual, residual)
-		ratio := left / before
-		for i := range direction {
-			direction[i] = residual[i] + float64(ratio*direction[i])
+		n.apply(direction, scaled, product)
+		for _, l := range active {
+			step := left[l] / laneDot(direction, product, l)
+			for i := range x {
+				x[i][l] += float64(step * direction[i][l])
+				residual[i][l] -= float64(step * product[i][l])
+			}
+			before := left[l]
+			left[l] = laneDot(residual, residual, l)
+			ratio := left[l] / before
+			for i := range direction {
+				direction[i][l] = residual[i][l] + float64(ratio*direction[i][l])
+			}
 		}
 	}
-	return x, nil
+	solutions := make([][]float64, len(given))
+	for l := range solutions {
+		solutions[l] = make([]float64, n.graph.N)
+		for i := range x {
+			solutions[l][i] = x[i][l]
+		}
+	}
+	return solutions, nil
 }
 
-func dot(a, b []float64) float64 {
-	return partition.SumByTile(len(a), func(i int) float64 { return float64(a[i] * b[i]) })
+// laneDot returns the inner product of two vectors of a system.
+func laneDot(a, b []vertexValues, l int) float64 {
+	return partition.SumByTile(len(a), func(i int) float64 { return float64(a[i][l] * b[i][l]) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // Whitened rows are in the memory of this process, so their number and their columns are limited.
@@ -166,4 +167,8 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 		return nil, err
 	}
 	return &answer{labels: found.Labels, result: found, whitened: points}, nil
+}
+
+func dot(a, b []float64) float64 {
+	return partition.SumByTile(len(a), func(i int) float64 { return float64(a[i] * b[i]) })
 }
