@@ -92,18 +92,18 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// A coordinator that asks for a senseless pause does no harm.
-func TestSenselessPauses(t *testing.T) {
+// A negative or huge retry delay from a coordinator does not make the client panic or wait forever.
+func TestImpossibleRetryDelays(t *testing.T) {
 	for _, delay := range []time.Duration{-time.Second, math.MinInt64, math.MaxInt64} {
 		if pause := bounded(delay); pause < 0 || pause > maxRefusalPause {
 			t.Errorf("a pause of %v for %v", pause, delay)
 		}
 	}
-	senseless, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(-time.Second)})
+	negative, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(-time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return senseless.Err() })
+	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return negative.Err() })
 	if _, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"}); status.Code(err) != codes.ResourceExhausted {
 		t.Error(err)
 	}

@@ -76,7 +76,7 @@ type job struct {
 	lists     atomic.Uint64 // number of lists of tiles sent so far
 	pace      *pace
 	progress  progress
-	// The goroutines of moves.
+	// The goroutines of handovers.
 	background sync.WaitGroup
 	ctx        context.Context // canceled by Release
 	cancel     context.CancelFunc
@@ -89,9 +89,9 @@ type job struct {
 	aside      map[*session]*fault.Error // get no tiles of the job because they cannot do it, and why
 	crashes    map[string]crashes        // of workers, by name: a process that was restarted is another session
 	copies     map[*copied]struct{}      // copies of tiles that are being verified or are late
-	moves      map[*session]*move        // workers that build tiles in the background, to take them over
+	handovers  map[*session]*handover    // workers that build tiles in the background, to take them over
 	moving     map[int]*copied           // the tiles that they build
-	direct     map[*session]bool         // could not do so; their tiles move at once
+	direct     map[*session]bool         // failed to build in the background; their tiles move at once
 	epochs     uint64                    // number of placements and copies so far
 	ops        int                       // operations since tiles were last placed
 	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil forces a check
@@ -135,7 +135,7 @@ func (f *Fleet) newJob(task Task) *job {
 		aside:        map[*session]*fault.Error{},
 		crashes:      map[string]crashes{},
 		copies:       map[*copied]struct{}{},
-		moves:        map[*session]*move{},
+		handovers:    map[*session]*handover{},
 		moving:       map[int]*copied{},
 		direct:       map[*session]bool{},
 		verify:       task.Verify,

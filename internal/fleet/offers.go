@@ -287,7 +287,7 @@ func (f *Fleet) servedBy(s *session) map[string]bool {
 	for j := range f.jobs {
 		if s.working() && j.members[s] != nil {
 			for _, other := range f.sessions {
-				served[j.key] = served[j.key] || j.newcomer(other)
+				served[j.key] = served[j.key] || j.isNewcomer(other)
 			}
 		}
 	}

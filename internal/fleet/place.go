@@ -54,13 +54,13 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 }
 
 // place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help. If it
-// returns a move, the move was stopped, and place must be called again when it has ended. The caller holds f.mu.
+// returns a handover, that one was stopped, and place must be called again when it has ended. The caller holds f.mu.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting string, err error) {
+func (j *job) place(betweenOps, wholeMatrix bool) (stopping *handover, waiting string, err error) {
 	f := j.fleet
 	switch {
 	case f.closed:
@@ -68,7 +68,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting strin
 	case j.ctx.Err() != nil:
 		return nil, "", ErrReleased
 	}
-	if len(j.moves) > 0 {
+	if len(j.handovers) > 0 {
 		if m := j.takeOver(betweenOps); m != nil {
 			return m, "", nil
 		}
@@ -79,7 +79,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting strin
 		return nil, "", nil // nothing changed since the last time
 	}
 	j.unplaceLost()
-	j.reconsiderMoves()
+	j.reconsiderHandovers()
 	sessions, hosts := j.hosts()
 	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
@@ -88,7 +88,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting strin
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
-	if !ok && (j.giveUpMoves() || j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
+	if !ok && (j.giveUpHandovers() || j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
 		return j.place(betweenOps, wholeMatrix)
 	}
 	if !ok {
@@ -105,8 +105,8 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *move, waiting strin
 	}
 	atOnce := j.takeAtOnce(layout, sessions)
 	for s := range atOnce { // it cannot do both, build in the background and take part in operations
-		if m := j.moves[s]; m != nil {
-			if j.stopMove(m); m.running {
+		if m := j.handovers[s]; m != nil {
+			if j.stopHandover(m); m.running {
 				return m, "", nil
 			}
 			return j.place(betweenOps, wholeMatrix)
@@ -124,7 +124,7 @@ func (j *job) takeAtOnce(layout *partition.Layout, sessions []*session) map[*ses
 		if c := j.moving[t]; c != nil && c.worker == to {
 			continue
 		}
-		if from == nil || from != to && !j.movesLater(t, to) {
+		if from == nil || from != to && !j.handedOverLater(t, to) {
 			atOnce[to] = true
 		}
 	}
@@ -148,7 +148,7 @@ func (j *job) balance(layout *partition.Layout, changed, due bool) {
 	}
 }
 
-// layout returns the placement of the tiles after all moves, and whether a tile has no worker. If yielded is set, tiles on
+// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. If yielded is set, tiles on
 // workers that yield them count as not placed. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
@@ -211,7 +211,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].First = draining && j.newcomer(s) // it can build them in the background
+		hosts[h].First = draining && j.isNewcomer(s) // it can build them in the background
 		hosts[h].Accepting = s.takesTiles() && j.refused(s) == nil && (!healthy || !j.doubts(s))
 	}
 	return sessions, j.pace.weigh(hosts)
@@ -219,7 +219,7 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
-	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil || j.moves[s] != nil)
+	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil || j.handovers[s] != nil)
 	if j.full[s] {
 		host.FreeBytes = -1
 	}
@@ -281,7 +281,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 // freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
 // The caller holds f.mu.
 func (j *job) freeTiles() bool {
-	j.giveUpMoves()
+	j.giveUpHandovers()
 	if len(j.members) == 0 {
 		return false
 	}
@@ -328,11 +328,11 @@ func (j *job) apply(layout *partition.Layout, sessions []*session, atOnce map[*s
 		if c := j.moving[t]; c != nil && c.worker == to {
 			continue
 		}
-		j.dropFromMove(t)
+		j.dropFromHandover(t)
 		switch {
 		case from == nil || from == to:
 		case !atOnce[to]:
-			j.startMove(t, to, layout.Stored[t])
+			j.startHandover(t, to, layout.Stored[t])
 		default:
 			moving[from] = append(moving[from], t)
 		}
@@ -425,7 +425,7 @@ func (j *job) endMemberships() {
 // releaseTiles takes all tiles off their workers and ends all memberships. It does not touch the states of the tiles,
 // because an operation that is just ending may still read them. The caller holds f.mu.
 func (j *job) releaseTiles() {
-	j.giveUpMoves()
+	j.giveUpHandovers()
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil {
 			s.tiles--

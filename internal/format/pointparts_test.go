@@ -86,7 +86,7 @@ func TestBadPartsOfPoints(t *testing.T) {
 	}
 }
 
-// A file is listed twice also if its path is written in two ways, and what tools write beside the parts is none of them.
+// Two spellings of the same path count as the same file, and files that tools write beside the parts are ignored.
 func TestPartsOfAFolder(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"a.csv": "x\n1\n", "b.csv": "x\n2\n", "_SUCCESS": "", ".hidden.csv": "y\n"})
 	r, err := OpenTable([]string{folder}, TableOptions{})

@@ -130,9 +130,9 @@ func (l *Layout) Place(rule StorageRule) bool {
 	return true
 }
 
-// choose returns the host that a tile of this size prefers among those with enough memory and tiles below their share, or
-// among those of them that come first. If
-// there is none, it returns the least loaded one with enough memory, and of equally loaded ones the preferred one.
+// choose returns the host that a tile of this size prefers among those with enough memory and fewer tiles than their
+// share; if some of these are marked First, only they count. If there is none, it returns the least loaded host with
+// enough memory, and of equally loaded ones the preferred one.
 func (l *Layout) choose(tile int, bytes int64, share []int) int {
 	hash := l.hashOf(tile)
 	if before := l.ownerOf(tile - 1); l.runs && before != Nowhere {

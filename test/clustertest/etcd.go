@@ -144,8 +144,8 @@ func runEtcd(encoded string) int {
 	return 1
 }
 
-// FreeAddress returns an address of this machine that nobody listens on. Its port is none of those that the system gives to
-// connections, which might take it before it is used.
+// FreeAddress returns an address of this machine that nobody listens on. Its port is outside the range from which the
+// system picks ports of outgoing connections, so that none of them takes it before the caller does.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	for {
