@@ -38,6 +38,8 @@ const (
 	// fewer seeds and does worse than it will with all of them; among methods that agree equally, it was best most
 	// often.
 	seedBonus = 1.5
+	// From manySeeds seeds on, only discriminants are tried on dense points. No other method was chosen on any set.
+	manySeeds = 200
 )
 
 // choose chooses a method and returns its answer.
@@ -83,6 +85,9 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
+	if r.onlyDiscriminants() { // which do without the answer in other spaces
+		return first, choice, nil
+	}
 	switch first.name {
 	case clustering.SpaceLevels:
 		choice.Reason = reason("graphs are cut from coarse to fine")
@@ -269,10 +274,23 @@ func (r *run) better(a, b *clustering.MethodScore) bool {
 
 // merit returns the agreement of a method with held-out supervision, plus the bonus of a discriminant.
 func (r *run) merit(w *clustering.MethodScore) float64 {
-	if seeds := len(r.supervision.Seeds); seeds > 0 && w.ConstraintUse == clustering.UseDiscriminant {
-		return w.Agreement() + seedBonus/math.Sqrt(float64(seeds))
+	return w.Agreement() + r.bonus(w.ConstraintUse)
+}
+
+func (r *run) bonus(use clustering.ConstraintUse) float64 {
+	if seeds := len(r.supervision.Seeds); seeds > 0 && use == clustering.UseDiscriminant {
+		return seedBonus / math.Sqrt(float64(seeds))
 	}
-	return w.Agreement()
+	return 0
+}
+
+// mostMerit returns the merit of a method that has all held-out supervision right.
+func (r *run) mostMerit(uses []clustering.ConstraintUse) float64 {
+	most := 0.0
+	for _, use := range uses {
+		most = max(most, 1+r.bonus(use))
+	}
+	return most
 }
 
 // mayReplace reports whether a method is good enough to replace the answer without constraints.
@@ -324,6 +342,10 @@ func (r *run) findStrays(labels []int32) {
 func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 	methods := map[clustering.Space][]clustering.ConstraintUse{}
 	_, dense := r.data.(*dataset.Points)
+	if r.onlyDiscriminants() {
+		r.addDiscriminants(methods)
+		return methods
+	}
 	for _, name := range r.spaces {
 		if r.spec.K > 1 && (name == clustering.SpaceGraph || ofNeighbors(name)) {
 			methods[name] = append(methods[name], clustering.UseCuts)
@@ -357,21 +379,40 @@ func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 	return methods
 }
 
-// addKnownUses adds the uses that start from known groups: a discriminant in the spaces of rows, and spreading in every
-// neighbor graph or once in a given graph. If columns are in unlike units, or if there are no seeds and therefore few
-// known groups, the discriminant is tried in standardized columns only, if there are any.
+// onlyDiscriminants reports whether there are so many seeds that no other methods are tried.
+func (r *run) onlyDiscriminants() bool {
+	if must, cannot := r.supervision.Kinds(); len(r.supervision.Seeds) < manySeeds || r.supervision.Contradictions > 0 || must == 0 || cannot == 0 || !r.allGroupsKnown() {
+		return false
+	}
+	methods := map[clustering.Space][]clustering.ConstraintUse{}
+	r.addDiscriminants(methods)
+	return len(methods) > 0
+}
+
+// addKnownUses adds the uses that start from known groups: discriminants, and spreading in every neighbor graph or once
+// in a given graph.
 func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintUse) {
+	r.addDiscriminants(methods)
 	given := false
-	everywhere := len(r.supervision.Seeds) > 0 && r.spaces[0] == clustering.SpaceRows || !slices.Contains(r.spaces, clustering.SpaceStandardized)
 	for _, name := range r.spaces {
 		switch {
 		case ofNeighbors(name):
 			methods[name] = append(methods[name], clustering.UseSpread)
-		case name != clustering.SpaceMixture && r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized):
-			methods[name] = append(methods[name], clustering.UseDiscriminant)
 		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
 			methods[name] = append(methods[name], clustering.UseSpread)
 			given = true
+		}
+	}
+}
+
+// addDiscriminants adds a discriminant in the spaces of rows. If columns are in unlike units, or if there are no seeds
+// and therefore few known groups, it is tried in standardized columns only, if there are any.
+func (r *run) addDiscriminants(methods map[clustering.Space][]clustering.ConstraintUse) {
+	everywhere := len(r.supervision.Seeds) > 0 && r.spaces[0] == clustering.SpaceRows || !slices.Contains(r.spaces, clustering.SpaceStandardized)
+	for _, name := range r.spaces {
+		isRows := name == clustering.SpaceRows || name == clustering.SpaceStandardized
+		if isRows && r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized) {
+			methods[name] = append(methods[name], clustering.UseDiscriminant)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 // A discriminant is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel values,
@@ -132,9 +133,17 @@ func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *d
 	if !slices.Contains(r.spaces, near) {
 		return nil
 	}
-	graph, err := r.open(ctx, near)
+	units, err := r.Units(near)
+	if err != nil {
+		return err
+	}
+	graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near, units)
 	if err == nil {
-		c.reach, err = r.reach(ctx, graph, known)
+		tolerance := spreadTolerance
+		if len(known.Rows) >= manySeeds {
+			tolerance = roughSpreadTolerance
+		}
+		c.reach, err = r.reach(ctx, graph, known, tolerance)
 	}
 	return err
 }

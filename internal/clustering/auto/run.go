@@ -64,6 +64,7 @@ type run struct {
 	supervision *heldout.Supervision
 	none        *constraint.Set // the empty set
 	opened      map[clustering.Space]*space
+	graphs      map[clustering.Space]*dataset.Graph // of nearest neighbors
 	releases    []func()
 	notices     []clustering.Notice
 	ofFolds     map[clustering.Method][]clustering.Labeling // the labels found in each fold
@@ -129,7 +130,8 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
+		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, graphs: map[clustering.Space]*dataset.Graph{},
+		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
 	}, err
 }
 

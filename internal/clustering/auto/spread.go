@@ -20,6 +20,8 @@ const (
 	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice.
 	spreadTolerance = 1e-8
 	spreadSteps     = 200
+	// roughSpreadTolerance replaces it where shares of groups are but a part of a score and many rows are known.
+	roughSpreadTolerance = 1e-4
 )
 
 // fitSpread assigns every vertex to the group that reaches it most (Zhou et al. 2004). With N the normalized graph,
@@ -46,7 +48,7 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 
 // reach returns how much of each group reaches every vertex if groups weigh the same. It is nil for groups without known
 // rows.
-func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([][]float64, error) {
+func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
 	for at, g := range known.Groups {
@@ -59,11 +61,11 @@ func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([
 	for at, row := range known.Rows {
 		given[known.Groups[at]][row] = known.Trust[at] / total[known.Groups[at]]
 	}
-	graph := newNormalized(s.graph)
+	graph := newNormalized(g)
 	reach := make([][]float64, k)
 	err := parallel.NewPool(r.threads).Run(ctx, r.threads, (k+lanes-1)/lanes, func(block int) error {
 		first := block * lanes
-		found, err := graph.spread(ctx, given[first:min(first+lanes, k)])
+		found, err := graph.spread(ctx, given[first:min(first+lanes, k)], tolerance)
 		copy(reach[first:], found)
 		return err
 	})
@@ -77,7 +79,7 @@ func (r *run) reach(ctx context.Context, s *space, known *discriminant.Known) ([
 
 // spread labels all vertices.
 func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) ([]int32, error) {
-	reach, err := r.reach(ctx, s, known)
+	reach, err := r.reach(ctx, s.graph, known, spreadTolerance)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func (n *normalized) apply(x, scaled, into []vertexValues) {
 
 // spread solves (I - passedOn N) x = given for up to lanes right-hand sides by conjugate gradients. A solution does not
 // depend on the others.
-func (n *normalized) spread(ctx context.Context, given [][]float64) ([][]float64, error) {
+func (n *normalized) spread(ctx context.Context, given [][]float64, tolerance float64) ([][]float64, error) {
 	x, residual, product, scaled := make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N)
 	var left, enough [lanes]float64
 	for l, values := range given {
@@ -174,7 +176,7 @@ func (n *normalized) spread(ctx context.Context, given [][]float64) ([][]float64
 			residual[i][l] = v
 		}
 		left[l] = laneDot(residual, residual, l)
-		enough[l] = left[l] * spreadTolerance * spreadTolerance
+		enough[l] = left[l] * tolerance * tolerance
 	}
 	direction := slices.Clone(residual)
 	for range spreadSteps {

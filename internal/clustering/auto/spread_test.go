@@ -29,7 +29,7 @@ func TestSpreadSolvesItsSystems(t *testing.T) {
 			given[l][rng.IntN(n)] = 1
 		}
 	}
-	together, err := system.spread(t.Context(), given)
+	together, err := system.spread(t.Context(), given, spreadTolerance)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestSpreadSolvesItsSystems(t *testing.T) {
 				t.Fatalf("system %d, vertex %d: %g instead of %g", l, i, got, given[l][i])
 			}
 		}
-		alone, err := system.spread(t.Context(), given[l:l+1])
+		alone, err := system.spread(t.Context(), given[l:l+1], spreadTolerance)
 		if err != nil {
 			t.Fatal(err)
 		}

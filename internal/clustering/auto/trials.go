@@ -29,8 +29,9 @@ type outcome struct {
 }
 
 // tryMethods fits every method to all folds. The slice base tells which pairs the answer without constraints has right.
-// If fits take long, spaces of eigenvectors come first, because their fits are faster, and methods that fall far behind
-// are not fitted to all folds. If base is nil, all methods are fitted to all folds.
+// If fits take long, spaces of eigenvectors come first, because their fits are faster, methods that fall far behind are
+// not fitted to all folds, and nothing more is tried once no method could be better. If base is nil, all methods are
+// fitted to all folds.
 func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
 	methods := r.methods()
 	order := slices.Clone(r.spaces)
@@ -41,6 +42,9 @@ func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
 	found := map[clustering.Method]outcome{}
 	var best *clustering.MethodScore // the best method that may replace the answer without constraints
 	for _, name := range order {
+		if len(methods[name]) == 0 || isLong && best != nil && r.merit(best) >= r.mostMerit(methods[name]) {
+			continue
+		}
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return nil, err
@@ -50,6 +54,9 @@ func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
 			groups = [][]clustering.ConstraintUse{methods[name][:1], methods[name][1:]}
 		}
 		for _, uses := range groups {
+			if isLong && best != nil && r.merit(best) >= r.mostMerit(uses) {
+				continue
+			}
 			var ahead []bool
 			switch {
 			case isLong && best != nil:
@@ -75,7 +82,9 @@ func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
 	var all []outcome
 	for _, name := range r.spaces {
 		for _, use := range methods[name] {
-			all = append(all, found[clustering.Method{Space: name, ConstraintUse: use}])
+			if one, tried := found[clustering.Method{Space: name, ConstraintUse: use}]; tried {
+				all = append(all, one)
+			}
 		}
 	}
 	return all, nil
