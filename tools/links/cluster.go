@@ -24,6 +24,7 @@ const port = ":7400"
 // cluster is a coordinator and workers, each on a machine of its own, and a client on the bridge.
 type cluster struct {
 	*network
+	state     string // folder of its data, caches and logs
 	processes []*exec.Cmd
 	*grpc.ClientConn
 	jobs cleavev1.JobServiceClient
@@ -39,7 +40,7 @@ func (cfg *Config) start(ctx context.Context, speed string, workers int, memory 
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{}
+	c := &cluster{state: state}
 	if c.network, err = newNetwork(ctx, speed, names...); err != nil {
 		return nil, err
 	}
@@ -139,7 +140,8 @@ func (c *cluster) said() error {
 	return errors.Join(all...)
 }
 
-// stop ends all processes and removes their machines.
+// stop ends all processes and removes their machines and their state. The caches of one cluster are several GB, and a
+// full disk would change what the next one does.
 func (c *cluster) stop() {
 	if c.ClientConn != nil {
 		c.Close()
@@ -149,4 +151,5 @@ func (c *cluster) stop() {
 		_ = process.Wait()
 	}
 	c.network.close()
+	_ = os.RemoveAll(c.state)
 }

@@ -89,7 +89,19 @@ func (s *Swarm) onlyPeers(m *member) bool {
 	return (!s.store || m.noStore) && (m.direct >= s.limits.Direct || s.sending >= s.limits.Coordinator)
 }
 
-// reaches reports whether a member may try to fetch from a peer.
+// reaches reports whether a member may try to fetch from a peer now.
 func (m *member) reaches(peer *member) bool {
-	return !m.avoids[peer.name] && (m.reached || len(m.avoids) < giveUpPeers)
+	if a, failed := m.avoids[peer.name]; failed && m.arrived < a.until {
+		return false
+	}
+	if m.reached {
+		return true
+	}
+	avoided := 0
+	for _, a := range m.avoids {
+		if m.arrived < a.until {
+			avoided++
+		}
+	}
+	return avoided < giveUpPeers
 }

@@ -57,8 +57,14 @@ func DefaultLimits() Limits {
 	return Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
 }
 
-// giveUpPeers is the number of peers that a member cannot reach before it asks no others, unless it has reached one.
-const giveUpPeers = 3
+const (
+	// giveUpPeers is the number of peers that a member cannot reach before it asks no others for now, unless it has
+	// reached one.
+	giveUpPeers = 3
+	// A member asks a peer that failed again after it got retryAfter pieces from elsewhere, twice as many after each
+	// further failure. A busy network or disk must not make the coordinator send everything.
+	retryAfter = 4
+)
 
 // Swarm is the distribution of one data set. It is not safe for concurrent use.
 type Swarm struct {
@@ -88,9 +94,16 @@ type member struct {
 	fetching map[int]transfer // transfers to it
 	uploads  int              // transfers from it
 	direct   int              // transfers from the coordinator to it
-	avoids   map[string]bool  // peers that it cannot reach
-	reached  bool             // a peer delivered a piece
-	noStore  bool             // it cannot read the object store
+	arrived  int              // pieces that it got
+	avoids   map[string]avoided
+	reached  bool // a peer delivered a piece
+	noStore  bool // it cannot read the object store
+}
+
+// avoided is a peer that failed.
+type avoided struct {
+	failures int // in succession
+	until    int // asked again when the member has got so many pieces
 }
 
 // transfer is a piece that a member is fetching.
@@ -126,7 +139,7 @@ func (s *Swarm) JoinPartly(name string, has []int, keeps, serves bool) {
 
 func (s *Swarm) join(m *member, has []int) {
 	s.Leave(m.name)
-	m.has, m.offers, m.fetching, m.avoids = make([]bool, s.pieces), make([]bool, s.pieces), map[int]transfer{}, map[string]bool{}
+	m.has, m.offers, m.fetching, m.avoids = make([]bool, s.pieces), make([]bool, s.pieces), map[int]transfer{}, map[string]avoided{}
 	s.members = append(s.members, m)
 	s.byName[m.name] = m
 	for _, p := range has {
@@ -185,7 +198,11 @@ func (s *Swarm) Arrived(name string, piece int) (from Source, assigned bool) {
 		return from, false
 	}
 	s.endTransfer(m, piece)
-	m.reached = m.reached || from.Kind == Peer
+	m.arrived++
+	if from.Kind == Peer {
+		m.reached = true
+		delete(m.avoids, from.Peer)
+	}
 	s.take(m, piece)
 	return from, true
 }
@@ -208,9 +225,20 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	case why == Missing && peer != nil:
 		s.withdraw(peer, piece)
 	default:
-		m.avoids[from.Peer] = true
+		m.avoid(from.Peer)
 	}
 	return from, true
+}
+
+// avoid records that a peer failed. Transfers that fail together count once.
+func (m *member) avoid(peer string) {
+	a := m.avoids[peer]
+	if a.failures > 0 && m.arrived < a.until {
+		return
+	}
+	a.until = m.arrived + retryAfter<<min(a.failures, 16)
+	a.failures++
+	m.avoids[peer] = a
 }
 
 // Bar excludes a member, present or future, as a source of pieces.

@@ -347,6 +347,35 @@ func TestIsolatedWorker(t *testing.T) {
 	}
 }
 
+// Workers that cannot reach each other for a while ask each other again later, so that the coordinator need not send
+// everything to each of them.
+func TestPeersThatFailForAWhile(t *testing.T) {
+	const workers = 8
+	w := newWorld(t, 1, 300)
+	for i := range workers {
+		for j := range workers {
+			w.blocked[[2]string{fmt.Sprint("worker ", i), fmt.Sprint("worker ", j)}] = true
+		}
+	}
+	for i := range workers {
+		w.join(fmt.Sprint("worker ", i), true, true)
+	}
+	w.assign()
+	for range 100 {
+		w.step()
+		w.assign()
+	}
+	clear(w.blocked)
+	w.finish()
+	total := 0
+	for _, copies := range w.copies {
+		total += copies
+	}
+	if total > 2*w.pieces {
+		t.Errorf("the coordinator sends %d pieces to %d workers; one copy is %d", total, workers, w.pieces)
+	}
+}
+
 // Members of many workers and pieces are found fast enough for the coordinator, which holds a lock meanwhile.
 func BenchmarkNext(b *testing.B) {
 	for b.Loop() {
