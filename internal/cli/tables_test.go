@@ -126,14 +126,20 @@ func TestLabelColumns(t *testing.T) {
 		{"--data all.csv --label-column team", `has 6 labels of 2 classes for 6 rows: used as truth`},
 		{"--data all.csv --label-column team --sample-constraints 5 --seed 4", "used as truth"},
 		{"--data all.csv --ignore team --truth truth.csv --sample-constraints 5 --seed 4", ""},
+		{"--data people.csv --label-column team", `k is 2, the number of classes in column "team"`},
+		{"--data all.csv --label-column team", `k is 2, the number of classes in column "team"`},
 	} {
-		r := invoke(t, "run --quiet --json --k 2 --out o "+c.args)
+		k := "--k 2 "
+		if strings.HasPrefix(c.said, "k is 2") {
+			k = ""
+		}
+		r := invoke(t, "run --quiet --json --out o "+k+c.args)
 		if r.code != 0 || !strings.Contains(r.stderr, c.said) {
 			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.stderr)
 			continue
 		}
 		d := readResult(t, r.stdout)
-		if strings.Contains(c.said, "truth") && d.Evaluation == nil || strings.Contains(c.args, "sample") && d.Constraints.Total != 5 {
+		if strings.Contains(r.stderr, "used as truth") && d.Evaluation == nil || strings.Contains(c.args, "sample") && d.Constraints.Total != 5 {
 			t.Errorf("%s: evaluation %v, constraints %v", c.args, d.Evaluation, d.Constraints)
 		}
 		if named := strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,0,blue") || strings.Contains(clitest.Read(t, "o/labels.csv"), "dan,1,blue"); named != !strings.Contains(r.stderr+c.args, "truth") {

@@ -14,6 +14,8 @@ func TestUsageErrors(t *testing.T) {
 		{"frobnicate", `there is no command "frobnicate"`},
 		{"run", "no data to cluster"},
 		{"run --data p.csv", "the number of clusters is missing"},
+		{"run --data one.csv --label-column kind", `the number of clusters is missing, and column "kind" has only one class; give --k N`},
+		{"run --data one.csv --label-column kind --seeds s.csv", "the number of clusters is missing; give --k N"},
 		{"run --data p.csv --k 0", `--k is "0"; it must be at least 1`},
 		{"run --data p.csv --k two", `--k is "two"`},
 		{"run --data p.csv --k -1", `--k is "-1"`},

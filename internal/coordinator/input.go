@@ -89,6 +89,9 @@ func (c *Coordinator) openTable(ctx context.Context, p *cleavev1.JobSpec, in *in
 	if err != nil {
 		return err
 	}
+	if k := int64(labeled.GetK()); p.GetClusters() == nil && c.cfg.Limits.Clusters > 0 && k > c.cfg.Limits.Clusters {
+		return overLimit("TOO_MANY_CLUSTERS", "spec.table.label_column", "classes, and as many clusters", k, c.cfg.Limits.Clusters)
+	}
 	if err := wire.Validate(labeled, in.kind); err != nil {
 		return err
 	}

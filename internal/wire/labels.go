@@ -90,7 +90,7 @@ func ExpectLabels(r catalog.Request, use LabelUse) {
 // means that there is no such column. p is not modified.
 func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
 	use := labelUse(p)
-	if cells == nil || use == LabelsTruth {
+	if cells == nil || use == LabelsTruth && p.GetClusters() != nil {
 		return p, nil, nil
 	}
 	var classes table.Classes
@@ -108,10 +108,11 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 		use = UseOfLabels(p, len(rows) == len(cells))
 	}
 	notices := []string{LabelNotice(column, len(rows), len(cells), len(classes.Names), use)}
+	p = proto.CloneOf(p)
+	notices = append(notices, SetClusters(p, column, len(classes.Names))...)
 	if use == LabelsTruth {
 		return p, notices, nil
 	}
-	p = proto.CloneOf(p)
 	UseLabelsAs(p, LabelsTruth) // from here on the tables contain what is used
 	notices = append(notices, BeginRange(p, len(classes.Names))...)
 	if err := classes.Check(int(max(p.GetK(), p.GetKRange().GetMax()))); err != nil {
@@ -145,6 +146,16 @@ func seedTable(rows, labels []int32) *table.Table {
 	}
 	t, _ := table.New([]table.Column{index, label}) // integers are always valid
 	return t
+}
+
+// SetClusters sets the number of clusters of a job that has none to the number of classes in a column of the table, if
+// there are several, and returns a notice about that. It modifies p.
+func SetClusters(p *cleavev1.JobSpec, column string, classes int) []string {
+	if p.GetClusters() != nil || classes < 2 {
+		return nil
+	}
+	p.Clusters = &cleavev1.JobSpec_K{K: uint32(classes)}
+	return []string{fmt.Sprintf("k is %d, the number of classes in column %q", classes, column)}
 }
 
 // BeginRange raises the start of a job's range of k to the number of classes, because each needs a cluster, and

@@ -80,3 +80,25 @@ func TestUsesOfLabels(t *testing.T) {
 		}
 	}
 }
+
+// A job without a number of clusters gets one for each class. A single class tells nothing.
+func TestClustersOfClasses(t *testing.T) {
+	for name, c := range map[string]struct {
+		cells []string
+		use   cleavev1.LabelUse
+		k     uint32
+	}{
+		"seeds":     {[]string{"a", "", "b", "c"}, cleavev1.LabelUse_LABEL_USE_AUTO, 3},
+		"truth":     {[]string{"a", "b"}, cleavev1.LabelUse_LABEL_USE_TRUTH, 2},
+		"one class": {[]string{"a", "", "a"}, cleavev1.LabelUse_LABEL_USE_TRUTH, 0},
+	} {
+		p := &cleavev1.JobSpec{
+			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}, Supervision: &cleavev1.Supervision{LabelAs: c.use},
+			Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "t", LabelColumn: "kind"}},
+		}
+		got, notices, err := WithLabels(p, "kind", c.cells)
+		if err != nil || got.GetK() != c.k || p.GetClusters() != nil {
+			t.Errorf("%s: k is %d, want %d: %v, %v", name, got.GetK(), c.k, notices, err)
+		}
+	}
+}

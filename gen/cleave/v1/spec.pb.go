@@ -1343,7 +1343,7 @@ type JobSpec struct {
 	//	*JobSpec_DatasetId
 	//	*JobSpec_Table
 	Data isJobSpec_Data `protobuf_oneof:"data"`
-	// The number of clusters. Required.
+	// The number of clusters. Required, except for a table with a label column, where the default is the number of classes.
 	//
 	// Types that are valid to be assigned to Clusters:
 	//

@@ -34,6 +34,7 @@ var SmallFiles = map[string]string{
 	"e.csv":      "src,dst,weight\n0,1,1\n1,2,2\n2,3,1\n",
 	"k.csv":      "1,0.5,0\n0.5,1,0\n0,0,1\n",
 	"c.csv":      "i,j,kind,weight\n0,1,must,\n0,2,cannot,2.5\n",
+	"one.csv":    "x,kind\n0,a\n1,\n2,a\n",
 	"none.csv":   "i,j,kind,weight\n",
 	"s.csv":      "index,label\n0,0\n2,1\n",
 	"w.csv":      "index,weight\n1,2\n",

@@ -118,14 +118,16 @@ func cutRange(text string) (first, last string) {
 	return text, ""
 }
 
-// applyK sets a range of --k. A single number was set with the other options.
+// applyK sets a range of --k. A single number was set with the other options. Without --k, the number of classes in the
+// label column is used once it is known.
 func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	if flag := f.options["k"]; f.Given("k") && flag.last != "" {
 		last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
 		spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}}
 	}
+	classesTell := f.IsTable() && f.Given("label-column") && !f.Given("seeds") && f.options["init"].path == ""
 	switch {
-	case spec.GetK() == 0 && spec.GetKRange() == nil:
+	case spec.GetClusters() == nil && !classesTell:
 		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
 	case spec.GetKRange() != nil && f.options["init"].path != "":
 		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)

@@ -87,6 +87,10 @@ func (f *Flags) useColumn(j *Job) error {
 		}
 	}
 	j.Table.Notices = append(j.Table.Notices, wire.LabelNotice(labels.column, labels.known, len(labels.of), len(j.classes.Names), use))
+	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(j.classes.Names))...)
+	if j.Spec.GetClusters() == nil {
+		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
+	}
 	if use == wire.LabelsTruth {
 		j.known = truthOf(labels, &j.classes)
 		return nil

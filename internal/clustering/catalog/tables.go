@@ -155,7 +155,7 @@ const MaxLandmarks = 5000
 
 // Options lists all options, in the order of the help text.
 var Options = []Option{
-	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters, or a range such as 2..10: each is run, and one is proposed",
+	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters, or a range such as 2..10 to choose from (default: the classes of --label-column)",
 		Spectral: &Option{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 2, Max: math.MaxInt32}},
 	{Name: "algorithm", Common: true, Type: Choice, Values: algorithmNames(), Default: DefaultAlgorithm, Group: RunGroup, Help: "`NAME` of the algorithm"},
 

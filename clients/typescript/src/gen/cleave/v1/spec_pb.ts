@@ -50,7 +50,7 @@ export type JobSpec = Message<"cleave.v1.JobSpec"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The number of clusters. Required.
+   * The number of clusters. Required, except for a table with a label column, where the default is the number of classes.
    *
    * @generated from oneof cleave.v1.JobSpec.clusters
    */
