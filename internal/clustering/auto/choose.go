@@ -85,7 +85,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
-	if r.onlyDiscriminants() { // which do without the answer in other spaces
+	if r.discriminants { // which do without the answer in other spaces
 		return first, choice, nil
 	}
 	switch first.name {
@@ -342,7 +342,7 @@ func (r *run) findStrays(labels []int32) {
 func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 	methods := map[clustering.Space][]clustering.ConstraintUse{}
 	_, dense := r.data.(*dataset.Points)
-	if r.onlyDiscriminants() {
+	if r.discriminants {
 		r.addDiscriminants(methods)
 		return methods
 	}
@@ -380,12 +380,12 @@ func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
 }
 
 // onlyDiscriminants reports whether there are so many seeds that no other methods are tried.
-func (r *run) onlyDiscriminants() bool {
-	if must, cannot := r.supervision.Kinds(); len(r.supervision.Seeds) < manySeeds || r.supervision.Contradictions > 0 || must == 0 || cannot == 0 || !r.allGroupsKnown() {
+func (p *Problem) onlyDiscriminants() bool {
+	if must, cannot := p.supervision.Kinds(); len(p.supervision.Seeds) < manySeeds || p.supervision.Contradictions > 0 || must == 0 || cannot == 0 || !p.allGroupsKnown() {
 		return false
 	}
 	methods := map[clustering.Space][]clustering.ConstraintUse{}
-	r.addDiscriminants(methods)
+	p.addDiscriminants(methods)
 	return len(methods) > 0
 }
 
@@ -407,11 +407,11 @@ func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintU
 
 // addDiscriminants adds a discriminant in the spaces of rows. If columns are in unlike units, or if there are no seeds
 // and therefore few known groups, it is tried in standardized columns only, if there are any.
-func (r *run) addDiscriminants(methods map[clustering.Space][]clustering.ConstraintUse) {
-	everywhere := len(r.supervision.Seeds) > 0 && r.spaces[0] == clustering.SpaceRows || !slices.Contains(r.spaces, clustering.SpaceStandardized)
-	for _, name := range r.spaces {
+func (p *Problem) addDiscriminants(methods map[clustering.Space][]clustering.ConstraintUse) {
+	everywhere := len(p.supervision.Seeds) > 0 && p.spaces[0] == clustering.SpaceRows || !slices.Contains(p.spaces, clustering.SpaceStandardized)
+	for _, name := range p.spaces {
 		isRows := name == clustering.SpaceRows || name == clustering.SpaceStandardized
-		if isRows && r.classifiable(name) && (everywhere || name == clustering.SpaceStandardized) {
+		if isRows && p.classifiable(name) && (everywhere || name == clustering.SpaceStandardized) {
 			methods[name] = append(methods[name], clustering.UseDiscriminant)
 		}
 	}

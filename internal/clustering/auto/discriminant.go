@@ -330,12 +330,12 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 const maxValue = 1e15
 
 // classifiable reports whether the data is dense points whose kernels can be computed in the units of a space.
-func (r *run) classifiable(space clustering.Space) bool {
-	points, dense := r.data.(*dataset.Points)
+func (p *Problem) classifiable(space clustering.Space) bool {
+	points, dense := p.data.(*dataset.Points)
 	if !dense {
 		return false
 	}
-	units, err := r.Units(space)
+	units, err := p.Units(space)
 	if err != nil {
 		return false
 	}

@@ -97,10 +97,10 @@ func (r *run) answerOn(s *space, found *clustering.Result, set *constraint.Set) 
 }
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
-func (r *run) shown(t task) []constraint.Constraint {
-	shown := r.supervision.Shown(t.fold)
-	if (t.use == clustering.UseHard || t.use == clustering.UseWhitened) && r.spec.K == 2 {
-		return constraint.TwoClusters(r.n, shown)
+func (p *Problem) shown(t task) []constraint.Constraint {
+	shown := p.supervision.Shown(t.fold)
+	if (t.use == clustering.UseHard || t.use == clustering.UseWhitened) && p.spec.K == 2 {
+		return constraint.TwoClusters(p.n, shown)
 	}
 	return shown
 }

@@ -11,27 +11,27 @@ import (
 
 // known returns the rows whose group is known when a fold is held out, or nil if there are fewer than two groups. Seeds
 // define groups. Without seeds, k must-link components that are pairwise apart do.
-func (r *run) known(fold int) *discriminant.Known {
-	set, err := constraint.NewSet(r.n, r.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
+func (p *Problem) known(fold int) *discriminant.Known {
+	set, err := constraint.NewSet(p.n, p.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
 		return nil
 	}
 	groups := make(map[int32]int32) // of must-link components
 	seeded := make(map[int32]heldout.Seed)
-	if seeds := r.supervision.ShownSeeds(fold); len(r.supervision.Seeds) > 0 {
+	if seeds := p.supervision.ShownSeeds(fold); len(p.supervision.Seeds) > 0 {
 		for _, seed := range seeds {
 			groups[set.Components().Of(seed.Point)] = seed.Label
 			seeded[seed.Point] = seed
 		}
 	} else {
-		groups = groupsOf(set, r.spec.K)
+		groups = groupsOf(set, p.spec.K)
 	}
-	if r.supervision.Contradictions == 0 {
-		completeGroups(set, groups, r.spec.K)
+	if p.supervision.Contradictions == 0 {
+		completeGroups(set, groups, p.spec.K)
 	}
 	k := &discriminant.Known{}
 	present := make(map[int32]bool)
-	for i := range int32(r.n) {
+	for i := range int32(p.n) {
 		group, isKnown := groups[set.Components().Of(i)]
 		if !isKnown {
 			continue
@@ -39,7 +39,7 @@ func (r *run) known(fold int) *discriminant.Known {
 		certainty := 1.0
 		if seed, isSeed := seeded[i]; isSeed {
 			group, certainty = seed.Label, seed.Chance
-		} else if r.supervision.Contradictions > 0 {
+		} else if p.supervision.Contradictions > 0 {
 			continue // contradictory constraints imply nothing
 		}
 		k.Rows, k.Groups, k.Trust = append(k.Rows, i), append(k.Groups, group), append(k.Trust, certainty)
@@ -52,12 +52,12 @@ func (r *run) known(fold int) *discriminant.Known {
 }
 
 // allGroupsKnown reports whether each of the k clusters has a known row, as uses that start from known groups need.
-func (r *run) allGroupsKnown() bool {
-	known := r.known(heldout.None)
+func (p *Problem) allGroupsKnown() bool {
+	known := p.known(heldout.None)
 	if known == nil {
 		return false
 	}
-	present := make([]bool, r.spec.K)
+	present := make([]bool, p.spec.K)
 	for _, g := range known.Groups {
 		present[g] = true
 	}

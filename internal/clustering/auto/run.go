@@ -28,7 +28,9 @@ type Problem struct {
 	neighbors, folds int                // neighbors of each row in the nearest-neighbor graph; folds of the constraints
 	spaces           []clustering.Space // in which the data can be clustered; see listSpaces
 	given            *constraint.Set    // the user's constraints, without those that follow from seeds
-	shared           *Shared            // with problems of other k; may be nil
+	supervision      *heldout.Supervision
+	discriminants    bool    // only discriminants are tried
+	shared           *Shared // with problems of other k; may be nil
 }
 
 // Prepare checks a spec against the data.
@@ -46,7 +48,9 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
+	p.supervision = heldout.New(p.given, spec.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
 	p.spaces = p.listSpaces()
+	p.discriminants = p.onlyDiscriminants()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
 		p.Warnings = append(p.Warnings, notice)
 	}
@@ -56,22 +60,21 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 // run is the state of a running problem.
 type run struct {
 	*Problem
-	spaces      []clustering.Space // those of the problem, and SpaceMixture if it is tried
-	executors   Executors
-	o           clustering.Observer
-	threads     int
-	reporter    *embedding.Reporter
-	supervision *heldout.Supervision
-	none        *constraint.Set // the empty set
-	opened      map[clustering.Space]*space
-	graphs      map[clustering.Space]*dataset.Graph // of nearest neighbors
-	releases    []func()
-	notices     []clustering.Notice
-	ofFolds     map[clustering.Method][]clustering.Labeling // the labels found in each fold
-	heldOut     map[clustering.Method][]bool                // which held-out pairs they have right
-	suspects    []clustering.Suspect                        // strengths are not set yet
-	strayShare  float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
-	forests     map[int]*clustering.Forest                  // fitted to the known rows without each fold
+	spaces     []clustering.Space // those of the problem, and SpaceMixture if it is tried
+	executors  Executors
+	o          clustering.Observer
+	threads    int
+	reporter   *embedding.Reporter
+	none       *constraint.Set // the empty set
+	opened     map[clustering.Space]*space
+	graphs     map[clustering.Space]*dataset.Graph // of nearest neighbors
+	releases   []func()
+	notices    []clustering.Notice
+	ofFolds    map[clustering.Method][]clustering.Labeling // the labels found in each fold
+	heldOut    map[clustering.Method][]bool                // which held-out pairs they have right
+	suspects   []clustering.Suspect                        // strengths are not set yet
+	strayShare float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
+	forests    map[int]*clustering.Forest                  // fitted to the known rows without each fold
 }
 
 // Run runs a problem. It fails if the context ends before there is an answer.
@@ -130,7 +133,7 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		supervision: p.Supervision(), none: none, opened: map[clustering.Space]*space{}, graphs: map[clustering.Space]*dataset.Graph{},
+		none: none, opened: map[clustering.Space]*space{}, graphs: map[clustering.Space]*dataset.Graph{},
 		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
 	}, err
 }
@@ -142,10 +145,8 @@ func (r *run) release() {
 	}
 }
 
-// Supervision divides the constraints and seeds of the problem into folds.
-func (p *Problem) Supervision() *heldout.Supervision {
-	return heldout.New(p.given, p.spec.Seeds, p.spec.K, p.folds, p.spec.Random(clustering.StreamFolds))
-}
+// Supervision returns the constraints and seeds of the problem, divided into folds.
+func (p *Problem) Supervision() *heldout.Supervision { return p.supervision }
 
 func (r *run) notice(notices ...clustering.Notice) {
 	for _, n := range notices {

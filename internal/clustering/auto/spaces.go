@@ -121,19 +121,20 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	if rows.FromSample {
 		starts, inFold = 1, 0
 	}
-	if !p.supervised() {
+	if !p.supervised() || p.discriminants {
 		return starts
 	}
 	soft, hard := inFold+1, inFold+2
 	return 2*starts + p.folds*(soft+hard)
 }
 
-// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs.
+// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs. Spreading
+// beside discriminants takes about as much as a search for k eigenvectors.
 func (p *Problem) Eigensolver() *planning.Eigensolver {
 	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
-	if s := p.Supervision(); p.supervised() {
+	if p.supervised() && !p.discriminants {
 		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
-		wide := span.Size(p.n, p.spec.K, len(s.Pairs))
+		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
 		if e.Searches = min(p.folds, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
 			e.Pairs, e.Searches = wide, 1
 		}
