@@ -40,7 +40,11 @@ type classifier struct {
 	groups       []int32         // the groups of those rows, ascending
 	coefficients []float64       // one per row and group, scaled by the weight of the discriminant
 	forest       *clustering.Forest
-	reach        [][]float64 // how much of each group reaches every row; nil without a neighbor graph
+	// reach tells how much of each group reaches every row in the neighbor graph. Without one, clusters has the cluster of
+	// every row in the answer without constraints, and shares the share of each group among the known rows of a cluster.
+	reach    [][]float64
+	clusters []int32
+	shares   [][]float64
 }
 
 // blend adds what the trees say about a row, and the shares of the groups that reach it, to its scores. There is one score
@@ -52,6 +56,9 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
 	if c.reach == nil {
+		for at, g := range c.groups {
+			scores[at] += spreadShare * c.shares[c.clusters[row]][g]
+		}
 		return
 	}
 	total := 0.0
@@ -74,9 +81,9 @@ const (
 )
 
 // fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with the
-// groups that spread over the neighbor graph in the same units, if there is one. With few known rows the graph is more
-// accurate, with many the others; trees are more accurate where few columns or jumps matter. In a fold, only rows with
-// supervision are labeled.
+// groups that spread over the neighbor graph in the same units or, if there is none, with the groups in the clusters of
+// k-means. With few known rows the graph is more accurate, with many the others; trees are more accurate where few
+// columns or jumps matter. In a fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
@@ -124,13 +131,15 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 	return err
 }
 
-// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s, if there is one.
+// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s or, if neighbors are
+// left out, in the clusters of s.
 func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
 	near := clustering.SpaceNeighbors
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
 	}
 	if !slices.Contains(r.spaces, near) {
+		c.clusters, c.shares = s.unconstrained.labels, groupShares(s.unconstrained.labels, known, r.spec.K)
 		return nil
 	}
 	units, err := r.Units(near)
@@ -146,6 +155,28 @@ func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *d
 		c.reach, err = r.reach(ctx, graph, known, tolerance)
 	}
 	return err
+}
+
+// groupShares returns the share of each group among the known rows of a cluster. The shares of a cluster without known
+// rows are 0.
+func groupShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
+	shares, total := make([][]float64, k), make([]float64, k)
+	for c := range shares {
+		shares[c] = make([]float64, k)
+	}
+	for at, row := range known.Rows {
+		c := clusters[row]
+		shares[c][known.Groups[at]] += known.Trust[at]
+		total[c] += known.Trust[at]
+	}
+	for c := range shares {
+		for g := range shares[c] {
+			if total[c] > 0 {
+				shares[c][g] /= total[c]
+			}
+		}
+	}
+	return shares
 }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
