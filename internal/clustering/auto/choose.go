@@ -48,7 +48,8 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r.findStrays(base.unconstrained.labels)
+	r.unaided = base.unconstrained.labels
+	r.findStrays(r.unaided)
 	must, cannot := r.supervision.Kinds()
 	switch {
 	case len(r.supervision.Shown(heldout.None)) == 0:

@@ -40,25 +40,23 @@ type classifier struct {
 	groups       []int32         // the groups of those rows, ascending
 	coefficients []float64       // one per row and group, scaled by the weight of the discriminant
 	forest       *clustering.Forest
-	// reach tells how much of each group reaches every row in the neighbor graph. Without one, clusters has the cluster of
-	// every row in the answer without constraints, and shares the share of each group among the known rows of a cluster.
-	reach    [][]float64
-	clusters []int32
-	shares   [][]float64
+	clusters     []int32     // of all rows, in an answer without constraints
+	shares       [][]float64 // by cluster, the share of each group among its known rows
+	reach        [][]float64 // how much of each group reaches every row; nil without a neighbor graph
 }
 
-// blend adds what the trees say about a row, and the shares of the groups that reach it, to its scores. There is one score
-// per group of the classifier. The values of the row are in the coordinates of the data. The slice shares is overwritten;
-// it has the length of scores.
+// blend adds what the trees say about a row, the shares of the groups in its cluster, and the shares of those that reach
+// it, to its scores. There is one score per group of the classifier. The values of the row are in the coordinates of the
+// data. The slice shares is overwritten; it has the length of scores.
 func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	c.forest.Trees.Score(values, shares)
 	for at, share := range shares {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
+	for at, g := range c.groups {
+		scores[at] += clusterShare * c.shares[c.clusters[row]][g]
+	}
 	if c.reach == nil {
-		for at, g := range c.groups {
-			scores[at] += spreadShare * c.shares[c.clusters[row]][g]
-		}
 		return
 	}
 	total := 0.0
@@ -74,16 +72,18 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 
 const (
 	// forestTrees is the number of trees. The scores of a row are forestWeight times those of the trees, plus the rest
-	// times those of the discriminant, plus spreadShare times the shares of the groups that reach it.
+	// times those of the discriminant, plus clusterShare times the shares of the groups in its cluster, plus spreadShare
+	// times the shares of those that reach it.
 	forestTrees  = 100
 	forestWeight = 0.5
+	clusterShare = 0.15
 	spreadShare  = 0.25
 )
 
 // fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with the
-// groups that spread over the neighbor graph in the same units or, if there is none, with the groups in the clusters of
-// k-means. With few known rows the graph is more accurate, with many the others; trees are more accurate where few
-// columns or jumps matter. In a fold, only rows with supervision are labeled.
+// groups in the clusters of an answer without constraints and those that spread over the neighbor graph in the same
+// units, if there is one. With few known rows clusters and the graph are more accurate, with many the others; trees are
+// more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
@@ -131,15 +131,13 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 	return err
 }
 
-// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s or, if neighbors are
-// left out, in the clusters of s.
+// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s, if there is one.
 func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
 	near := clustering.SpaceNeighbors
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
 	}
 	if !slices.Contains(r.spaces, near) {
-		c.clusters, c.shares = s.unconstrained.labels, groupShares(s.unconstrained.labels, known, r.spec.K)
 		return nil
 	}
 	units, err := r.Units(near)
@@ -217,6 +215,10 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 		r.forests[fold] = &clustering.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = r.forests[fold]
+	if c.clusters = r.unaided; c.clusters == nil {
+		c.clusters = s.unconstrained.labels
+	}
+	c.shares = groupShares(c.clusters, known, r.spec.K)
 	return c, r.reachBeside(ctx, s, c, known)
 }
 

@@ -67,6 +67,7 @@ type run struct {
 	reporter   *embedding.Reporter
 	none       *constraint.Set // the empty set
 	opened     map[clustering.Space]*space
+	unaided    []int32                             // labels of the answer without constraints; nil until it is chosen
 	graphs     map[clustering.Space]*dataset.Graph // of nearest neighbors
 	releases   []func()
 	notices    []clustering.Notice
