@@ -37,10 +37,11 @@ help: ## List the targets
 build: ## Build cleave, coordinator and worker into bin/
 	go build -ldflags '-s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
-# The longest package comes first, because the others fill the time in which it waits.
+# The longest package comes first, because the others fill the time in which it waits. There is one package more than there are
+# processors at a time, because tests wait for disks, leases and other processes.
 .PHONY: test
 test: ## Run the tests, a part of every large one
-	go test -timeout 30m ./test/clustertest ./...
+	go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 30m ./test/clustertest ./...
 
 .PHONY: test-long
 test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for another order)

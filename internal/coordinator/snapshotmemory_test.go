@@ -35,9 +35,9 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 	}{
 		"k-means":        {blobs(60_000, 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
 		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
-		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 100, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
-		"eigenvectors":   {blobs(1500, 2, 10), clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
-		"auto":           {blobs(2000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
+		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 40, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
+		"eigenvectors":   {blobs(800, 2, 10), clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
+		"auto":           {blobs(1000, 3, 4), clustering.Spec{K: 4, Algorithm: &auto.Options{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,16 +24,25 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/store/seal"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
+	"github.com/cleave-project/cleave/test/testscale"
 )
+
+// largeGraph is a data set of several pieces, made once for all tests.
+var largeGraph = sync.OnceValues(func() (*dataset.Graph, error) { return randomGraph(20_000, 600_000, 1) })
 
 // largeProblem has a data set of several pieces.
 func largeProblem(t *testing.T) *problem {
 	t.Helper()
-	return graphProblem(t, 20_000, 600_000, 1)
+	graph, err := largeGraph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProblem(t, graph, kernel.MatrixSpec{Function: kernel.Adjacency})
 }
 
 // serving makes a worker pass on what it has.
@@ -154,7 +163,7 @@ func TestCachedDataSets(t *testing.T) {
 
 // Connections to the coordinator that break, and workers that end, cost time and no bits.
 func TestDistributionSurvivesFaults(t *testing.T) {
-	for seed := range 4 {
+	for seed := range testscale.Count(2, 4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)

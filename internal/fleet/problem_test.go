@@ -93,16 +93,20 @@ func scaledProblem(t *testing.T, d int) *problem {
 
 func graphProblem(t *testing.T, n, edges int, seed uint64) *problem {
 	t.Helper()
+	graph, err := randomGraph(n, edges, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newProblem(t, graph, kernel.MatrixSpec{Function: kernel.Adjacency})
+}
+
+func randomGraph(n, edges int, seed uint64) (*dataset.Graph, error) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	list := make([]dataset.Edge, edges)
 	for i := range list {
 		list[i] = dataset.Edge{Source: int32(random.IntN(n)), Target: int32(random.IntN(n)), Weight: random.Float64()}
 	}
-	graph, err := dataset.NewGraph(n, list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newProblem(t, graph, kernel.MatrixSpec{Function: kernel.Adjacency})
+	return dataset.NewGraph(n, list)
 }
 
 func kernelProblem(t *testing.T, n int, seed uint64) *problem {

@@ -30,7 +30,7 @@ func TestAWorkerProcessKeepsToItsMemory(t *testing.T) {
 		memory  func(planning.Workload) int64
 		partly  bool // some tiles are stored and some are not
 	}{
-		{"tiles that do not fit", func(t *testing.T) *problem { return gaussianProblem(t, 8000, 1) },
+		{"tiles that do not fit", func(t *testing.T) *problem { return gaussianProblem(t, testscale.Count(5000, 8000), 1) },
 			func(planning.Workload) int64 { return 48 * mib }, true},
 		{"data that barely fit", func(t *testing.T) *problem {
 			return newProblem(t, randomPoints(t, 1000, 6000, 1), kernel.MatrixSpec{Function: kernel.Gaussian, Rho: 50, Columns: 6000})

@@ -84,8 +84,10 @@ func cachedFiles(t *testing.T, dir string) []string {
 // Each of eight workers gets about an eighth of the data set, and the coordinator sends each piece once. Workers that join
 // or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
-	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, 64_000), 3) })
-	t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7) })
+	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(32_000, 64_000)), 3) })
+	t.Run("sparse", func(t *testing.T) {
+		fetchRowsOfTiles(t, sparseRowProblem(t, testscale.Count(16_000, 32_000), metric.SquaredEuclidean), 7)
+	})
 }
 
 // fetchRowsOfTiles runs the test on one problem. Runs of tiles share this many pieces with others.
@@ -132,7 +134,7 @@ func TestRowsWithoutACache(t *testing.T) {
 	for w := range 4 {
 		c.startWorker(fmt.Sprint("w", w))
 	}
-	p := rowProblem(t, 32_000)
+	p := rowProblem(t, 20_000)
 	_, size := c.datasets.put(t, p.data)
 	e := c.submitVectors(p, nil)
 	if sent := c.sent.Load(); sent > size+8*wire.PieceBytes {
@@ -258,9 +260,9 @@ func TestChaosDoesNotChangeTheBitsOfRows(t *testing.T) {
 // Workers that hold data sets whole do not take part.
 func TestADataSetLargerThanAnyWorker(t *testing.T) {
 	c := newCluster(t, losing)
-	p := rowProblem(t, 32_000)
+	p := rowProblem(t, 20_000)
 	id, size := c.datasets.put(t, p.data)
-	third := p.memory(size, 11) // of 32 tiles
+	third := p.memory(size, 7) // of 20 tiles
 	var limit worker.Config
 	if third(&limit); int64(limit.MemoryBytes) >= size {
 		t.Fatalf("workers have %d bytes, and the data set %d", limit.MemoryBytes, size)

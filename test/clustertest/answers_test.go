@@ -32,7 +32,7 @@ func TestTheAnswersOfEveryAlgorithm(t *testing.T) {
 	must(t, text, err)
 	var recorded bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	every := testscale.Count(3, 1)
+	every := testscale.Count(4, 1)
 	revision := fmt.Sprintf("# revision %d", clustering.Revision)
 	kept := strings.Contains(string(text), revision+"\n") // the answers are those of this revision
 	if !kept && os.Getenv(recordAnswers) == "" {

@@ -117,7 +117,7 @@ func equalEvents(t testing.TB, what string, got, want []*cleavev1.Event) {
 
 // longAuto tries ways for a second or more.
 var longAuto = sync.OnceValue(func() *workload {
-	points, truth, err := synth.Gaussians(1000, 4, 4, 4, random(1))
+	points, truth, err := synth.Gaussians(500, 4, 4, 4, random(1))
 	if err != nil {
 		panic(err)
 	}

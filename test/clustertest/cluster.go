@@ -27,6 +27,7 @@ type Options struct {
 	Args    []string // further flags
 	Env     []string // further variables of the environment
 	Program string   // "" means the coordinator of this repository
+	Members int      // of the etcd that StartCoordinators starts; 0 means three
 	// Dial is how clients of the test connect.
 	Dial credentials.Dial
 	// DataKiB limits the memory of the process: it may crash for want of memory. 0 means no limit.

@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -23,11 +24,11 @@ type Coordinators struct {
 // testLease is how long the leader may be silent. A busy machine needs more than a second.
 const testLease = "3s"
 
-// StartCoordinators starts an etcd of three members and coordinators on it. Their blobs are in a directory, unless the options
+// StartCoordinators starts an etcd and coordinators on it. Their blobs are in a directory, unless the options
 // name another place.
 func StartCoordinators(t testing.TB, count int, o Options) *Coordinators {
 	t.Helper()
-	return startCoordinators(t, count, StartEtcd(t, 3), o)
+	return startCoordinators(t, count, StartEtcd(t, cmp.Or(o.Members, 3)), o)
 }
 
 // StartSecureCoordinators is StartCoordinators with certificates for everything. The test itself is an admin.

@@ -96,8 +96,9 @@ func TestAPeerFailsDuringATransfer(t *testing.T) {
 // TestTheLeaderEndsDuringATransfer: workers keep the pieces that they have, and go on with the next leader.
 func TestTheLeaderEndsDuringATransfer(t *testing.T) {
 	t.Parallel()
-	s3 := StartObjectStore(t) // both coordinators have the blobs
-	c := StartCoordinators(t, 2, s3.Options())
+	options := StartObjectStore(t).Options() // both coordinators have the blobs
+	options.Members = 1
+	c := StartCoordinators(t, 2, options)
 	for i := range 2 {
 		startWorker(t, c.Addresses(), fmt.Sprint("w", i), "1GiB", passingOn(t)...)
 	}

@@ -103,7 +103,7 @@ func wantSequence(t testing.TB, lines string, count int) {
 // does, and finishes the job.
 func TestTheLeaderIsPaused(t *testing.T) {
 	t.Parallel()
-	c := StartCoordinators(t, 2, Options{})
+	c := StartCoordinators(t, 2, Options{Members: 1})
 	c.StartWorkers(2)
 	load, first := longPoints(), c.Leader()
 	spec := proto.CloneOf(load.spec)
@@ -150,7 +150,7 @@ func TestWebhooksSurviveAFailover(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32))+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := StartCoordinators(t, 2, Options{Args: []string{"--webhook-allow", receiver.URL, "--webhook-secret-file", secret}})
+	c := StartCoordinators(t, 2, Options{Members: 1, Args: []string{"--webhook-allow", receiver.URL, "--webhook-secret-file", secret}})
 	c.StartWorkers(1)
 	first, load := c.Leader(), longPoints()
 	spec := proto.CloneOf(load.spec)

@@ -36,9 +36,9 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		}
 		return out
 	}
-	points := generate("gaussians", "--n", "1200", "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
+	points := generate("gaussians", "--n", strconv.Itoa(testscale.Count(600, 1200)), "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
 	graph := generate("blocks", "--n", "2100", "--k", "12", "--constraints", "200", "--seed", "1")
-	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), 500)
+	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), testscale.Count(300, 500))
 	sparse := filepath.Join(dir, "sparse.svm")
 	if err := format.WriteFile(sparse, func(w io.Writer) error { return format.WriteSparsePoints(w, knownPoints().sparse, nil) }); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,9 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 		if shifts, _ := want[at].document["shifts"].([]any); (len(shifts) > 0) != job.shifts {
 			t.Errorf("%s: the shift was set: %v, want %v", job.name, shifts, job.shifts)
 		}
-		sameFiles(t, job.name+", embedded with one worker", run(job.name, append(job.args, "--workers", "1")...), want[at])
+		if testscale.Long {
+			sameFiles(t, job.name+", embedded with three workers", run(job.name, append(job.args, "--workers", "3")...), want[at])
+		}
 	}
 
 	for c, workers := range growingCluster(t, 1, 2, 3, 5) {

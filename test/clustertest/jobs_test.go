@@ -13,7 +13,7 @@ import (
 func TestSeveralJobsAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 3)
-	loads := []*workload{longPoints(), longGraph(), longPoints(), longVectors(), longPoints(), longMetrics()}
+	loads := []*workload{faultPoints(), spectralJobs()["spectral of a graph, k = 4"], longPoints(), faultVectors(), warmUp(), faultPoints()}
 	const victim = 2
 	watches := make([]*Watch, len(loads))
 	for i, load := range loads {

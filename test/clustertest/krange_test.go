@@ -24,7 +24,7 @@ var ranges = sync.OnceValue(func() map[string]*workload {
 		algorithm.Clusters, algorithm.Seed = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, 3
 		return algorithm
 	}
-	graph := groupedGraph(150, 3, 8, 2).data
+	graph := groupedGraph(100, 3, 8, 2).data
 	return map[string]*workload{
 		"points":                 newWorkload(gaussians(100, 3, 4, 1), numbers(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})),
 		"a graph":                newWorkload(graph, numbers(&cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}})),

@@ -86,10 +86,10 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 
 // longPoints iterates for a few seconds: overlapping clusters, and many random starts of some dozens of
 // iterations each.
-var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(30) })
+var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(20) })
 
 // longerPoints runs long enough for two snapshots, even if the disk is busy.
-var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(120) })
+var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(50) })
 
 func pointsRestarted(times uint32) *workload {
 	return newWorkload(gaussians(1800, 6, 12, 6), &cleavev1.JobSpec{

@@ -117,9 +117,10 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 		"cleave_workers_memory_bytes":   1 << 30,
 		"cleave_tiles_built_total":      metric(t, worker, "cleave_worker_tiles_built_total"),
 	} {
-		if got := metric(t, coordinator, beginning); got != want {
-			t.Errorf("%s is %v, want %v", beginning, got, want)
-		}
+		Eventually(t, "the metrics tell of the job", func() (bool, string) { // which is counted after its end was sent
+			got := metric(t, coordinator, beginning)
+			return got == want, fmt.Sprintf("%s is %v, want %v", beginning, got, want)
+		})
 	}
 	for beginning, address := range map[string]string{
 		"cleave_operation_seconds_count{": coordinator, `cleave_store_seconds_count{operation="commit"`: coordinator, "cleave_event_flush_seconds_count": coordinator, `cleave_upload_bytes_total{kind="dataset"}`: coordinator,

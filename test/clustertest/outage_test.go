@@ -47,7 +47,9 @@ func TestMembersOfEtcdAreKilled(t *testing.T) {
 func TestTheObjectStoreIsDown(t *testing.T) {
 	t.Parallel()
 	s3 := StartObjectStore(t)
-	c := StartCoordinators(t, 2, s3.Options())
+	options := s3.Options()
+	options.Members = 1
+	c := StartCoordinators(t, 2, options)
 	c.StartWorkers(2)
 	load, leader := longPoints(), c.Leader()
 	spec := load.on(leader)

@@ -73,7 +73,7 @@ func (s supervised) spectralSpecs(k uint32) map[string]*cleavev1.JobSpec {
 var spectralJobs = sync.OnceValue(func() map[string]*workload {
 	jobs := map[string]*workload{}
 	for _, k := range []int{2, 4} {
-		for kind, of := range map[string]supervised{"points": groupedPoints(240, k), "a graph": groupedGraph(240, k, 10, 2)} {
+		for kind, of := range map[string]supervised{"points": groupedPoints(160, k), "a graph": groupedGraph(160, k, 10, 2)} {
 			for name, spec := range of.spectralSpecs(uint32(k)) {
 				jobs[fmt.Sprintf("%s of %s, k = %d", name, kind, k)] = newWorkload(of.data, spec)
 			}

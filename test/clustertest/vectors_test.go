@@ -119,7 +119,7 @@ func TestVectorsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 // longVectors iterates for a few seconds, by many random starts.
 var longVectors = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(40),
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(24),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
 	})
@@ -129,7 +129,7 @@ var longVectors = sync.OnceValue(func() *workload {
 var longMetrics = sync.OnceValue(func() *workload {
 	known := knownPoints()
 	return newWorkload(known.sparse, &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 8}, Seed: 3, Restarts: restarts(24),
+		Clusters: &cleavev1.JobSpec_K{K: 8}, Seed: 3, Restarts: restarts(14),
 		Supervision:    &cleavev1.Supervision{Constraints: known.constraints},
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      &cleavev1.JobSpec_MpcKmeans{MpcKmeans: &cleavev1.MpcKmeans{}},
@@ -139,7 +139,7 @@ var longMetrics = sync.OnceValue(func() *workload {
 // longLandmarks runs from many starts, of which seeds give one cluster only.
 var longLandmarks = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(3000, 6, 12, 6), &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(30),
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(16),
 		Supervision: &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Seeds([]constraint.Seed{{Index: 7}}))},
 		Algorithm:   &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{Landmarks: 200}},
 	})

@@ -34,14 +34,14 @@ func workerFaults() []disturbance {
 		command string
 		load    func() *workload
 		among   int  // the command at which it is killed is one of the first so many
-		long    bool // others are of its kind
+		long    bool // others are of its kind, or another test has it
 	}{
-		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, false}, {"SetOperands", faultPoints, 1, true}, {"Load", faultPoints, 1, true},
+		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, true}, {"SetOperands", faultPoints, 1, true}, {"Load", faultPoints, 1, true},
 		{"Update", faultPoints, 20, true}, {"MatrixAssign", faultPoints, 20, false}, {"Gains", faultPoints, 3, true}, {"Blocks", faultPoints, 3, true},
-		{"Multiply", faultProducts, 20, false}, {"Degrees", faultProducts, 1, true},
+		{"Multiply", faultProducts, 20, true}, {"Degrees", faultProducts, 1, true},
 		{"VectorAssign", faultVectors, 20, true}, {"Scatter", faultVectors, 10, false}, {"Distances", faultVectors, 10, true},
 		{"VectorStep", faultSteps, 10, false},
-		{"Build", longNeighbors, 1, true}, {"Neighbors", longNeighbors, 1, false},
+		{"Build", longNeighbors, 1, true}, {"Neighbors", longNeighbors, 1, true},
 	} {
 		f := disturbance{name: "a worker is killed at " + phase.command, load: phase.load, strike: (*faultRun).awaitHit, longOnly: phase.long}
 		if phase.command == "Build" && phase.load().spec.GetNeighborGraph() != nil {
