@@ -65,7 +65,7 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 
 // A title is no reason to count lines wrong, and a late mark makes a column one of texts from its first row.
 func TestNumbersAreReadAgain(t *testing.T) {
-	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4\n", csv.Options{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 2 cells") {
+	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4,y,5\n", csv.Options{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 4 cells") {
 		t.Errorf("got %v", err)
 	}
 	const rows = 100_000 // more than tell the form of a table

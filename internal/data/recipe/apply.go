@@ -31,6 +31,9 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 			return nil, fault.Invalid("EMPTY_DATA", "no row is left: all %d rows have missing values", t.Rows())
 		}
 	}
+	if blank := blankRows(t); r.Missing == Auto && len(blank) > 0 && len(blank) < t.Rows() {
+		p.leaveOut(blank, t.Rows())
+	}
 	if p.Kept == nil && p.Total {
 		p.Kept = choose.All[int32](t.Rows())
 	}
@@ -61,7 +64,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 		return nil, err
 	}
 	if c := t.Column(r.Label); c != nil {
-		p.Labels = texts(c)
+		p.Labels = p.classes(c)
 	}
 	if p.Total && p.IDs != nil {
 		p.IDs = append(slices.Clip(p.IDs), totalID(whole.Column(r.ID), p.IDs))
@@ -99,7 +102,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		if s.column == nil {
 			return nil, unknownColumn(t, f.Column)
 		}
-		if f.Categories == nil {
+		if f.Categories == nil || f.isCheck() {
 			s.column = f.clean(s.column, r.Decimals)
 		}
 		empty, row := countEmpty(s.column)
@@ -164,6 +167,37 @@ func complete(rows int, sources []source) []int32 {
 		}
 	}
 	return kept
+}
+
+// blankRows returns the rows of a table without any value: nothing says where they belong.
+func blankRows(t *table.Table) []int32 {
+	var blank []int32
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if c.Empty == nil && c.Type != table.Text {
+			return nil
+		}
+		if at == 0 {
+			blank = choose.All[int32](t.Rows())
+		}
+		if blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) }); len(blank) == 0 {
+			return nil
+		}
+	}
+	return blank
+}
+
+// leaveOut leaves out blank rows.
+func (p *Prepared) leaveOut(blank []int32, rows int) {
+	p.Blank = len(blank)
+	p.Notices = append(p.Notices, fmt.Sprintf("%s no values and so no cluster (label -1)", text.Count(p.Blank, "row has", "rows have")))
+	for row := range int32(rows) {
+		if len(blank) > 0 && blank[0] == row {
+			blank = blank[1:]
+		} else {
+			p.Kept = append(p.Kept, row)
+		}
+	}
 }
 
 // fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in the cache.
@@ -272,6 +306,24 @@ func (s *source) notices() []string {
 	}
 	return []string{fmt.Sprintf("column %q: %s an unknown category, such as %.40q, and all its columns are 0 there",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
+}
+
+// classes returns the classes of all rows, "" where they are unknown.
+func (p *Prepared) classes(c *table.Column) []string {
+	labels := slices.Clone(texts(c))
+	unknown, first := 0, ""
+	for row, label := range labels {
+		if label != "" && table.IsUnknownClass(label) {
+			if unknown++; first == "" {
+				first = label
+			}
+			labels[row] = ""
+		}
+	}
+	if unknown > 0 {
+		p.Notices = append(p.Notices, fmt.Sprintf("column %q: in %s, such as %.40q, the class is unknown", c.Name, text.Plural(unknown, "cell"), first))
+	}
+	return labels
 }
 
 // ids returns the ids of all rows, which must be complete and distinct.

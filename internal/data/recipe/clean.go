@@ -13,7 +13,9 @@ import (
 // It returns c itself if nothing changes, and never modifies c.
 func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
-	case f.Dates != "" && c.Type == table.Text:
+	case f.isCheck() && c.Type == table.Text:
+		c = withChecks(c)
+	case f.Dates == hours && c.Type == table.Text, f.Dates != "" && f.Dates != hours && c.Type != table.Number:
 		c = f.asDays(c)
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
@@ -29,6 +31,17 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 		}
 	}
 	return &cleaned
+}
+
+// withChecks fills the empty cells of a column of check marks.
+func withChecks(c *table.Column) *table.Column {
+	filled := &table.Column{Name: c.Name, Type: table.Text, Texts: slices.Clone(c.Texts)}
+	for row := range filled.Texts {
+		if c.IsEmpty(row) {
+			filled.Texts[row] = unchecked
+		}
+	}
+	return filled
 }
 
 // asNumbers parses texts as numbers. Cells that do not parse become empty.

@@ -147,7 +147,7 @@ func TestRolesOfColumns(t *testing.T) {
 		"repeated":       {columns: []table.Column{integers("id", 1, 2, 1, 4), x}, features: "x", says: `has "1" in row 0 and in row 2`},
 		"two ids":        {columns: []table.Column{integers("id", 1, 2, 3, 4), integers("store_id", 1, 1, 2, 2), x}, id: "id", features: "x", says: `"store_id" is left out`},
 		"names":          {columns: []table.Column{words("who", "ann", "bob", "cat", "dan"), x}, id: "who", features: "x", says: "all different"},
-		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its values are all different`},
+		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its texts are sentences`},
 		"measured index": {columns: []table.Column{words("index", "1.5", "2.5", "1.5", "0.25"), x}, features: "index x"},
 		"id of numbers":  {columns: []table.Column{numbers("index", 1.5, 2.5, 3, 4), x}, features: "index x"},
 		"android":        {columns: []table.Column{integers("paid", 1, 2, 5, 4), x}, features: "paid x"},

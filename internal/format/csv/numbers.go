@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -170,8 +172,37 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 // marks lists the units that may precede or follow numbers.
 var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []byte("¥"), []byte("EUR"), []byte("USD"), []byte("GBP"), []byte("CHF")}
 
-// noMark is the index of numbers without a mark.
-const noMark = -1
+// noMark is the index of numbers without a mark, unitMark that of numbers with a unit that is not in marks, such as 12 kg.
+const noMark, unitMark = -1, 15
+
+// unitOf returns the unit of a cell like 12 kg, and "" for other cells. A unit has no digits and begins with a letter or °.
+func unitOf(cell []byte) string {
+	number := bytes.TrimRightFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
+	unit := strings.TrimSpace(string(cell[len(number):]))
+	first, _ := utf8.DecodeRuneInString(unit)
+	const longest = 16
+	if len(number) == 0 || len(unit) > longest || !unicode.IsLetter(first) && first != '°' {
+		return ""
+	}
+	if _, mark := cutOneMark(cell); mark != noMark || readingsOf(number) == 0 {
+		return ""
+	}
+	return singular(unit)
+}
+
+// cutUnit returns a cell without its unit, and whether it has this one.
+func cutUnit(cell []byte, unit string) (bare []byte, found bool) {
+	bare = bytes.TrimRightFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
+	return bare, singular(strings.TrimSpace(string(cell[len(bare):]))) == unit
+}
+
+// singular returns a unit without the s of its plural: 1 day, 2 days.
+func singular(unit string) string {
+	if len(unit) > 2 {
+		return strings.TrimSuffix(unit, "s")
+	}
+	return unit
+}
 
 // cutMark returns a cell without its mark, and the index of the mark. It also normalizes non-breaking spaces,
 // apostrophes and the signs of negative numbers; signs reports which unusual signs it found.
@@ -228,6 +259,8 @@ type kind struct {
 	point   byte // the decimal separator of plain numbers; 0 for other notations
 	reading reading
 	mark    int
+	unit    string   // if mark is unitMark
+	bare    bool     // some cells have no mark
 	signs   evidence // unusual notations of negative numbers
 }
 
@@ -247,8 +280,17 @@ func (k kind) parse(cell []byte) (float64, bool) {
 	if k.plain() {
 		return parseNumber(cell, k.point)
 	}
+	if k.mark == unitMark {
+		var found bool
+		if cell, found = cutUnit(cell, k.unit); !found {
+			return 0, false
+		}
+	}
 	bare, mark, signs := cutMark(cell)
-	if mark != k.mark || signs&^k.signs != 0 {
+	if k.mark == unitMark && mark == noMark {
+		mark = unitMark
+	}
+	if mark != k.mark && !(k.bare && mark == noMark) || signs&^k.signs != 0 {
 		return 0, false
 	}
 	return k.reading.parse(bare)
@@ -260,8 +302,15 @@ func (k kind) notice(column string) string {
 		return ""
 	}
 	var how []string
-	if k.mark != noMark {
+	switch k.mark {
+	case noMark:
+	case unitMark:
+		how = append(how, "without "+strconv.Quote(k.unit))
+	default:
 		how = append(how, "without "+strconv.Quote(string(marks[k.mark])))
+		if k.bare {
+			how[0] += " (which some cells lack)"
+		}
 	}
 	if g, ok := grouped[k.reading]; ok {
 		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
