@@ -17,6 +17,7 @@ import (
 // may be missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
+	t = r.rename(t, p)
 	whole := t
 	if r.endsInTotals(t) {
 		t, p.Total = t.First(t.Rows()-1), true
@@ -24,6 +25,9 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	sources, err := r.sources(t)
 	if err != nil {
 		return nil, err
+	}
+	for at := range sources {
+		p.Notices = append(p.Notices, sources[at].strays...)
 	}
 	if r.Missing == Drop {
 		p.Kept = complete(t.Rows(), sources)
@@ -82,6 +86,7 @@ type source struct {
 	at       int            // the first column of the points that it fills
 	category map[string]int // the number of each category; nil for numbers
 	one      bool           // a single column encodes the categories no and yes
+	strays   []string       // a notice about cells that are not numbers
 
 	mu      sync.Mutex
 	unknown map[string]int // the number of rows with each unknown category; guarded by mu
@@ -100,7 +105,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		s.Feature, s.column, s.at = f, columns[f.Column], first
 		first += f.columns()
 		if s.column == nil {
-			return nil, unknownColumn(t, f.Column)
+			return nil, r.missingColumn(t, f.Column)
 		}
 		if f.Categories == nil || f.isCheck() {
 			s.column = f.clean(s.column, r.Decimals)
@@ -119,11 +124,68 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
 				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
 			}
-			row := noNumberAt(s.column)
-			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+			found := findStrays(s.column, r.Decimals)
+			if r.Missing == Error || found.count > found.numbers || otherDecimals(s.column) >= 0 {
+				row := noNumberAt(s.column)
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+			}
+			if found.count > 0 {
+				s.strays = []string{strayNotice(t, s.column, found)}
+			}
+			s.column = asNumbers(s.column, r.Decimals)
 		}
 	}
 	return sources, nil
+}
+
+// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and spaces.
+func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
+	wanted := []string{r.ID, r.Label, r.TotalColumn}
+	for at := range r.Features {
+		wanted = append(wanted, r.Features[at].Column)
+	}
+	missing := map[string]string{} // wanted names that the table does not have
+	for _, name := range wanted {
+		if t.Column(name) == nil && name != "" {
+			missing[plainName(name)] = name
+		}
+	}
+	if len(missing) == 0 {
+		return t
+	}
+	renamed := *t
+	renamed.Columns = slices.Clone(t.Columns)
+	for at := range renamed.Columns {
+		c := &renamed.Columns[at]
+		if name := missing[plainName(c.Name)]; name != "" && !slices.Contains(wanted, c.Name) {
+			p.Notices = append(p.Notices, fmt.Sprintf("column %q is read as %q", c.Name, name))
+			c.Name = name
+			delete(missing, plainName(name))
+		}
+	}
+	return &renamed
+}
+
+// plainName returns a name without spaces, underscores and hyphens, in lower case.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
+}
+
+// missingColumn returns the error for a table without a column that a recipe needs. It suggests only columns that the recipe does
+// not use.
+func (r *Recipe) missingColumn(t *table.Table, name string) error {
+	var names []string
+	for at := range t.Columns {
+		c := t.Columns[at].Name
+		if !slices.ContainsFunc(r.Features, func(f Feature) bool { return f.Column == c }) {
+			names = append(names, c)
+		}
+	}
+	help := "add it; its cells may be empty"
+	if similar := similarTo(name, names); similar != "" {
+		help = fmt.Sprintf("if it is %.60q, rename that", similar)
+	}
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q, which the model needs; %s", name, help).With("column", name)
 }
 
 // noNumberAt returns the first row that is not a number, or the first row with a value if all values are numbers.
@@ -304,7 +366,7 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s an unknown category, such as %.40q, and all its columns are 0 there",
+	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q, and counts as none of its categories",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 

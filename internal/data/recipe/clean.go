@@ -96,10 +96,10 @@ func findStrays(c *table.Column, decimals string) strays {
 	return found
 }
 
-// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or all are
-// placeholders and no more than the numbers.
+// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or one in at least six,
+// or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
-	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == s.placeholders && s.numbers >= s.count)
+	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
 }
 
 // isPlaceholder reports whether a text among numbers stands for an unknown value.

@@ -99,11 +99,7 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 	}
 	if g.role != kept && found.few() && otherDecimals(c) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(c)) {
 		g.made.AbsentTexts = true
-		what := fmt.Sprintf("%d cells are not numbers and are read as missing, the first is", found.count)
-		if found.count == 1 {
-			what = "a cell is not a number and is read as missing:"
-		}
-		f.notice(absent, "column %q: %s %.40q %s; --categorical %s makes all its values categories", c.Name, what, c.Texts[found.first], f.Place(found.first), name)
+		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, c, found), name)
 		return true, nil
 	}
 	problem := "is not a number, unlike most cells of the column"
@@ -112,6 +108,15 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 	}
 	return false, f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
 		c.Texts[row], problem, name, name)
+}
+
+// strayNotice describes the cells of a column that are read as missing because they are not numbers.
+func strayNotice(t *table.Table, c *table.Column, found strays) string {
+	what := fmt.Sprintf("%d cells are not numbers and are read as missing, the first is", found.count)
+	if found.count == 1 {
+		what = "a cell is not a number and is read as missing:"
+	}
+	return fmt.Sprintf("column %q: %s %.40q %s", c.Name, what, c.Texts[found.first], t.Place(found.first))
 }
 
 // findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if most cells
