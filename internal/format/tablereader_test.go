@@ -206,6 +206,8 @@ func TestTableFaults(t *testing.T) {
 		"nothing":  {"", "EMPTY_DATA", "the file is empty"},
 		"blank":    {"\n \n", "EMPTY_DATA", "the file is empty"},
 		"header":   {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
+		"note":     {"a,b\n1,2\nx,y,z\n3,4\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
+		"notes":    {"a,b\n1,2\n" + strings.Repeat("x,y,z\n", 30), "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
 		"ragged":   {"a,b\n1,2\n3,4,5\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells, but other lines have 2, up to column "b"`},
 		"unclosed": {"a,b\n1,\"x\n2,y\n", "UNCLOSED_QUOTE", `line 2, column "b": a quoted cell is not closed`},
 		"after":    {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},

@@ -86,6 +86,7 @@ type source struct {
 	at       int            // the first column of the points that it fills
 	category map[string]int // the number of each category; nil for numbers
 	one      bool           // a single column encodes the categories no and yes
+	folds    bool           // no two categories differ only in case, so that case does not matter
 	strays   []string       // a notice about cells that are not numbers
 
 	mu      sync.Mutex
@@ -115,7 +116,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if f.Categories != nil {
-			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
+			s.category, s.unknown, s.one, s.folds = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch(), f.folds()
 			for number, category := range f.Categories {
 				s.category[s.spelled(category)] = number
 			}
@@ -324,10 +325,22 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
-// spelled normalizes a category for comparison: spreadsheets write TRUE where other programs write true.
+// folds reports whether no two categories differ only in case.
+func (f *Feature) folds() bool {
+	seen := make(map[string]bool, len(f.Categories))
+	for _, category := range f.Categories {
+		seen[table.Folded(category)] = true
+	}
+	return len(seen) == len(f.Categories)
+}
+
+// spelled normalizes a category for comparison: people write Red and red, and spreadsheets TRUE where other programs write true.
 func (s *source) spelled(category string) string {
-	if s.one {
+	switch {
+	case s.one:
 		return strings.ToLower(category)
+	case s.folds:
+		return table.Folded(category)
 	}
 	return category
 }

@@ -105,7 +105,7 @@ func (s strays) few() bool {
 // isPlaceholder reports whether a text among numbers stands for an unknown value.
 func isPlaceholder(s string) bool {
 	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
-	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "not available", "not known", "undefined", "no data", "tbd",
+	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "blank", "empty", "pending", "n.d", "nd", "not recorded", "not applicable", "not available", "not known", "undefined", "no data", "tbd",
 		"unbekannt", "k.a", "ka", "keine angabe", "fehlt", "inconnu", "desconocido":
 		return true
 	}

@@ -112,15 +112,19 @@ func categoryOrder(t table.Type) func(a, b string) int {
 
 // mostFrequent returns the category of most rows, and the first of equally frequent ones.
 func (f *Feature) mostFrequent(c *table.Column) string {
+	spelled := func(value string) string { return value }
+	if f.folds() {
+		spelled = table.Folded
+	}
 	count := make(map[string]int, len(f.Categories))
 	for _, category := range f.Categories {
-		count[category] = 0
+		count[spelled(category)] = 0
 	}
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			continue
 		}
-		value := c.CellText(row)
+		value := spelled(c.CellText(row))
 		if _, known := count[value]; !known {
 			value = f.Other
 		}
@@ -128,7 +132,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	}
 	most := f.Categories[0]
 	for _, category := range f.Categories {
-		if count[category] > count[most] {
+		if count[spelled(category)] > count[spelled(most)] {
 			most = category
 		}
 	}

@@ -249,6 +249,7 @@ type candidate struct {
 	role   role
 	asked  bool // the user named it
 	coded  bool // its name suggests that its numbers are codes of categories
+	merged bool // some of its categories differ only in case
 	made   Feature
 	column *table.Column // cleaned by the feature; nil if it is left out
 	empty  int           // number of empty cells

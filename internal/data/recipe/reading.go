@@ -122,13 +122,23 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 // findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if most cells
 // are rare, the column is left out and used is false. Every value of a column that the user called categorical is a category.
 func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
-	counts := map[string]int{}
+	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
 	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			counts[c.CellText(row)]++
-			rows++
+		if c.IsEmpty(row) {
+			continue
 		}
+		value := c.CellText(row)
+		if g.role != category || g.coded {
+			key := table.Folded(value)
+			if _, known := first[key]; !known {
+				first[key] = value
+			}
+			g.merged = g.merged || first[key] != value
+			value = first[key]
+		}
+		counts[value]++
+		rows++
 	}
 	all := slices.SortedFunc(maps.Keys(counts), categoryOrder(c.Type))
 	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
@@ -252,7 +262,11 @@ func (f *fitting) noticeCategories(g *candidate) {
 	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice(singular, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
-		f.notice(categories, "column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
+		like := ""
+		if g.merged {
+			like = ", in upper or lower case"
+		}
+		f.notice(categories, "column %q has %s: %s%s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories), like)
 	}
 }
 

@@ -172,3 +172,22 @@ func TestTwoUnits(t *testing.T) {
 		t.Errorf("got %q, %v", notices, err)
 	}
 }
+
+// Categories that differ only in case are one, also in new rows; single letters are not.
+func TestCategoriesInUpperAndLowerCase(t *testing.T) {
+	of := made(t, words("color", "Red", "blue", "RED", "red", "Blue", ""), words("size", "a", "A", "a", "b", "A", "b"), numbers("x", 1, 2, 3, 5, 7, 9))
+	r, notices, err := Fit(of, Options{Missing: Median})
+	if err != nil || strings.Join(r.Names(), " ") != "color=Red color=blue size=A size=a size=b x" || r.Features[0].FillCategory != "Red" {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	if said := strings.Join(notices, "\n"); !strings.Contains(said, `column "color" has 2 categories: "Red", "blue", in upper or lower case; each`) {
+		t.Error(said)
+	}
+	p, err := r.Apply(made(t, words("color", "BLUE"), words("size", "B"), numbers("x", 1)))
+	if err != nil || !slices.Equal(p.Points.Row(0), []float64{0, 1, 0, 0, 0, 1}) || len(p.Notices) != 1 {
+		t.Errorf("got %v, %q, %v", p.Points.Row(0), p.Notices, err)
+	}
+	if r, _, err := Fit(of, Options{Categorical: []string{"color"}}); err != nil || len(r.Features[0].Categories) != 5 {
+		t.Errorf("categories that the user asked for: %+v, %v", r, err)
+	}
+}

@@ -250,13 +250,13 @@ func (c *Classes) Add(names []string) {
 	before := len(c.Names)
 	first := map[string]string{} // the first spelling of each class
 	for _, name := range c.Names {
-		first[classKey(name)] = name
+		first[Folded(name)] = name
 	}
 	for _, name := range names {
 		if _, known := c.number[name]; name == "" || known {
 			continue
 		}
-		key := classKey(name)
+		key := Folded(name)
 		c.number[name] = -1
 		if like, known := first[key]; known {
 			c.merged = append(c.merged, fmt.Sprintf("%.40q is read as %.40q", name, like))
@@ -281,15 +281,15 @@ func (c *Classes) Add(names []string) {
 	})
 	place := make(map[string]int, len(c.Names))
 	for at, name := range c.Names {
-		place[classKey(name)] = at
+		place[Folded(name)] = at
 	}
 	for name := range c.number {
-		c.number[name] = place[classKey(name)]
+		c.number[name] = place[Folded(name)]
 	}
 }
 
-// classKey is equal for names of one class.
-func classKey(name string) string {
+// Folded returns a text that is equal for names that differ only in case. Single letters stay as they are.
+func Folded(name string) string {
 	if utf8.RuneCountInString(name) == 1 {
 		return name
 	}

@@ -34,6 +34,7 @@ type csvRows struct {
 	seen    []evidence   // evidence against the kinds of the columns; nil if there is none
 	doubt   *fault.Error // describes the first contradicting cell
 	odd     oddLines
+	note    *fault.Error // about the first of the lines that may be notes below the table; nil if there is none
 	hollow  hollow       // empty rows after the last row
 	latin   bool         // some text is not UTF-8
 	table   *table.Table // nil if there is evidence against the kinds, or an error
@@ -85,18 +86,10 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			line++
 			continue
 		}
-		if p.hollow.rows > 0 {
-			p.hollow.appendTo(p, l.kinds)
-		}
-		if skipped {
-			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
-			skipped = false
-		}
-		p.odd.endBlank()
 		if quote < at {
 			quote = nextQuote(b.Text, at)
 		}
-		if quote >= at+length && l.usual && !l.survey {
+		if quote >= at+length && l.usual && !l.survey && !skipped && p.hollow.rows == 0 {
 			if l.parseUsual(p, b.Text[at:at+length]) {
 				at += length
 				p.rows++
@@ -121,6 +114,25 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			line += lines
 			continue
 		}
+		if l.isNote(cells) {
+			if p.odd.notes.add(line); p.note == nil {
+				p.note = l.ragged(line, cells)
+			}
+			skipped = true
+			line += lines
+			continue
+		}
+		if p.note != nil {
+			return p.note // it is not at the end
+		}
+		if p.hollow.rows > 0 {
+			p.hollow.appendTo(p, l.kinds)
+		}
+		if skipped {
+			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
+			skipped = false
+		}
+		p.odd.endBlank()
 		if err := l.parseCells(p, cells, line); err != nil {
 			return err
 		}
@@ -275,8 +287,7 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	if len(cells) != len(l.columns) {
 		fitted := l.fit(cells)
 		if fitted == nil {
-			return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
-				text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
+			return l.ragged(line, cells)
 		}
 		if len(cells) < len(l.columns) {
 			p.odd.short.add(line)
@@ -419,6 +430,12 @@ func (l *csvLayout) nameOf(column int) string {
 // inCell returns a fault about a cell.
 func (l *csvLayout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
+}
+
+// ragged returns a fault about a line with too few or too many cells.
+func (l *csvLayout) ragged(line int, cells [][]byte) *fault.Error {
+	return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
+		text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
 }
 
 // invalid returns a fault about a line.

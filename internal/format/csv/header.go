@@ -34,7 +34,7 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			}
 			return
 		}
-		if d.isAside(cells, len(b.first)) {
+		if d.isAside(cells, len(b.first)) || isLone(cells) {
 			return
 		}
 		if sameCells(cells, b.first) { // the header again, or a row that counts as much as the first
@@ -46,7 +46,7 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			for _, cell := range cells {
 				b.second = append(b.second, bytes.Clone(cell))
 			}
-		} else {
+		} else if len(cells) == b.width || len(cells) == len(b.first) { // others may be notes below the table
 			b.learn(d, cells)
 		}
 		b.trails = b.trails && len(cells) == b.width && len(cells[b.width-1]) == 0

@@ -144,7 +144,7 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 			digits++
 			text = append(text, c)
 			continue
-		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3):
+		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3 || digits == 2 && group == ','): // also 12,34,567
 			groups++
 			digits = 0
 			continue
@@ -215,8 +215,11 @@ func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 	for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
 		cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
 	}
+	if rest, found := cutLimit(cell); found {
+		cell, signs = rest, sawLimit
+	}
 	if rest, found := bytes.CutPrefix(cell, []byte("\u2212")); found {
-		cell, signs = append([]byte("-"), rest...), sawMinus
+		cell, signs = append([]byte("-"), rest...), signs|sawMinus
 	}
 	cell, inside := cutParentheses(cell)
 	bare, mark = cutOneMark(cell)
@@ -225,6 +228,29 @@ func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 		signs |= sawParentheses
 	}
 	return bare, mark, signs
+}
+
+// limits lists what may stand before a number that is a limit or an estimate, notes what may follow a number with a footnote.
+var (
+	limits = [][]byte{[]byte("<="), []byte(">="), []byte("<"), []byte(">"), []byte("\u2264"), []byte("\u2265"), []byte("~"), []byte("\u2248"), []byte("ca.")}
+	notes  = [][]byte{[]byte("*"), []byte("\u2020"), []byte("\u2021")}
+)
+
+// cutLimit returns a number without the signs in limits and notes.
+func cutLimit(cell []byte) (bare []byte, found bool) {
+	bare = cell
+	for _, sign := range limits {
+		if rest, has := bytes.CutPrefix(bare, sign); has {
+			bare, found = bytes.TrimSpace(rest), true
+			break
+		}
+	}
+	for _, sign := range notes {
+		for bytes.HasSuffix(bare, sign) {
+			bare, found = bytes.TrimSpace(bare[:len(bare)-len(sign)]), true
+		}
+	}
+	return bare, found
 }
 
 // cutParentheses converts (5), the accounting notation, to -5.
@@ -281,14 +307,15 @@ func (k kind) parse(cell []byte) (float64, bool) {
 		return parseNumber(cell, k.point)
 	}
 	if k.mark == unitMark {
-		var found bool
-		if cell, found = cutUnit(cell, k.unit); !found {
+		bare, found := cutUnit(cell, k.unit)
+		if !found && !(k.bare && len(bare) == len(cell)) {
 			return 0, false
 		}
+		cell = bare
 	}
 	bare, mark, signs := cutMark(cell)
 	if k.mark == unitMark && mark == noMark {
-		mark = unitMark
+		mark = unitMark // cut already, or absent
 	}
 	if mark != k.mark && !(k.bare && mark == noMark) || signs&^k.signs != 0 {
 		return 0, false
@@ -308,15 +335,18 @@ func (k kind) notice(column string) string {
 		how = append(how, "without "+strconv.Quote(k.unit))
 	default:
 		how = append(how, "without "+strconv.Quote(string(marks[k.mark])))
-		if k.bare {
-			how[0] += " (which some cells lack)"
-		}
+	}
+	if k.bare && k.mark != noMark {
+		how[0] += " (which some cells lack)"
 	}
 	if g, ok := grouped[k.reading]; ok {
 		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
 	}
 	if k.signs&sawParentheses != 0 {
 		how = append(how, "with (5) for -5")
+	}
+	if k.signs&sawLimit != 0 {
+		how = append(how, "without signs such as < and *")
 	}
 	if k.signs&sawMinus != 0 {
 		how = append(how, "with \u22125 for -5")

@@ -26,6 +26,7 @@ type Reader struct {
 	blocks  *scan.BlockParser[*csvRows]
 	queue   []scan.ParsedBlock[*csvRows]
 	odd     oddLines
+	note    *fault.Error // about the first line that may be a note below the table
 	hollow  hollow
 	rows    int
 
@@ -225,7 +226,7 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 		r.layout.header = nil // a row like it may be a row
 	}
 	r.lines = scan.NewLines(s, r.layout.separator)
-	r.queue, r.odd, r.hollow, r.rows = nil, oddLines{}, hollow{}, 0
+	r.queue, r.odd, r.note, r.hollow, r.rows = nil, oddLines{}, nil, hollow{}, 0
 	layout := r.layout
 	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: layout.lastRowEnd}, layout.parse)
 	return nil
@@ -283,6 +284,9 @@ func (r *Reader) Next() (*table.Table, error) {
 		if b.Err != nil {
 			return nil, b.Err
 		}
+		if b.Parsed.rows > 0 && r.note != nil {
+			return nil, r.note
+		}
 		if b.Parsed.seen != nil || b.Parsed.latin {
 			return nil, r.restart()
 		}
@@ -297,6 +301,10 @@ func (r *Reader) Next() (*table.Table, error) {
 			r.hollow.rows += b.Parsed.hollow.rows
 		}
 		r.odd.merge(&b.Parsed.odd, b.Parsed.rows)
+		r.note = cmp.Or(r.note, b.Parsed.note)
+		if r.odd.notes.count > maxNotes {
+			return nil, r.note
+		}
 		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
 			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
 		}

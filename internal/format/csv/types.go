@@ -26,8 +26,10 @@ const (
 
 	sawParentheses evidence = 1 << 27 // a negative number as (5)
 	sawMinus       evidence = 1 << 28 // a negative number with U+2212 instead of a hyphen
-	allSigns                = sawParentheses | sawMinus
 	sawZeros       evidence = 1 << 29 // an integer with leading zeros
+	sawLimit       evidence = 1 << 30 // a number with a sign such as < before it or * after it
+	allSigns                = sawParentheses | sawMinus | sawLimit
+	sawNonzero     evidence = 1 << 31 // a number other than 0 without a mark
 )
 
 // csvColumn describes a column.
@@ -49,8 +51,8 @@ func (c *csvColumn) kind(d dialect, decimals string) kind {
 		return kind{Type: table.Text}
 	case c.seen&sawCell == 0:
 		return plainNumbers('.')
-	case marked&(marked-1) != 0, c.seen&sawBare != 0 && marked&(firstMark|firstMark<<unitMark) != 0:
-		return kind{Type: table.Text} // several marks, or some cells without % or a unit
+	case marked&(marked-1) != 0, c.seen&sawNonzero != 0 && marked&(firstMark|firstMark<<unitMark) != 0:
+		return kind{Type: table.Text} // several marks, or numbers without % or a unit other than 0
 	}
 	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
@@ -82,14 +84,18 @@ func (d dialect) classify(cell []byte) evidence {
 	if isMissingNumber(cell) {
 		return 0
 	}
-	if _, padded, ok := integerCell(cell); ok { // the common case, which all readings agree on
+	if v, padded, ok := integerCell(cell); ok { // the common case, which all readings agree on
+		seen := sawCell | sawBare
+		if v != 0 {
+			seen |= sawNonzero
+		}
 		switch {
 		case padded && cell[0] == '+':
-			return sawCell | sawBare | sawPadded
+			return seen | sawPadded
 		case padded:
-			return sawCell | sawBare | sawPadded | sawZeros
+			return seen | sawPadded | sawZeros
 		}
-		return sawCell | sawBare
+		return seen
 	}
 	bare, mark, signs := cutMark(cell)
 	seen := sawCell | evidence(allReadings&^readingsOf(bare))
@@ -102,6 +108,9 @@ func (d dialect) classify(cell []byte) evidence {
 	if mark != noMark {
 		return seen | firstMark<<mark
 	}
+	if bytes.ContainsAny(bare, "123456789") {
+		seen |= sawNonzero
+	}
 	return seen | sawBare
 }
 
@@ -113,7 +122,7 @@ func (d dialect) classifyIn(unit string, cell []byte) evidence {
 	}
 	if bare, found := cutUnit(cell, unit); found {
 		if inside := d.classify(bare); !inside.isWord() && inside&allMarks == 0 {
-			return inside&^sawBare | firstMark<<unitMark
+			return inside&^(sawBare|sawNonzero) | firstMark<<unitMark
 		}
 	}
 	return seen
@@ -152,7 +161,7 @@ func isMissingNumber(cell []byte) bool {
 		return isErrorOfExcel(cell)
 	}
 	switch string(cell) {
-	case "-", "--", ".", "..": // used in reports, by SAS, and by statistical offices
+	case "-", "--", "–", "—", ".", "..": // used in reports, by SAS, and by statistical offices
 		return true
 	}
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
@@ -193,6 +202,7 @@ func (c *lineCount) merge(more lineCount) {
 // oddLines counts lines that are not read as they are, for notices.
 type oddLines struct {
 	blank    lineCount // blank lines after the last row, which are no notice unless more rows follow
+	notes    lineCount // lines after the last row that are not rows, see csvLayout.isNote
 	skipped  lineCount // blank lines before the last row, comments, and texts that are not rows
 	short    lineCount // rows without their last cells
 	infinite lineCount // lines with infinite numbers
@@ -210,6 +220,7 @@ func (o *oddLines) merge(next *oddLines, rows int) {
 		o.endBlank()
 	}
 	o.blank.merge(next.blank)
+	o.notes.merge(next.notes)
 	o.skipped.merge(next.skipped)
 	o.short.merge(next.short)
 	o.infinite.merge(next.infinite)
@@ -217,11 +228,13 @@ func (o *oddLines) merge(next *oddLines, rows int) {
 
 // notices describes how these lines of a file were read.
 func (o *oddLines) notices(name string) (notices []string) {
+	skipped := o.skipped
+	skipped.merge(o.notes)
 	for _, kind := range []struct {
 		lineCount
 		one, more string // what is said about one line, and about several
 	}{
-		{o.skipped, "is skipped: it is blank or has text instead of a row", "are skipped: they are blank or have text instead of a row"},
+		{skipped, "is skipped: it is blank or has text instead of a row", "are skipped: they are blank or have text instead of a row"},
 		{o.short, "has fewer cells than others: those missing at its end are read as empty", "have fewer cells than others: those missing at their ends are read as empty"},
 		{o.infinite, "has an infinite number, which is read as missing", "have infinite numbers, which are read as missing"},
 	} {
@@ -238,8 +251,22 @@ func (o *oddLines) notices(name string) (notices []string) {
 
 // isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
 func (l *csvLayout) isAside(cells [][]byte) bool {
-	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header)
+	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
 }
+
+// isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write notes so.
+func isLone(cells [][]byte) bool {
+	return len(cells) > 2 && emptyCells(cells[1:]) == len(cells)-1 && !isMissingNumber(cells[0]) && (dialect{}).classify(cells[0]).isWord()
+}
+
+// isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a word where the
+// rows have a number.
+func (l *csvLayout) isNote(cells [][]byte) bool {
+	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && !isMissingNumber(cells[0]) && l.classify(cells[0]).isWord()
+}
+
+// maxNotes is the largest number of lines that may be notes below a table. More are rows of another one.
+const maxNotes = 20
 
 // isOverNumbers reports whether the header has a word over a column of numbers.
 func (l *csvLayout) isOverNumbers() bool {
