@@ -33,6 +33,34 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
+// AsRead returns a column as the recipe reads it, for people: without numbers and words that stand for missing values, with times
+// in hours and one spelling of each category. Dates stay as they are. It returns c itself if nothing changes.
+func (r *Recipe) AsRead(c *table.Column) *table.Column {
+	at := slices.IndexFunc(r.Features, func(f Feature) bool { return f.Column == c.Name })
+	if at < 0 {
+		return c
+	}
+	f := &r.Features[at]
+	switch {
+	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
+		return f.clean(c, r.Decimals)
+	case c.Type != table.Text || !f.folds():
+		return c
+	}
+	spelling := make(map[string]string, len(f.Categories))
+	for _, category := range f.Categories {
+		spelling[table.Folded(category)] = category
+	}
+	read := *c
+	read.Texts = slices.Clone(c.Texts)
+	for row, s := range read.Texts {
+		if category, known := spelling[table.Folded(s)]; known {
+			read.Texts[row] = category
+		}
+	}
+	return &read
+}
+
 // withChecks fills the empty cells of a column of check marks.
 func withChecks(c *table.Column) *table.Column {
 	filled := &table.Column{Name: c.Name, Type: table.Text, Texts: slices.Clone(c.Texts)}

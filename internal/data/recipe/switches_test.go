@@ -191,3 +191,25 @@ func TestCategoriesInUpperAndLowerCase(t *testing.T) {
 		t.Errorf("categories that the user asked for: %+v, %v", r, err)
 	}
 }
+
+// Columns are shown to people as they are compared.
+func TestColumnsAsRead(t *testing.T) {
+	codes := numbers("x", 1, -999, 3, 5, 7, -999)
+	of := made(t, words("color", "Red", "blue", "RED", "red", "Blue", ""), words("done", "x", "", "", "x", "", ""), words("start", "1:30", "", "2:00", "3:00", "4:00", "5:00"), codes,
+		words("when", "2024-05-01", "2024-05-02", "2024-05-01", "2024-05-02", "2024-05-03", "2024-05-03"), words("other", "a", "b", "A", "b", "b", "B"))
+	r, _, err := Fit(of, Options{Dates: true, Ignore: []string{"other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for at := range of.Columns {
+		c := r.AsRead(&of.Columns[at])
+		got = append(got, c.CellText(0)+" "+c.CellText(1)+" "+c.CellText(2))
+	}
+	if want := []string{"Red blue Red", "x no no", "1.5  2", "1  3", "2024-05-01 2024-05-02 2024-05-01", "a b A"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if of.Columns[0].Texts[2] != "RED" {
+		t.Error("the table was changed")
+	}
+}
