@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Yes and no are one column, whatever they are called, and so they are in new rows.
@@ -211,5 +213,18 @@ func TestColumnsAsRead(t *testing.T) {
 	}
 	if of.Columns[0].Texts[2] != "RED" {
 		t.Error("the table was changed")
+	}
+}
+
+// Columns are found in any case, unless several differ in nothing else.
+func TestColumnsInAnyCase(t *testing.T) {
+	of := made(t, numbers("Height", 1, 2, 3), numbers("x", 1, 2, 4), numbers("X", 3, 1, 2))
+	for name, want := range map[string]int{"Height": 0, "height": 0, " HEIGHT ": 0, "x": 1, "X": 2, "3": 2} {
+		if at, err := Find(of, name); err != nil || at != want {
+			t.Errorf("%q: got %d, %v", name, at, err)
+		}
+	}
+	if at, err := Find(of, " x"); !fault.Is(err, "UNKNOWN_COLUMN") {
+		t.Errorf("got %d, %v", at, err)
 	}
 }

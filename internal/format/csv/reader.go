@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -178,7 +179,9 @@ func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader 
 		if at < len(r.learned) {
 			c.seen |= r.learned[at]
 		}
-		c.asText = slices.Contains(r.options.Texts, c.name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
+		c.asText = slices.ContainsFunc(r.options.Texts, func(name string) bool {
+			return strings.EqualFold(strings.TrimSpace(name), c.name) || name == strconv.Itoa(at+1)
+		})
 	}
 	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns, header: header}
 	return nil
