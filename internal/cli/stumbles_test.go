@@ -156,8 +156,11 @@ func TestPairsAndSeedsAsTheyCome(t *testing.T) {
 		{"--label-column kind", "", `column "kind" has 12 labels of 2 classes for 24 rows: used as seeds`},
 		{"--label-column kind", "", `column "kind": in 6 cells, such as "unknown", the class is unknown`},
 	} {
-		const run = "run --quiet --data t.csv --ignore kind --k 2 --out "
-		r := invoke(t, strings.Replace(run, "--ignore kind ", map[bool]string{true: "--ignore kind ", false: ""}[c.like != ""], 1)+"o "+c.option)
+		const run = "run --quiet --data t.csv --k 2 "
+		if c.like != "" {
+			c.option, c.like = c.option+" --ignore kind", c.like+" --ignore kind"
+		}
+		r := invoke(t, run+c.option+" --out o")
 		if r.code != 0 || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("%s: exit code %d, %s", c.option, r.code, r.stderr)
 			continue
@@ -166,7 +169,7 @@ func TestPairsAndSeedsAsTheyCome(t *testing.T) {
 			continue
 		}
 		got := labelColumns(clitest.Read(t, "o/labels.csv"))
-		succeed(t, run+"like "+c.like)
+		succeed(t, run+c.like+" --out like")
 		if want := labelColumns(clitest.Read(t, "like/labels.csv")); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.option, got, want)
 		}

@@ -76,7 +76,8 @@ type Feature struct {
 	AbsentTexts bool      `json:"absent_texts,omitempty"`
 	// Other is the category of all values that are not listed; "" if they have none.
 	Other string `json:"other,omitempty"`
-	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970; "" for other columns.
+	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970, and "hm" in a column of times,
+	// which become hours; "" for other columns.
 	Dates string `json:"dates,omitempty"`
 }
 
