@@ -58,12 +58,20 @@ func (a *app) program() *cobra.Command {
 		a.generateCommand(), a.overlayCommand(), a.upCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 	)
+	for _, command := range root.Commands() {
+		command.SuggestFor = otherNames[command.Name()]
+	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	a.addAccessFlags(root)
 	a.completeArguments(root)
 	a.help().Install(root)
 	return root
+}
+
+// otherNames lists what people may call a command.
+var otherNames = map[string][]string{
+	"run": {"cluster", "fit", "train", "start"}, "list": {"jobs", "ls", "ps"}, "get": {"job", "status", "show"}, "evaluate": {"score", "test"}, "predict": {"assign", "label"},
 }
 
 // warn prints a message to standard error, after the name of the program.

@@ -14,7 +14,6 @@ func TestBadInput(t *testing.T) {
 	files := maps.Clone(clitest.SmallFiles)
 	maps.Copy(files, map[string]string{
 		"nan.csv":       "x,y\n1,2\n3,NaN\n",
-		"inf.csv":       "1,2\n-Inf,4\n",
 		"ragged.csv":    "1,2\n3,4,5\n",
 		"word.csv":      "1,2\n3,four\n",
 		"empty.csv":     "",
@@ -24,9 +23,8 @@ func TestBadInput(t *testing.T) {
 		"self.csv":      "i,j,kind\n2,2,cannot\n",
 		"kind.csv":      "i,j,kind\n0,1,maybe\n",
 		"light.csv":     "i,j,kind,weight\n0,1,must,-2\n",
-		"headless.csv":  "0,1,must\n",
+		"headless.csv":  "0,1,perhaps\n",
 		"farseed.csv":   "index,label\n9,0\n",
-		"bigseed.csv":   "index,label\n0,2\n",
 		"minusw.csv":    "index,weight\n0,-1\n",
 		"asym.csv":      "1,0.5\n0.2,1\n",
 		"wide.csv":      "1,0,0\n0,1,0\n",
@@ -46,7 +44,6 @@ func TestBadInput(t *testing.T) {
 	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
 		{"--data nan.csv --k 2 --missing error", `nan.csv, line 3, column "y": there is no value`},
-		{"--data inf.csv --k 2", `inf.csv, line 2, column "column 1": "-Inf" is not a finite number`},
 		{"--data ragged.csv --k 2", "ragged.csv, line 2"},
 		{"--data word.csv --k 2", `word.csv, line 2, column "column 2": "four" is not a number`},
 		{"--data empty.csv --k 2", "empty.csv"},
@@ -67,7 +64,6 @@ func TestBadInput(t *testing.T) {
 		{"--data p.csv --k 2 --constraints light.csv", "weights must be positive and finite"},
 		{"--data p.csv --k 2 --constraints headless.csv", "the first line must be the header"},
 		{"--data p.csv --k 2 --seeds farseed.csv", "point 9"},
-		{"--data p.csv --k 2 --seeds bigseed.csv", "seeds name clusters, 0..1"},
 		{"--data p.csv --k 2 --weights minusw.csv", "weights must be positive and finite"},
 		{"--data p.csv --k 2 --init labels:farstart.csv", "point 2 has label 5"},
 		{"--data p.csv --k 2 --init labels:few.csv", "1 label for 4 points"},

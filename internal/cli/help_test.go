@@ -83,6 +83,12 @@ func TestDidYouMean(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"rnu", `there is no command "rnu"; did you mean run?`},
 		{"rnu --data x.csv", `there is no command "rnu"; did you mean run?`},
+		{"jobs", `there is no command "jobs"; did you mean list?`},
+		{"fit", `there is no command "fit"; did you mean run?`},
+		{"help_test.go --k 3", `there is no command "help_test.go"; to cluster a file, use cleave run --data help_test.go --k N`},
+		{"run -k 3", "unknown flag: -k; did you mean --k?"},
+		{"run -data x.csv", "unknown flag: -data; did you mean --data?"},
+		{"run --data https://x.org/a.csv --k 3", "https://x.org/a.csv: Cleave does not download files; download it, or pipe it"},
 		{"xyzzy", `there is no command "xyzzy"; see cleave --help`},
 		{"run --constrains c.csv", "unknown flag: --constrains; did you mean --constraints?"},
 		{"run --xyzzy", "unknown flag: --xyzzy; see cleave run --help"},

@@ -101,11 +101,11 @@ func TestNewRowsHaveTheSameDecimals(t *testing.T) {
 }
 
 func TestNewRowsThatAreWrong(t *testing.T) {
-	clitest.Folder(t, map[string]string{"old.csv": "a,b\n1,2\n2,1\n50,51\n52,50\n", "word.csv": "a,b\n1,2\nmany,1\n", "others.csv": "x,y\n1,2\n"})
+	clitest.Folder(t, map[string]string{"old.csv": "a,b\n1,2\n2,1\n50,51\n52,50\n", "word.csv": "a,b\n1,2\nmany,1\nmore,2\n", "others.csv": "x,y\n1,2\n"})
 	succeed(t, "run --quiet --k 2 --algorithm kmeans --data old.csv --out found")
 	for data, want := range map[string]string{
 		"word.csv":   `word.csv, line 3, column "a": "many" is not a number`,
-		"others.csv": `others.csv: the table has no column "a"; it has "x", "y"`,
+		"others.csv": `others.csv: the table has no column "a", which the model needs; add it; its cells may be empty`,
 	} {
 		if r := invoke(t, "predict --model found --data "+data); r.code != 2 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: got %s", data, r.stderr)

@@ -296,7 +296,13 @@ func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out
 	if f.unprinted != nil {
 		warnings = f.unprinted(warnings)
 	}
-	return r.Summarize(a.summaryTo(f.out), warnings, written)
+	if err := r.Summarize(a.summaryTo(f.out), warnings, written); err != nil {
+		return err
+	}
+	if f.out == "" && !f.quiet {
+		a.notify("nothing was written; --out DIR writes the label of each row, a report, and a model for cleave predict")
+	}
+	return nil
 }
 
 // printDropped prints how many rows were dropped.

@@ -195,7 +195,7 @@ func TestBadTables(t *testing.T) {
 		{"--data people.csv --ignore team --seeds many.csv", `many.csv: there are 3 classes ("a" and others), but only 2 clusters; --k 3 makes one for each`},
 		{"--data mixed.csv", `mixed.csv, line 3, column "x": "two" is not a number, unlike most cells of the column; correct it, or use --categorical x`},
 		{"--data words.csv", `words.csv: no column is left to cluster by (column "id" is the row id, column "remark" is left out: its 5 different values hardly repeat in 6 rows; --categorical remark`},
-		{"--data people.csv --columns X", `people.csv: the table has no column "X"; did you mean "x"?`},
+		{"--data people.csv --columns teem", `people.csv: the table has no column "teem"; did you mean "team"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},
 		{"--data people.csv --delimiter ab", "--delimiter"},
 		{"--data people.csv --label-as truth", "--label-as goes with --label-column only"},

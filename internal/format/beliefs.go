@@ -64,7 +64,7 @@ var boxColumns = table.Columns{
 
 // ReadBoxes reads rectangles in a picture of the given size from the columns x, y, width, height and label.
 func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
-	t, err := readCells(r, name, boxColumns)
+	t, err := readCells(r, name, boxColumns, table.Naming{})
 	if err != nil {
 		return nil, err
 	}

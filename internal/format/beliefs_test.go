@@ -30,7 +30,7 @@ func TestInvalidBeliefs(t *testing.T) {
 		says         []string
 	}{
 		{"", "MISSING_HEADER", []string{"q.csv", "i,j,belief"}},
-		{"0,1,1\n", "MISSING_HEADER", []string{"line 1"}},
+		{"0,1,one\n", "MISSING_HEADER", []string{"line 1"}},
 		{"i,j,weight\n", "UNKNOWN_COLUMN", []string{"weight", "i,j,belief"}},
 		{"i,j\n", "MISSING_COLUMN", []string{`"belief"`}},
 		{"i,j,belief\n0,5,1\n", "INDEX_OUT_OF_RANGE", []string{"line 2", "0..4"}},

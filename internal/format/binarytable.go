@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -111,7 +112,9 @@ func asReader[R binaryReader](r R, err error) (binaryReader, error) {
 func ignores(o *csv.Options) func(column string, at int) bool {
 	return func(column string, at int) bool {
 		in := func(list []string) bool {
-			return slices.Contains(list, column) || slices.Contains(list, strconv.Itoa(at+1))
+			return slices.ContainsFunc(list, func(name string) bool {
+				return strings.EqualFold(strings.TrimSpace(name), column) || name == strconv.Itoa(at+1)
+			})
 		}
 		return in(o.Ignore) || len(o.Only) > 0 && !in(o.Only)
 	}

@@ -13,7 +13,31 @@ func TestLayoutsOfTables(t *testing.T) {
 	for name, c := range map[string]struct{ text, want, says string }{
 		"write.table of R":        {"\"x\" \"y z\"\n\"Mazda RX4\" 1.5 2\n\"Fiat 128\" 2.5 3\n", "column 1:t=Mazda RX4|Fiat 128 x:n=1.5|2.5 y z:i=2|3", "separated by spaces"},
 		"write.table, no quotes":  {"x y\n1 1.5 2\n2 2.5 3\n", "column 1:i=1|2 x:n=1.5|2.5 y:i=2|3", "separated by spaces"},
-		"a word and a unit":       {"weight\n10 kg\n20 kg\n", "weight:t=10 kg|20 kg", ""},
+		"a unit":                  {"weight\n10 kg\n20 kg\n", "weight:n=10|20", `column "weight" is read as numbers, without "kg"`},
+		"a unit and its plural":   {"age,x\n1 day,1\n-12.5 days,2\n", "age:n=1|-12.5 x:i=1|2", `without "day"`},
+		"a unit, decimal commas":  {"w;x\n1,5kg;1\n;2\n1.200,25kg;3\n", "w:n=1.5|_|1200.25 x:i=1|2|3", `without "kg" and with "." between thousands`},
+		"no unit but a 0":         {"w,x\n1 kg,5\n0,6\n", "w:n=1|0 x:i=5|6", `without "kg" (which some cells lack)`},
+		"a 0, then two units":     {"w,x\n1 kg,5\n0,6\n7 g,8\n", "w:t=1 kg|0|7 g x:i=5|6|8", ""},
+		"two units":               {"way\n10 km\n200 m\n", "way:t=10 km|200 m", ""},
+		"some without a unit":     {"room\n101\n103a\n", "room:t=101|103a", ""},
+		"a unit of an id":         {"id,x\n1a,5\n2a,6\n", "id:t=1a|2a x:i=5|6", ""},
+		"a unit of a code":        {"zip,x\n1a,5\n2a,6\n", "zip:t=1a|2a x:i=5|6", ""},
+		"some without a currency": {"price\n$1.50\n0\n$2\n", "price:n=1.5|0|2", `without "$" (which some cells lack)`},
+		"some without percent":    {"share\n50%\n0.5\n", "share:t=50%|0.5", ""},
+		"units below the header":  {"a,b,c\ncm,kg,\n1,2,x\n3,4,y\n", "a:i=1|3 b:i=2|4 c:t=x|y", `the second row belongs to the header, because it has words where the others have numbers: "cm,kg,"`},
+		"one word below a header": {"a,b\ncm,1\n2,3\n", "a:t=cm|2 b:i=1|3", ""},
+		"the header again":        {"a,b\n1,x\na,b\n2,y\n", "a:i=1|2 b:t=x|y", "line 3 is skipped: it is blank or has text instead of a row"},
+		"words again":             {"a,b\nc,d\na,b\n", "column 1:t=a|c|a column 2:t=b|d|b", "the first line is read as data"},
+		"a header of nothing":     {",,\n7,2,3\n4,5,6\n", "column 1:i=7|4 column 2:i=2|5 column 3:i=3|6", ""},
+		"a comment and a note":    {"a,b,c\n1,2,3\n# pause\n4,5,6\nSource: us\n", "a:i=1|4 b:i=2|5 c:i=3|6", "2 lines (the first is line 3) are skipped"},
+		"a note with a comma":     {"a,b,c\n1,2,3\n4,5,6\n\nSource: us, 2024\nSee: a, b, c, d\n", "a:i=1|4 b:i=2|5 c:i=3|6", "2 lines (the first is line 5) are skipped"},
+		"a note of a sheet":       {"a,b,c\n1,2,3\n,,\nSource: us,,\n", "a:i=1 b:i=2 c:i=3", "line 4 is skipped"},
+		"a name without values":   {"a,b,c\nann,2,3\nbob,,\n", "a:t=ann|bob b:i=2|_ c:i=3|_", ""},
+		"a short first row":       {"a,b,c\n1,2\n4,5,6\n", "a:i=1|4 b:i=2|5 c:n=_|6", "line 2 has fewer cells"},
+		"blank lines":             {"a,b\n1,2\n\n\n3,4\n\n", "a:i=1|3 b:i=2|4", "2 lines (the first is line 3) are skipped: they are blank"},
+		"short rows":              {"a,b,c\n1,2,3\n4,5\n7,8,9\n", "a:i=1|4|7 b:i=2|5|8 c:i=3|_|9", "line 3 has fewer cells than others: those missing at its end are read as empty"},
+		"too many separators":     {"a,b\n1,2\n4,5,,\n", "a:i=1|4 b:i=2|5", ""},
+		"infinite":                {"a,b\n1,2\ninf,3\n2,-1e999\n", "a:n=1|_|2 b:n=2|3|_", "2 lines (the first is line 3) have infinite numbers, which are read as missing"},
 		"rows end in a separator": {"x;y\n1;2;\n3;4;\n", "x:i=1|3 y:i=2|4 column 3:n=_|_", ""},
 		"all rows do":             {"x;y;\n1;2;\n3;4;\n", "x:i=1|3 y:i=2|4 column 3:n=_|_", ""},
 		"a last column of NA":     {"x,y\nr1,1,NA\nr2,3,NA\n", "column 1:t=r1|r2 x:i=1|3 y:n=_|_", ""},
@@ -57,6 +81,7 @@ func TestHollowRows(t *testing.T) {
 	}{
 		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "all cells are empty from line 5 on", 3},
 		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "all cells are empty from line 3 on", 1},
+		{"a;b;c\n1;x;2.5\n;\n;;;\n", "all cells are empty from line 3 on", 1},
 		{"a;b;c\n1;x;2.5\n" + hollow, "all cells are empty from line 3 on", 1},
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;4\n", "", many + 2},
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "all cells are empty from line 300004 on", many + 2}, // read again
@@ -78,10 +103,8 @@ func TestHollowRows(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a;b;c\n1;2;3\n;\n":                          "line 3: the line has 2 cells",
-		"a;b;c\n1;2;3\n\n;;\n4;5;6\n":                "line 3: the line is blank",
-		"a;b;c\n;;\n;;\n":                            "no rows of data",
-		"a;b;c\n1;2;3\n" + hollow + "\n" + "4;5;6\n": "line 300003: the line is blank",
+		"a;b;c\n1;2;3\n" + hollow + "\n" + "4;5;6;7\n": "line 300004: the line has 4 cells",
+		"a;b;c\n;;\n;;\n": "no rows of data",
 	} {
 		if _, _, err := readText(t, "t.csv", text, csv.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -41,7 +41,11 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		"no accounts":         {"a,b\n(x),1\n(),2\n(-5),3\n", "a:t=(x)|()|(-5) b:i=1|2|3", ""},
 		"typeset minus":       {"a,b\n\u22125.5,1\n7,2\n", "a:n=-5.5|7 b:i=1|2", "with \u22125 for -5"},
 		"accounts as ids":     {"id,b\n(5),1\n(6),2\n", "id:t=(5)|(6) b:i=1|2", ""},
-		"bad groups":          {"a;b\n1,23,456;1\n2;2\n", "a:t=1,23,456|2 b:i=1|2", ""},
+		"bad groups":          {"a;b\n1,2,345;1\n2;2\n", "a:t=1,2,345|2 b:i=1|2", ""},
+		"groups of two":       {"a;b\n1,23,456;1\n12,34,567.5;2\n", "a:n=123456|1.2345675e+06 b:i=1|2", `with "," between thousands`},
+		"limits":              {"a;b\n<0.5;1\n2.5*;2\n~ 7;3\n8;4\n", "a:n=0.5|2.5|7|8 b:i=1|2|3|4", "without signs such as < and *"},
+		"zeros without marks": {"a;b\n5 %;1 kg\n0;0\n", "a:n=5|0 b:n=1|0", `column "a" is read as numbers, without "%" (which some cells lack)`},
+		"dashes":              {"a;b\n–;1\n2;—\n", "a:i=_|2 b:i=1|_", ""},
 		"missing":             {"a,b,c\n--,x,1\n5,-,.\n7,\\N,<NA>\n", "a:i=_|5|7 b:t=x|-|_ c:i=1|_|_", ""},
 		"errors of Excel":     {"a,b,c\n#DIV/0!,#REF!,#NUM!\n5,#WERT!,#NAME?\n#NV,7.5,n.a.\n", "a:i=_|5|_ b:n=_|_|7.5 c:n=_|_|_", ""},
 		"of statistics":       {"a,b\n..,x\n5,#top!\n", "a:i=_|5 b:t=x|#top!", ""},
@@ -65,7 +69,7 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 
 // A title is no reason to count lines wrong, and a late mark makes a column one of texts from its first row.
 func TestNumbersAreReadAgain(t *testing.T) {
-	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4\n", csv.Options{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 2 cells") {
+	if _, _, err := readText(t, "t.csv", "My table\n\na,b,c\n1,2,x\n3,4,y,5\n", csv.Options{}); err == nil || !strings.Contains(err.Error(), "t.csv, line 5: the line has 4 cells") {
 		t.Errorf("got %v", err)
 	}
 	const rows = 100_000 // more than tell the form of a table

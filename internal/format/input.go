@@ -224,7 +224,7 @@ func expand(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		if scheme, _, found := strings.Cut(path, "://"); found && scheme != "" {
-			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "this is the URI of an object, but this command reads only files; cleave run, submit and plan read objects in s3:// and gs://")
+			return nil, (&scan.Source{Name: path}).Invalid("NOT_A_FILE", "%s", helpWithURI(scheme))
 		}
 		info, err := os.Stat(path)
 		if path == "-" || err != nil || !info.IsDir() { // an error shows up again when the file is opened
@@ -253,6 +253,17 @@ func expand(paths []string) ([]string, error) {
 		listed[filepath.Clean(path)] = true
 	}
 	return files, nil
+}
+
+// helpWithURI returns what to do with a URI that is not a file.
+func helpWithURI(scheme string) string {
+	switch scheme {
+	case "http", "https":
+		return "Cleave does not download files; download it, or pipe it into --data -: curl -L URL | cleave run --data - --k N"
+	case "s3", "gs":
+		return "this is the URI of an object, but this command reads only files; cleave run, submit and plan read objects"
+	}
+	return "this is neither a file nor an object in s3:// or gs://; copy it to a file"
 }
 
 // IsPart reports whether a file of a folder is a part of the data set in it. Tools write files whose names begin with a dot

@@ -25,7 +25,7 @@ func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table
 // ReadNamed is ReadTable for a table that identifies points and classes by name. The returned table has their numbers
 // instead. If naming has open ids, the table itself defines the points.
 func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	t, err := readCells(r, name, naming.FileColumns(kind.Columns))
+	t, err := readCells(r, name, kind.Columns, naming)
 	if err == nil {
 		err = naming.Resolve(t)
 	}
@@ -45,7 +45,8 @@ func LoadNamed[T any](in Input, kind table.Kind[T], points int, naming table.Nam
 	return t, list, err
 }
 
-func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, error) {
+func readCells(r io.Reader, name string, columns table.Columns, naming table.Naming) (*table.Table, error) {
+	columns = naming.FileColumns(columns)
 	s, err := scan.New(r, name)
 	if err != nil {
 		return nil, err
@@ -58,41 +59,59 @@ func readCells(r io.Reader, name string, columns table.Columns) (*table.Table, e
 		return nil, err
 	}
 	l := scan.NewLines(s, s.Separator())
-	cells, err := l.NextRow()
-	switch {
-	case errors.Is(err, io.EOF):
+	l.AllowBlankLines = true
+	first, err := l.NextRow()
+	if errors.Is(err, io.EOF) {
 		return nil, s.Invalid("MISSING_HEADER", "the file is empty; it needs the header %s, even if no rows follow", columns)
-	case err != nil:
-		return nil, err
-	case scan.KindOfRow(cells) != scan.RowOfNames:
-		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s", columns)
 	}
-	names := make([]string, len(cells))
-	for at, cell := range cells {
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(first))
+	for at, cell := range first {
 		names[at] = string(cell)
+	}
+	var jumps []table.Jump
+	rows, next := 0, l.LineNumber+1 // the line of the next row, if no line is blank
+	isRow := naming.IsRow(names, columns)
+	if isRow {
+		names, next = columns.InOrder(len(names)), l.LineNumber
+	} else if scan.KindOfRow(first) != scan.RowOfNames {
+		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s, or a row with these columns", columns)
 	}
 	t, err := table.FromHeader(name, names, columns)
 	if err != nil {
-		wrapped := fault.Wrap(err, "%s, line 1", name)
+		wrapped := fault.Wrap(err, "%s, line %d", name, l.LineNumber)
 		if bad, ok := errors.AsType[*fault.Error](wrapped); ok {
 			bad.Message += "; column names come from the first line"
 		}
 		return nil, wrapped
 	}
-	err = l.EachRow(func(cells [][]byte) error {
+	add := func(cells [][]byte) error {
 		if len(cells) != len(t.Columns) {
 			return l.Invalid("RAGGED_ROWS", "the line has %s where the header has %d, %s", text.Plural(len(cells), "cell"), len(t.Columns), strings.Join(names, ","))
 		}
+		if rows == 0 || l.LineNumber != next {
+			jumps = append(jumps, table.Jump{Row: rows, Line: l.LineNumber})
+		}
+		rows, next = rows+1, l.LineNumber+1
 		for at, cell := range cells {
 			if err := appendCell(l, &t.Columns[at], cell); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	if isRow {
+		err = add(first)
+	}
+	if err == nil {
+		err = l.EachRow(add)
+	}
 	if err == nil {
 		err = t.Check()
 	}
+	t.Locate(name, jumps)
 	return t, err
 }
 

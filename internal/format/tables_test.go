@@ -46,7 +46,7 @@ func TestInvalidConstraints(t *testing.T) {
 		says         []string
 	}{
 		{"", "MISSING_HEADER", []string{"c.csv", "i,j,kind[,weight]"}},
-		{"0,1,must,1\n", "MISSING_HEADER", []string{"line 1", "i,j,kind[,weight]"}},
+		{"0,1,perhaps,1\n", "MISSING_HEADER", []string{"line 1", "i,j,kind[,weight]"}},
 		{"i,j,weight\n", "MISSING_COLUMN", []string{`"kind"`}},
 		{"i,j,kind,wieght\n", "UNKNOWN_COLUMN", []string{"wieght"}},
 		{"i,j,kind,i\n", "DUPLICATE_COLUMN", nil},
@@ -62,7 +62,8 @@ func TestInvalidConstraints(t *testing.T) {
 		{"i,j,kind,weight\n0,1,must,inf\n", "NOT_FINITE", nil},
 		{"i,j,kind,weight\n0,1,must,much\n", "NOT_A_NUMBER", nil},
 		{"i,j,kind,weight\n0,1,must\n", "RAGGED_ROWS", []string{"line 2", "3 cells"}},
-		{"i,j,kind\n\n0,1,must\n", "BLANK_LINE", []string{"line 2"}},
+		{"i,j,kind\n\n0,1,must\n\n0,9,must\n", "INDEX_OUT_OF_RANGE", []string{"line 5", "point 9"}},
+		{"0,1,must\n0,9,must\n", "INDEX_OUT_OF_RANGE", []string{"line 2", "point 9"}},
 	} {
 		_, err := read(c.text, "c.csv", table.Constraints, 5)
 		wantFault(t, fmt.Sprintf("%q", c.text), err, c.reason, c.says...)
@@ -74,6 +75,9 @@ func TestLabels(t *testing.T) {
 	for what, text := range map[string]string{
 		"in order":     "index,label\n0,5\n1,-7\n2,-9223372036854775808\n",
 		"in disorder":  "label,index\n-9223372036854775808,2\n5.0,0\n-7,1\n",
+		"no header":    "0,5\n1,-7\n2,-9223372036854775808\n",
+		"no names":     "5\n-7\n-9223372036854775808\n",
+		"other names":  "row,group\n0,5\n1,-7\n2,-9223372036854775808\n",
 		"no index":     "label\n5\n-7\n-9223372036854775808\n",
 		"Windows file": "\xEF\xBB\xBF\"Index\",\"Label\"\r\n0,5\r\n1,-7\r\n2,-9223372036854775808\r\n",
 	} {
@@ -92,8 +96,8 @@ func TestInvalidLabels(t *testing.T) {
 		points       int
 		says         []string
 	}{
-		{"0,1\n1,1\n", "MISSING_HEADER", 0, []string{"t.csv, line 1"}},
-		{"3\n1\n", "MISSING_HEADER", 0, nil},
+		{"0.5,1\n1,1\n", "MISSING_HEADER", 0, []string{"t.csv, line 1"}},
+		{"0,1,2,3\n", "MISSING_HEADER", 0, nil},
 		{"index\n0\n", "MISSING_COLUMN", 0, []string{"label"}},
 		{"index,label\n0,a\n", "NOT_AN_INTEGER", 0, []string{"line 2"}},
 		{"index,label\n0,1.5\n", "NOT_AN_INTEGER", 0, nil},
@@ -149,7 +153,7 @@ func TestSeedsWeightsAndIndices(t *testing.T) {
 	_, err = read("index,label\n5,1\n", "s.csv", table.Seeds, 5)
 	wantFault(t, "seed out of range", err, "INDEX_OUT_OF_RANGE", "s.csv, line 2")
 	_, err = read("5,1\n", "s.csv", table.Seeds, 5)
-	wantFault(t, "seeds without header", err, "MISSING_HEADER", "index,label")
+	wantFault(t, "seed out of range", err, "INDEX_OUT_OF_RANGE", "s.csv, line 1")
 	_, err = read("index,weight\n0,1\n0,1\n", "w.csv", table.Weights, 5)
 	wantFault(t, "weight twice", err, "DUPLICATE_INDEX", "line 3")
 	_, err = read("index,weight\n0,-1\n", "w.csv", table.Weights, 5)

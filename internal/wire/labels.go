@@ -69,9 +69,13 @@ func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
 	return LabelsTruth
 }
 
-// LabelNotice describes what the known classes of the rows of a table are used for.
-func LabelNotice(column string, known, rows, classes int, use LabelUse) string {
-	return fmt.Sprintf("column %q has %s of %d classes for %s: used as %s", column, text.Plural(known, "label"), classes, text.Plural(rows, "row"), use)
+// LabelNotices describes what the known classes of the rows of a table are used for, and which names are read as one class.
+func LabelNotices(column string, known, rows int, classes *table.Classes, use LabelUse) []string {
+	notices := []string{fmt.Sprintf("column %q has %s of %s for %s: used as %s", column, text.Plural(known, "label"), text.Count(len(classes.Names), "class", "classes"), text.Plural(rows, "row"), use)}
+	if merged := classes.Merged(); merged != "" {
+		notices = append(notices, fmt.Sprintf("column %q: the class %s", column, merged))
+	}
+	return notices
 }
 
 // ExpectLabels adds what classes will become to r.Values, as far as that is known before they are read.
@@ -107,7 +111,7 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 	if use == LabelsAuto {
 		use = UseOfLabels(p, len(rows) == len(cells))
 	}
-	notices := []string{LabelNotice(column, len(rows), len(cells), len(classes.Names), use)}
+	notices := LabelNotices(column, len(rows), len(cells), &classes, use)
 	p = proto.CloneOf(p)
 	notices = append(notices, SetClusters(p, column, len(classes.Names))...)
 	if use == LabelsTruth {

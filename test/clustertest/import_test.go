@@ -456,7 +456,7 @@ func TestBadObjects(t *testing.T) {
 	o := startImportStore(t)
 	for key, text := range map[string]string{
 		"good.csv": "x,y\n1,2\n3,4\n", "empty.csv": "", "header.csv": "x,y\n", "other.csv": "x,z\n1,2\n", "wider.csv": "x,y,z\n1,2,3\n",
-		"ragged.csv": "x,y\n1,2\n3\n", "broken.parquet": "PAR1 and no more", "page.html": "<!doctype html>", "points.npy": "\x93NUMPY",
+		"ragged.csv": "x,y\n1,2\n3,4,5\n", "broken.parquet": "PAR1 and no more", "page.html": "<!doctype html>", "points.npy": "\x93NUMPY",
 	} {
 		o.put("bad/"+key, []byte(text))
 	}

@@ -100,6 +100,53 @@ def test_the_model_of_a_mixture_gives_the_labels_and_confidences_of_its_job(clie
     np.testing.assert_array_equal(prediction.confidence, scores.confidence)
 
 
+def test_the_model_of_a_classifier_gives_the_labels_of_its_predictions(client, blobs):
+    points, truth = blobs
+    stored = client.upload_points(points)
+    cells = {"index": list(range(60)), "label": truth[:60].tolist()}
+    known = [v1.Column(name=name, integers=v1.IntegerCells(values=values)) for name, values in cells.items()]
+    seeds = v1.Supervision(seeds=v1.TableInput(inline=v1.TableRows(columns=known)))
+    job = client.wait(client.create_job(v1.JobSpec(dataset_id=stored.dataset_id, k=3, auto=v1.Auto(), supervision=seeds)).job_id)
+    assert client.get_result(job.job_id).choice.chosen.constraint_use == v1.CONSTRAINT_USE_DISCRIMINANT
+    model = client.get_model(job.job_id)
+    head, forest = model.head, model.forest
+    assert forest.shape == (head.forest.nodes, 2) and set(forest[forest[:, 0] < 0, 1]) == {0, 1, 2}
+
+    def follow(row, at):
+        """Returns the group of the leaf that a row reaches from a node, and the number of the node after the subtree."""
+        column, threshold = forest[at]
+        if column < 0:
+            return int(threshold), at + 1
+        left, after = follow(row, at + 1)
+        right, end = follow(row, after)
+        return (left if row[int(column)] <= threshold else right), end
+
+    shares = np.zeros((120, 3))
+    trees = 0
+    for row in range(120):
+        at = trees = 0
+        while at < len(forest):
+            group, at = follow(points[row], at)
+            shares[row, group] += 1
+            trees += 1
+    assert trees == head.forest.trees
+    rows, landmarks = points, model.landmarks
+    if model.scales is not None:
+        rows = (points - model.centers) / model.scales
+    if head.landmarks.centered:
+        rows, landmarks = rows - landmarks.mean(0), landmarks - landmarks.mean(0)
+    difference = rows[:, None] - landmarks[None]
+    kernel = head.landmarks.kernel
+    values = {
+        v1.KERNEL_FUNCTION_GAUSSIAN: lambda: np.exp(-(difference**2).sum(-1) / (2 * kernel.rho**2)),
+        v1.KERNEL_FUNCTION_LAPLACIAN: lambda: np.exp(-np.sqrt((difference**2).sum(-1)) / kernel.rho),
+        v1.KERNEL_FUNCTION_LINEAR: lambda: rows @ landmarks.T,
+    }[kernel.function]()
+    features = values @ model.projection + head.forest.weight * (shares / trees - 1 / 3)
+    nearest = ((features[:, None] - model.centroids[None]) ** 2).sum(-1).argmin(1)
+    np.testing.assert_array_equal(nearest, client.predict(job.job_id, dataset_id=stored.dataset_id).labels)
+
+
 def test_backup(client, blobs, tmp_path):
     stored = client.upload_points(blobs[0])
     client.backup(str(tmp_path / "backup.tar"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
@@ -86,7 +87,7 @@ func (f *Flags) useColumn(j *Job) error {
 			use = wire.UseOfLabels(j.Spec, labels.known == len(labels.of))
 		}
 	}
-	j.Table.Notices = append(j.Table.Notices, wire.LabelNotice(labels.column, labels.known, len(labels.of), len(j.classes.Names), use))
+	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.known, len(labels.of), &j.classes, use)...)
 	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(j.classes.Names))...)
 	if j.Spec.GetClusters() == nil {
 		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
@@ -228,7 +229,7 @@ func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int)
 	for _, s := range seeds {
 		row, label := filter.FileRow(int(s[0])), s[1]
 		name := class(row)
-		if before, known := names[label]; name == "" || known && before != name {
+		if before, known := names[label]; name == "" || known && !strings.EqualFold(before, name) {
 			j.seeds = nil
 			return
 		}
@@ -302,11 +303,11 @@ func classesOf(column string, cells []string) (*classColumn, error) {
 // add appends the cells of the next rows.
 func (c *classColumn) add(cells *table.Column) error {
 	for row := range cells.Len() {
-		if cells.IsEmpty(row) {
+		name := cells.CellText(row)
+		if table.IsUnknownClass(name) {
 			c.of = append(c.of, unknownClass)
 			continue
 		}
-		name := cells.CellText(row)
 		number, known := c.number[name]
 		if !known {
 			if len(c.names) == maxClasses {

@@ -23,8 +23,8 @@ type RowFilter struct {
 	Kept     []int32 // kept rows of the file, in ascending order
 	position []int32 // the index in Kept of each row of the file, or droppedRow
 
-	incomplete, zero, either, total int // the number of dropped rows by reason; either if the reason is unknown
-	constraints, seeds, beliefs     int // the number of entries that were removed with them
+	incomplete, blank, zero, either, total int // the number of dropped rows by reason; either if the reason is unknown
+	constraints, seeds, beliefs            int // the number of entries that were removed with them
 }
 
 // droppedRow is the position, and the label in labels.csv, of a dropped row.
@@ -64,6 +64,8 @@ func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
 		}
 	}
 	f := newRowFilter(p.Points, dropped, directions)
+	f.blank = p.Blank
+	f.incomplete -= p.Blank
 	if p.Total {
 		f.incomplete--
 		f.total++
@@ -89,6 +91,7 @@ func (f *RowFilter) String() string {
 		}
 	}
 	count(&why, f.incomplete, "row", " with missing values")
+	count(&why, f.blank, "row", " without values")
 	count(&why, f.total, "row", " of totals")
 	count(&why, f.zero, "row", " of zeros, without a direction")
 	count(&why, f.either, "row", " with missing values, of totals or without a direction")

@@ -25,6 +25,7 @@ func (f *Flags) loadFiles(j *Job) error {
 		if err != nil {
 			return err
 		}
+		j.noteGuess(f.small("constraints"), constraints)
 		supervision(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
 	}
 	if f.Given("seeds") {
@@ -38,6 +39,7 @@ func (f *Flags) loadFiles(j *Job) error {
 		if err != nil {
 			return err
 		}
+		j.noteGuess(f.small("weights"), weights)
 		spec.GetKernelKmeans().Weights = wire.InlineTable(weights.Named(naming.IDs))
 	}
 	if o := spec.GetConstrainedSpectral(); o != nil {
@@ -53,6 +55,13 @@ func (f *Flags) loadFiles(j *Job) error {
 		spec.Initialization.Centroids, err = loadCentroids(start.path, j)
 	}
 	return err
+}
+
+// noteGuess adds a notice if columns of a file were recognized by their order instead of their names.
+func (j *Job) noteGuess(in format.Input, t *table.Table) {
+	if guess := t.Guessed(); guess != "" {
+		j.Notices = append(j.Notices, in.Name()+": "+guess)
+	}
 }
 
 // loadTables calls loadFiles for a job whose rows are known, uses the classes of the label column, and renumbers the tables
@@ -144,6 +153,7 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 // loadSeeds reads the file of seeds. Their labels are numbers of clusters, or classes, each of which becomes a cluster.
 func (f *Flags) loadSeeds(rows int, j *Job) error {
 	in, naming := f.small("seeds"), j.naming()
+	naming.Clusters = int(max(firstK(j.Spec), j.Spec.GetKRange().GetMax()))
 	path := in.Name()
 	t, seeds, err := format.LoadNamed(in, table.Seeds, rows, naming)
 	if err == nil {
@@ -152,19 +162,14 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	if err != nil {
 		return err
 	}
+	j.noteGuess(in, t)
 	clusters := 0
 	for _, s := range seeds {
 		clusters = max(clusters, int(s.Label)+1)
 	}
 	j.beginRange(clusters)
 	spec := j.Spec
-	k := firstK(spec)
 	for _, s := range seeds {
-		if int64(s.Label) >= int64(k) {
-			most := max(k, spec.GetKRange().GetMax())
-			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
-				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
-		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
 				path, naming.IDs.Of(int(s.Index)))

@@ -66,7 +66,12 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 // bestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the
 // others are compared with are always among them.
 func bestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
-	methods := slices.Clone(c.GetTried())
+	var methods []*cleavev1.MethodScore
+	for _, t := range c.GetTried() { // a method may be tried again to be fitted to all constraints
+		if !slices.ContainsFunc(methods, func(m *cleavev1.MethodScore) bool { return explain.SameMethod(m.GetMethod(), t.GetMethod()) }) {
+			methods = append(methods, t)
+		}
+	}
 	slices.SortStableFunc(methods, func(a, b *cleavev1.MethodScore) int { return cmp.Compare(b.GetAgreement(), a.GetAgreement()) })
 	base := slices.IndexFunc(c.GetTried(), func(t *cleavev1.MethodScore) bool {
 		return t.GetMethod().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE && t.GetAdvantage() == 0

@@ -204,3 +204,20 @@ func TestPageOfManyRowsIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// Rows that are drawn as one are announced, because the map seems to have fewer rows.
+func TestPageOfRowsOnTopOfEachOther(t *testing.T) {
+	r, points := example(60, 3, 3)
+	const announced = "Rows of equal values lie on top of each other"
+	if strings.Contains(pageOf(t, r, Scene{Data: points}), announced) {
+		t.Error("rows that differ are said to lie on top of each other")
+	}
+	for i := range points.N {
+		for j := range points.D {
+			points.Values[i*points.D+j] = float64(r.Labels[i])
+		}
+	}
+	if page := pageOf(t, r, Scene{Data: points}); !strings.Contains(page, announced+": 60 rows are at 3 places.") {
+		t.Error("rows at the same place are not announced")
+	}
+}

@@ -47,8 +47,12 @@ func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil
 	}
+	steps := wire.Recipe(b.Result.GetRecipe())
 	for at := range t.Columns {
 		c := &t.Columns[at]
+		if steps != nil {
+			c = steps.AsRead(c)
+		}
 		if b.isID(c) || c.Name == b.scene.LabelColumn {
 			continue
 		}

@@ -55,6 +55,9 @@ func (b *pageBuilder) clusterMap() (*page.Section, error) {
 		case 2:
 			plot.Axes, words = [2]string{b.columnName(0), b.columnName(1)}, "Rows by their two columns."
 		}
+		if places := placesOf(plot.XY); data.D > 1 && 2*places <= len(plot.XY) {
+			words += fmt.Sprintf(" Rows of equal values lie on top of each other: %s at %s.", text.Count(len(plot.XY), "row is", "rows are"), text.Plural(places, "place"))
+		}
 	case *dataset.Kernel:
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 		words = "Rows by the two directions in which they differ most in the space of the kernel."
@@ -82,6 +85,15 @@ func (b *pageBuilder) clusterMap() (*page.Section, error) {
 	plot.Label = "Clusters in two dimensions. " + words
 	figure, err := plot.Figure()
 	return b.mapSection(words, figure, plot.Axes), err
+}
+
+// placesOf returns the number of different places.
+func placesOf(xy [][2]float64) int {
+	places := make(map[[2]float64]bool, len(xy))
+	for _, place := range xy {
+		places[place] = true
+	}
+	return len(places)
 }
 
 // mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.

@@ -102,9 +102,9 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		line("objective", "%s %s", result.GetObjectiveName(), Exact(result.GetObjective()))
 	}
 	if s := result.GetSpectral(); s != nil {
-		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), ShortName(result.GetStopReason()))
+		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), wire.EnumWord(result.GetStopReason()))
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
-		line("iterations", "%d (%s)", result.GetIterations(), ShortName(result.GetStopReason()))
+		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
 	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), firstOf(result.GetClusterSizes(), 20, formatSize))
 	if g := result.GetNeighborGraph(); g != nil {

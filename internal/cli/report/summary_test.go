@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `objective    kernel-kmeans 0.30000000000000004
-iterations   2 (CONVERGED)
+iterations   2 (converged)
 clusters     2 of 4 points: 3, 1
 rho          0.7
 sigma        1.5

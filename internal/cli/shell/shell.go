@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -221,7 +222,10 @@ func misuse(command *cobra.Command, err error) error {
 		}
 		return Usage("--%s is %q; %s%s", value.GetFlag().Name, value.GetValue(), sentence(errors.Unwrap(value)), suggestion)
 	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if name := unknown.GetSpecifiedShortnames(); command.Flags().Lookup(name) != nil {
+			return Usage("unknown flag: -%s; did you mean --%s?", name, name)
+		}
 		var names []string
 		command.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		if suggestion := Suggest("--"+unknown.GetSpecifiedName(), names); suggestion != "" {
@@ -235,9 +239,15 @@ func misuse(command *cobra.Command, err error) error {
 func NoCommand(program *cobra.Command, name string) error {
 	var names []string
 	for _, command := range program.Commands() {
+		if slices.Contains(command.SuggestFor, name) {
+			return Usage("there is no command %q; did you mean %s?", name, command.Name())
+		}
 		if command.IsAvailableCommand() {
 			names = append(names, command.Name())
 		}
+	}
+	if _, err := os.Stat(name); err == nil {
+		return Usage("there is no command %q; to cluster a file, use %s run --data %s --k N", name, program.CommandPath(), name)
 	}
 	if suggestion := Suggest(name, names); suggestion != "" {
 		return Usage("there is no command %q%s", name, suggestion)

@@ -224,8 +224,8 @@ var Options = []Option{
 	{Name: "knn-weights", Field: "spec.neighbor_graph.weights", Type: Choice, Values: []string{"unweighted", "gaussian"}, Default: "unweighted", Group: NeighborGroup,
 		Help: "an edge weighs 1 if each row is among the nearest of the other and 1/2 if only one is (unweighted), or exp(-d²/(s s')), where d is their distance and s that of a row to its last neighbor (gaussian)"},
 
-	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none; with --knn auto", Group: RunGroup,
-		Help: "how the columns of dense points are scaled: mean 0 and variance 1 (zscore), the same if columns have different units (auto), from 0 to 1 (minmax), median 0 and quartiles 1 apart (robust), or not at all (none)"},
+	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none; the algorithm auto also tries zscore; with --knn auto", Group: RunGroup,
+		Help: "how columns are scaled: to mean 0 and variance 1 (zscore), the same if their units differ (auto), to 0..1 (minmax), to median 0 and quartiles 1 apart (robust), or not (none)"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},

@@ -17,6 +17,7 @@ import (
 // may be missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
+	t = r.rename(t, p)
 	whole := t
 	if r.endsInTotals(t) {
 		t, p.Total = t.First(t.Rows()-1), true
@@ -25,11 +26,17 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	for at := range sources {
+		p.Notices = append(p.Notices, sources[at].strays...)
+	}
 	if r.Missing == Drop {
 		p.Kept = complete(t.Rows(), sources)
 		if p.Kept != nil && len(p.Kept) == 0 {
 			return nil, fault.Invalid("EMPTY_DATA", "no row is left: all %d rows have missing values", t.Rows())
 		}
+	}
+	if blank := blankRows(t); r.Missing == Auto && len(blank) > 0 && len(blank) < t.Rows() {
+		p.leaveOut(blank, t.Rows())
 	}
 	if p.Kept == nil && p.Total {
 		p.Kept = choose.All[int32](t.Rows())
@@ -61,7 +68,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 		return nil, err
 	}
 	if c := t.Column(r.Label); c != nil {
-		p.Labels = texts(c)
+		p.Labels = p.classes(c)
 	}
 	if p.Total && p.IDs != nil {
 		p.IDs = append(slices.Clip(p.IDs), totalID(whole.Column(r.ID), p.IDs))
@@ -79,6 +86,8 @@ type source struct {
 	at       int            // the first column of the points that it fills
 	category map[string]int // the number of each category; nil for numbers
 	one      bool           // a single column encodes the categories no and yes
+	folds    bool           // no two categories differ only in case, so that case does not matter
+	strays   []string       // a notice about cells that are not numbers
 
 	mu      sync.Mutex
 	unknown map[string]int // the number of rows with each unknown category; guarded by mu
@@ -97,9 +106,9 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		s.Feature, s.column, s.at = f, columns[f.Column], first
 		first += f.columns()
 		if s.column == nil {
-			return nil, unknownColumn(t, f.Column)
+			return nil, r.missingColumn(t, f.Column)
 		}
-		if f.Categories == nil {
+		if f.Categories == nil || f.isCheck() {
 			s.column = f.clean(s.column, r.Decimals)
 		}
 		empty, row := countEmpty(s.column)
@@ -107,7 +116,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if f.Categories != nil {
-			s.category, s.unknown, s.one = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch()
+			s.category, s.unknown, s.one, s.folds = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch(), f.folds()
 			for number, category := range f.Categories {
 				s.category[s.spelled(category)] = number
 			}
@@ -116,11 +125,68 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
 				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
 			}
-			row := noNumberAt(s.column)
-			return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+			found := findStrays(s.column, r.Decimals)
+			if r.Missing == Error || found.count > found.numbers || otherDecimals(s.column) >= 0 {
+				row := noNumberAt(s.column)
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+			}
+			if found.count > 0 {
+				s.strays = []string{strayNotice(t, s.column, found)}
+			}
+			s.column = asNumbers(s.column, r.Decimals)
 		}
 	}
 	return sources, nil
+}
+
+// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and spaces.
+func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
+	wanted := []string{r.ID, r.Label, r.TotalColumn}
+	for at := range r.Features {
+		wanted = append(wanted, r.Features[at].Column)
+	}
+	missing := map[string]string{} // wanted names that the table does not have
+	for _, name := range wanted {
+		if t.Column(name) == nil && name != "" {
+			missing[plainName(name)] = name
+		}
+	}
+	if len(missing) == 0 {
+		return t
+	}
+	renamed := *t
+	renamed.Columns = slices.Clone(t.Columns)
+	for at := range renamed.Columns {
+		c := &renamed.Columns[at]
+		if name := missing[plainName(c.Name)]; name != "" && !slices.Contains(wanted, c.Name) {
+			p.Notices = append(p.Notices, fmt.Sprintf("column %q is read as %q", c.Name, name))
+			c.Name = name
+			delete(missing, plainName(name))
+		}
+	}
+	return &renamed
+}
+
+// plainName returns a name without spaces, underscores and hyphens, in lower case.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
+}
+
+// missingColumn returns the error for a table without a column that a recipe needs. It suggests only columns that the recipe does
+// not use.
+func (r *Recipe) missingColumn(t *table.Table, name string) error {
+	var names []string
+	for at := range t.Columns {
+		c := t.Columns[at].Name
+		if !slices.ContainsFunc(r.Features, func(f Feature) bool { return f.Column == c }) {
+			names = append(names, c)
+		}
+	}
+	help := "add it; its cells may be empty"
+	if similar := similarTo(name, names); similar != "" {
+		help = fmt.Sprintf("if it is %.60q, rename that", similar)
+	}
+	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q, which the model needs; %s", name, help).With("column", name)
 }
 
 // noNumberAt returns the first row that is not a number, or the first row with a value if all values are numbers.
@@ -164,6 +230,37 @@ func complete(rows int, sources []source) []int32 {
 		}
 	}
 	return kept
+}
+
+// blankRows returns the rows of a table without any value: nothing says where they belong.
+func blankRows(t *table.Table) []int32 {
+	var blank []int32
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if c.Empty == nil && c.Type != table.Text {
+			return nil
+		}
+		if at == 0 {
+			blank = choose.All[int32](t.Rows())
+		}
+		if blank = slices.DeleteFunc(blank, func(row int32) bool { return !c.IsEmpty(int(row)) }); len(blank) == 0 {
+			return nil
+		}
+	}
+	return blank
+}
+
+// leaveOut leaves out blank rows.
+func (p *Prepared) leaveOut(blank []int32, rows int) {
+	p.Blank = len(blank)
+	p.Notices = append(p.Notices, fmt.Sprintf("%s no values and so no cluster (label -1)", text.Count(p.Blank, "row has", "rows have")))
+	for row := range int32(rows) {
+		if len(blank) > 0 && blank[0] == row {
+			blank = blank[1:]
+		} else {
+			p.Kept = append(p.Kept, row)
+		}
+	}
 }
 
 // fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in the cache.
@@ -228,10 +325,22 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
-// spelled normalizes a category for comparison: spreadsheets write TRUE where other programs write true.
+// folds reports whether no two categories differ only in case.
+func (f *Feature) folds() bool {
+	seen := make(map[string]bool, len(f.Categories))
+	for _, category := range f.Categories {
+		seen[table.Folded(category)] = true
+	}
+	return len(seen) == len(f.Categories)
+}
+
+// spelled normalizes a category for comparison: people write Red and red, and spreadsheets TRUE where other programs write true.
 func (s *source) spelled(category string) string {
-	if s.one {
+	switch {
+	case s.one:
 		return strings.ToLower(category)
+	case s.folds:
+		return table.Folded(category)
 	}
 	return category
 }
@@ -270,8 +379,26 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s an unknown category, such as %.40q, and all its columns are 0 there",
+	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q, and counts as none of its categories",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
+}
+
+// classes returns the classes of all rows, "" where they are unknown.
+func (p *Prepared) classes(c *table.Column) []string {
+	labels := slices.Clone(texts(c))
+	unknown, first := 0, ""
+	for row, label := range labels {
+		if label != "" && table.IsUnknownClass(label) {
+			if unknown++; first == "" {
+				first = label
+			}
+			labels[row] = ""
+		}
+	}
+	if unknown > 0 {
+		p.Notices = append(p.Notices, fmt.Sprintf("column %q: in %s, such as %.40q, the class is unknown", c.Name, text.Plural(unknown, "cell"), first))
+	}
+	return labels
 }
 
 // ids returns the ids of all rows, which must be complete and distinct.

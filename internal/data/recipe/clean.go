@@ -13,7 +13,9 @@ import (
 // It returns c itself if nothing changes, and never modifies c.
 func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
-	case f.Dates != "" && c.Type == table.Text:
+	case f.isCheck() && c.Type == table.Text:
+		c = withChecks(c)
+	case f.Dates == hours && c.Type == table.Text, f.Dates != "" && f.Dates != hours && c.Type != table.Number:
 		c = f.asDays(c)
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
@@ -29,6 +31,45 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 		}
 	}
 	return &cleaned
+}
+
+// AsRead returns a column as the recipe reads it, for people: without numbers and words that stand for missing values, with times
+// in hours and one spelling of each category. Dates stay as they are. It returns c itself if nothing changes.
+func (r *Recipe) AsRead(c *table.Column) *table.Column {
+	at := slices.IndexFunc(r.Features, func(f Feature) bool { return f.Column == c.Name })
+	if at < 0 {
+		return c
+	}
+	f := &r.Features[at]
+	switch {
+	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
+		return f.clean(c, r.Decimals)
+	case c.Type != table.Text || !f.folds():
+		return c
+	}
+	spelling := make(map[string]string, len(f.Categories))
+	for _, category := range f.Categories {
+		spelling[table.Folded(category)] = category
+	}
+	read := *c
+	read.Texts = slices.Clone(c.Texts)
+	for row, s := range read.Texts {
+		if category, known := spelling[table.Folded(s)]; known {
+			read.Texts[row] = category
+		}
+	}
+	return &read
+}
+
+// withChecks fills the empty cells of a column of check marks.
+func withChecks(c *table.Column) *table.Column {
+	filled := &table.Column{Name: c.Name, Type: table.Text, Texts: slices.Clone(c.Texts)}
+	for row := range filled.Texts {
+		if c.IsEmpty(row) {
+			filled.Texts[row] = unchecked
+		}
+	}
+	return filled
 }
 
 // asNumbers parses texts as numbers. Cells that do not parse become empty.
@@ -83,16 +124,16 @@ func findStrays(c *table.Column, decimals string) strays {
 	return found
 }
 
-// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or all are
-// placeholders and no more than the numbers.
+// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or one in at least six,
+// or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
-	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == s.placeholders && s.numbers >= s.count)
+	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
 }
 
 // isPlaceholder reports whether a text among numbers stands for an unknown value.
 func isPlaceholder(s string) bool {
 	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
-	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "not available", "not known", "undefined", "no data", "tbd",
+	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "blank", "empty", "pending", "n.d", "nd", "not recorded", "not applicable", "not available", "not known", "undefined", "no data", "tbd",
 		"unbekannt", "k.a", "ka", "keine angabe", "fehlt", "inconnu", "desconocido":
 		return true
 	}

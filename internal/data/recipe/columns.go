@@ -24,9 +24,14 @@ const (
 	kept     // a feature that is used unchanged
 )
 
-// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a number.
+// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a number. Case and
+// surrounding spaces matter only where several columns differ in nothing else.
 func Find(t *table.Table, name string) (int, error) {
 	if at := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == name }); at >= 0 {
+		return at, nil
+	}
+	like := func(c table.Column) bool { return strings.EqualFold(c.Name, strings.TrimSpace(name)) }
+	if at := slices.IndexFunc(t.Columns, like); at >= 0 && !slices.ContainsFunc(t.Columns[at+1:], like) {
 		return at, nil
 	}
 	if number, err := strconv.Atoi(name); err == nil {

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -11,6 +12,55 @@ import (
 
 // date matches a date, optionally with a time: 2024-05-01, 1.5.2024, 5/1/24.
 var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
+
+// namedMonth matches a date whose month has a name, optionally with a time: 5-Jan-2024, 5. Januar 24, Jan 5, 2024, January 2024.
+var namedMonth = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)?[-/. ]*)?` +
+	`(jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|mär(?:z)?|apr(?:il)?|may|mai|jun[ei]?|jul[yi]?|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)` +
+	`\.?(?:[-/. ]*(\d{1,2})(?:st|nd|rd|th)?,? *)??[-/., ]+(\d{4}|\d{2})(,?[T ]+\d{1,2}:.*)?$`)
+
+// months maps the beginnings of month names to their numbers.
+var months = map[string]int{"jan": 1, "feb": 2, "mar": 3, "mär": 3, "apr": 4, "may": 5, "mai": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12}
+
+// monthOnly matches a month with its year: 2024-05, 5/2024.
+var monthOnly = regexp.MustCompile(`^(?:(1[5-9]\d\d|2[01]\d\d)[-/.](0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[-/.](1[5-9]\d\d|2[01]\d\d))$`)
+
+// digitsOnly matches a date without separators: 20240501.
+var digitsOnly = regexp.MustCompile(`^((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$`)
+
+// clock matches a time of day or a duration: 14:30, 1:02:03.5.
+var clock = regexp.MustCompile(`^\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?$`)
+
+// numeric returns a date with the name of a month, or without a day, as year-month-day. It returns other texts as they are.
+func numeric(s string) string {
+	if found := monthOnly.FindStringSubmatch(s); found != nil {
+		return found[1] + found[4] + "-" + found[2] + found[3] + "-1"
+	}
+	if found := digitsOnly.FindStringSubmatch(s); found != nil {
+		return found[1] + "-" + found[2] + "-" + found[3]
+	}
+	found := namedMonth.FindStringSubmatch(s)
+	if found == nil || found[1] != "" && found[3] != "" {
+		return s
+	}
+	day, year := found[1]+found[3], found[4]
+	switch {
+	case len(year) == 2 && day == "":
+		return s // 24 may be the day
+	case len(year) == 2:
+		short, _ := strconv.Atoi(year)
+		year = strconv.Itoa(century(short))
+	}
+	name := []rune(strings.ToLower(found[2]))[:3]
+	return fmt.Sprintf("%s-%d-%s%s", year, months[string(name)], cmp.Or(day, "1"), strings.TrimPrefix(found[5], ","))
+}
+
+// century returns the year that two digits mean, from 1969 to 2068.
+func century(year int) int {
+	if year += 1900; year < 1969 {
+		year += 100
+	}
+	return year
+}
 
 // withUnit matches a number followed by other text, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
@@ -31,6 +81,29 @@ func hasUnits(c *table.Column) bool {
 	return true
 }
 
+// twoUnits returns two cells with different units if all cells of a column are numbers followed by a unit, and "" otherwise.
+func twoUnits(c *table.Column) (a, b string) {
+	first := ""
+	for row, text := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		found := withUnit.FindStringSubmatch(text)
+		switch {
+		case len(text) > 40 || found == nil:
+			return "", ""
+		case first == "":
+			a, first = text, found[1]
+		case b == "" && found[1] != first:
+			b = text
+		}
+	}
+	if b == "" {
+		return "", ""
+	}
+	return a, b
+}
+
 // isProse reports whether texts are sentences rather than names: they have more than four words on average.
 func isProse(c *table.Column) bool {
 	words := 0
@@ -47,18 +120,21 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
 		return singular, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+	case isProse(c):
+		return singular, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
 
-// holdsDates reports whether all texts of a column are dates.
+// holdsDates reports whether all cells of a column are dates.
 func holdsDates(c *table.Column) bool {
 	found := false
-	for row, text := range c.Texts {
+	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			continue
 		}
-		if len(text) > 40 || !date.MatchString(text) {
+		text := c.CellText(row)
+		if len(text) > 40 || !date.MatchString(numeric(text)) {
 			return false
 		}
 		found = true
@@ -69,19 +145,20 @@ func holdsDates(c *table.Column) bool {
 // dateParts captures the parts of a date and its time.
 var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
 
-// The orders in which year, month and day are written.
-const yearFirst, dayFirst, monthFirst = "ymd", "dmy", "mdy"
+// The orders in which year, month and day are written, and the notation of times.
+const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
 
 // orderOf returns the order of year, month and day in the dates of a column, or "" if the formats differ or a cell is not a
 // date. Where both orders are possible, a slash means that the month is first.
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
 	day, month := false, false // a first number, or a second one, is larger than 12, so it is a day
-	for row, s := range c.Texts {
+	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			continue
 		}
-		found := dateParts.FindStringSubmatch(s)
+		s := c.CellText(row)
+		found := dateParts.FindStringSubmatch(numeric(s))
 		if found == nil {
 			return ""
 		}
@@ -110,7 +187,10 @@ func orderOf(c *table.Column) string {
 // days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two digits are
 // from 1969 to 2068. ok is false if s is not a valid date.
 func days(s, order string) (since1970 float64, ok bool) {
-	found := dateParts.FindStringSubmatch(s)
+	if order == hours {
+		return hoursOf(s)
+	}
+	found := dateParts.FindStringSubmatch(numeric(s))
 	if found == nil {
 		return 0, false
 	}
@@ -123,9 +203,7 @@ func days(s, order string) (since1970 float64, ok bool) {
 		month, day, year = at(1), at(3), at(4)
 	}
 	if order != yearFirst && len(found[4]) == 2 {
-		if year += 1900; year < 1969 {
-			year += 100
-		}
+		year = century(year)
 	}
 	hour, minute, second := at(5), at(6), at(7)
 	if half := strings.ToLower(found[8]); half != "" {
@@ -143,6 +221,37 @@ func days(s, order string) (since1970 float64, ok bool) {
 	}
 	seconds := 3600*hour + 60*(minute-offset) + second
 	return float64(civilDay(year, month, day)) + float64(seconds)/86400, true
+}
+
+// hoursOf converts a time such as 1:30 to hours.
+func hoursOf(s string) (count float64, ok bool) {
+	if !clock.MatchString(s) {
+		return 0, false
+	}
+	unit := 1.0
+	for part := range strings.SplitSeq(s, ":") {
+		v, err := strconv.ParseFloat(strings.Replace(part, ",", ".", 1), 64)
+		if err != nil {
+			return 0, false
+		}
+		count, unit = count+float64(v*unit), unit/60
+	}
+	return count, true
+}
+
+// holdsTimes reports whether all texts of a column are times or durations.
+func holdsTimes(c *table.Column) bool {
+	found := false
+	for row, text := range c.Texts {
+		if c.IsEmpty(row) {
+			continue
+		}
+		if len(text) > 40 || !clock.MatchString(text) {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 func daysIn(year, month int) int {
@@ -169,12 +278,12 @@ func civilDay(year, month, day int) int {
 // asDays converts a column of dates to days since 1970. It returns c itself if a cell is not a date in the feature's format.
 func (f *Feature) asDays(c *table.Column) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
-	for row, s := range c.Texts {
+	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			read.MarkEmpty(row)
 			continue
 		}
-		v, ok := days(s, f.Dates)
+		v, ok := days(c.CellText(row), f.Dates)
 		if !ok {
 			return c
 		}

@@ -47,23 +47,27 @@ func eachColumn(columns int, do func(at int) error) error {
 
 // findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.
 func (f *fitting) findDonors(candidates []candidate) error {
-	empty := 0
+	empty, any := 0, false
+	blank := len(blankRows(f.Table)) // these are not filled
 	var where []string
 	for _, g := range candidates {
-		if g.empty > 0 {
-			empty += g.empty
-			where = append(where, fmt.Sprintf("%.40q %d", g.column.Name, g.empty))
+		any = any || g.empty > 0
+		if here := g.empty - blank; here > 0 {
+			empty += here
+			where = append(where, fmt.Sprintf("%.40q %d", g.column.Name, here))
 		}
 	}
 	donors := donorRows(f.Rows(), len(candidates))
-	if empty == 0 {
+	if !any {
 		return nil
 	}
 	how := "from similar rows; --missing selects another method"
 	if len(donors) == 0 {
 		how = "with medians and most frequent values"
 	}
-	f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
+	if empty > 0 {
+		f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
+	}
 	sources, err := f.recipe.sources(f.Table)
 	if err != nil || len(donors) == 0 {
 		return err
@@ -108,15 +112,19 @@ func categoryOrder(t table.Type) func(a, b string) int {
 
 // mostFrequent returns the category of most rows, and the first of equally frequent ones.
 func (f *Feature) mostFrequent(c *table.Column) string {
+	spelled := func(value string) string { return value }
+	if f.folds() {
+		spelled = table.Folded
+	}
 	count := make(map[string]int, len(f.Categories))
 	for _, category := range f.Categories {
-		count[category] = 0
+		count[spelled(category)] = 0
 	}
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			continue
 		}
-		value := c.CellText(row)
+		value := spelled(c.CellText(row))
 		if _, known := count[value]; !known {
 			value = f.Other
 		}
@@ -124,7 +132,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	}
 	most := f.Categories[0]
 	for _, category := range f.Categories {
-		if count[category] > count[most] {
+		if count[spelled(category)] > count[spelled(most)] {
 			most = category
 		}
 	}

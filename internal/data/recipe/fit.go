@@ -86,13 +86,17 @@ func (f *fitting) findID() {
 		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
 			continue
 		}
-		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) || hasDecimals(c) {
+		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) || holdsTimes(c) || hasDecimals(c) {
 			continue
 		}
 		f.roles[at] = unused
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
-			f.notice(singular, "column %q is the row id: its values are all different", c.Name)
+			if holdsDates(c) {
+				f.notice(singular, "column %q is the row id: its dates are all different; --dates numbers uses them as days", c.Name)
+			} else {
+				f.notice(singular, "column %q is the row id: its values are all different", c.Name)
+			}
 		} else {
 			k, why := whyNoFeature(c)
 			f.leaveOut(k, c, "%s", why)
@@ -245,6 +249,7 @@ type candidate struct {
 	role   role
 	asked  bool // the user named it
 	coded  bool // its name suggests that its numbers are codes of categories
+	merged bool // some of its categories differ only in case
 	made   Feature
 	column *table.Column // cleaned by the feature; nil if it is left out
 	empty  int           // number of empty cells

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -26,10 +27,13 @@ func (f *fitting) read(g *candidate) error {
 	if g.role == feature && !g.asked && c.Type == table.Integer && table.IsCodeName(c.Name) {
 		g.role, g.coded = category, true
 	}
-	if g.role != category && c.Type == table.Text {
+	if g.role == feature && !g.asked && c.Type == table.Integer && holdsDates(c) || g.role != category && c.Type == table.Text {
 		if used, err := f.readTexts(g, c, name); !used || err != nil {
 			return err
 		}
+	}
+	if g.role == feature && f.recipe.Missing != Error && f.isCheckColumn(c) {
+		g.made.Categories = []string{unchecked, firstValue(c)}
 	}
 	column := g.made.clean(c, f.recipe.Decimals)
 	if g.role == feature && column.Type != table.Text {
@@ -49,6 +53,7 @@ func (f *fitting) read(g *candidate) error {
 	case f.recipe.Missing == Auto && 2*empty > f.Rows() && g.role != kept:
 		f.leaveOut(mostlyEmpty, c, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
 		return nil
+	case g.made.isCheck():
 	case column.Type == table.Text || g.role == category:
 		used, err := f.findCategories(g, column, name)
 		if !used || err != nil {
@@ -69,7 +74,6 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 		switch {
 		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
 			g.made.Dates = order
-			f.notice(singular, "column %q holds dates, read as days since 1970", c.Name)
 			return true, nil
 		case f.options.Dates:
 			f.leaveOut(singular, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
@@ -79,6 +83,10 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 			f.leaveOut(dates, c, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
 		return false, nil
+	}
+	if holdsTimes(c) {
+		g.made.Dates = hours
+		return true, nil
 	}
 	found := findStrays(c, f.recipe.Decimals)
 	if found.count == 0 && found.numbers > 0 && looksLikeID(f.Table, g.at) && !g.asked {
@@ -91,8 +99,7 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 	}
 	if g.role != kept && found.few() && otherDecimals(c) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(c)) {
 		g.made.AbsentTexts = true
-		f.notice(absent, "column %q: %s and read as missing, the first %.40q %s; --categorical %s makes all its values categories", c.Name,
-			text.Count(found.count, "cell is not a number", "cells are not numbers"), c.Texts[found.first], f.Place(found.first), name)
+		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, c, found), name)
 		return true, nil
 	}
 	problem := "is not a number, unlike most cells of the column"
@@ -103,16 +110,35 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 		c.Texts[row], problem, name, name)
 }
 
+// strayNotice describes the cells of a column that are read as missing because they are not numbers.
+func strayNotice(t *table.Table, c *table.Column, found strays) string {
+	what := fmt.Sprintf("%d cells are not numbers and are read as missing, the first is", found.count)
+	if found.count == 1 {
+		what = "a cell is not a number and is read as missing:"
+	}
+	return fmt.Sprintf("column %q: %s %.40q %s", c.Name, what, c.Texts[found.first], t.Place(found.first))
+}
+
 // findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if most cells
 // are rare, the column is left out and used is false. Every value of a column that the user called categorical is a category.
 func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
-	counts := map[string]int{}
+	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
 	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			counts[c.CellText(row)]++
-			rows++
+		if c.IsEmpty(row) {
+			continue
 		}
+		value := c.CellText(row)
+		if g.role != category || g.coded {
+			key := table.Folded(value)
+			if _, known := first[key]; !known {
+				first[key] = value
+			}
+			g.merged = g.merged || first[key] != value
+			value = first[key]
+		}
+		counts[value]++
+		rows++
 	}
 	all := slices.SortedFunc(maps.Keys(counts), categoryOrder(c.Type))
 	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
@@ -137,6 +163,10 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		return true, nil
 	}
 	if 2*in < rows {
+		if a, b := twoUnits(c); a != "" {
+			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", a, b)
+			return false, nil
+		}
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
 		return false, nil
 	}
@@ -152,6 +182,23 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
 		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
 	return true, nil
+}
+
+// isCheckColumn reports whether a column is empty except for check marks, all alike. A column of the table that is empty in most
+// rows would be left out otherwise.
+func (f *fitting) isCheckColumn(c *table.Column) bool {
+	empty, _ := countEmpty(c)
+	return c.Type == table.Text && empty > 0 && empty < c.Len() && isCheckMark(firstValue(c)) && isConstant(c)
+}
+
+// firstValue returns the first text of a column that is not empty, "" if there is none.
+func firstValue(c *table.Column) string {
+	for row, s := range c.Texts {
+		if !c.IsEmpty(row) {
+			return s
+		}
+	}
+	return ""
 }
 
 // lowest returns how often the rarest of some values occurs.
@@ -201,15 +248,25 @@ func (f *fitting) noticeConstant(list []candidate) {
 func (f *fitting) noticeCategories(g *candidate) {
 	c, made := g.column, &g.made
 	switch {
+	case made.Dates == hours:
+		f.notice(singular, "column %q holds times, read as hours", c.Name)
+	case made.Dates != "":
+		f.notice(singular, "column %q holds dates, read as days since 1970", c.Name)
 	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
 	case g.coded:
 		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
+	case made.isCheck():
+		f.notice(switches, "column %q has %.40q or is empty: read as 1 or 0", c.Name, made.Categories[1])
 	case made.isSwitch():
 		f.notice(switches, "column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
 	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice(singular, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
-		f.notice(categories, "column %q has %s: %s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories))
+		like := ""
+		if g.merged {
+			like = ", in upper or lower case"
+		}
+		f.notice(categories, "column %q has %s: %s%s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories), like)
 	}
 }
 

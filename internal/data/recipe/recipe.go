@@ -76,7 +76,8 @@ type Feature struct {
 	AbsentTexts bool      `json:"absent_texts,omitempty"`
 	// Other is the category of all values that are not listed; "" if they have none.
 	Other string `json:"other,omitempty"`
-	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970; "" for other columns.
+	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970, and "hm" in a column of times,
+	// which become hours; "" for other columns.
 	Dates string `json:"dates,omitempty"`
 }
 
@@ -114,6 +115,8 @@ type Prepared struct {
 	Notices []string
 	// Total reports that the last row was left out because it holds totals.
 	Total bool
+	// Blank counts the rows that were left out because they have no values.
+	Blank int
 
 	rows int // of the table
 }
@@ -136,10 +139,26 @@ func (r *Recipe) Names() []string {
 	return names
 }
 
+// isCheck reports whether the categories are those of a column of check marks, which is empty where there is none.
+func (f *Feature) isCheck() bool {
+	return len(f.Categories) == 2 && f.Categories[0] == unchecked && isCheckMark(f.Categories[1])
+}
+
+// unchecked is the category of the empty cells in a column of check marks.
+const unchecked = "no"
+
+func isCheckMark(s string) bool {
+	switch s {
+	case "x", "X", "✓", "✔", "☑", "✗", "•", "*":
+		return true
+	}
+	return false
+}
+
 // opposites maps words for no to the matching words for yes.
 var opposites = map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t"}
 
 // isSwitch reports whether the categories are no and yes, which a single column of 0 and 1 encodes.
 func (f *Feature) isSwitch() bool {
-	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])]
+	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] || f.isCheck()
 }

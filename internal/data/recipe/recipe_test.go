@@ -147,7 +147,7 @@ func TestRolesOfColumns(t *testing.T) {
 		"repeated":       {columns: []table.Column{integers("id", 1, 2, 1, 4), x}, features: "x", says: `has "1" in row 0 and in row 2`},
 		"two ids":        {columns: []table.Column{integers("id", 1, 2, 3, 4), integers("store_id", 1, 1, 2, 2), x}, id: "id", features: "x", says: `"store_id" is left out`},
 		"names":          {columns: []table.Column{words("who", "ann", "bob", "cat", "dan"), x}, id: "who", features: "x", says: "all different"},
-		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its values are all different`},
+		"sentences":      {columns: []table.Column{words("remark", "it was a fine day", "I do not know that", "nobody had told me so", "we came, saw and went"), x}, features: "x", says: `"remark" is left out: its texts are sentences`},
 		"measured index": {columns: []table.Column{words("index", "1.5", "2.5", "1.5", "0.25"), x}, features: "index x"},
 		"id of numbers":  {columns: []table.Column{numbers("index", 1.5, 2.5, 3, 4), x}, features: "index x"},
 		"android":        {columns: []table.Column{integers("paid", 1, 2, 5, 4), x}, features: "paid x"},
@@ -228,7 +228,9 @@ func TestFaults(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		{[]table.Column{integers("height", 1), words("color", "red")}, "UNKNOWN_COLUMN", `"petals"`},
+		{[]table.Column{integers("height", 1), words("color", "red")}, "UNKNOWN_COLUMN", `the table has no column "petals", which the model needs; add it; its cells may be empty`},
+		{[]table.Column{integers("height", 1), words("color", "red"), integers("petal", 1)}, "UNKNOWN_COLUMN", `which the model needs; if it is "petal", rename that`},
+		{[]table.Column{words("height", "tall", "2", "short"), words("color", "red", "red", "red"), integers("petals", 1, 2, 3)}, "NOT_A_NUMBER", `"tall" is not a number`},
 		{[]table.Column{words("height", "tall"), words("color", "red"), integers("petals", 1)}, "NOT_A_NUMBER", `row 0, column "height": "tall" is not a number`},
 		{[]table.Column{integers("height", 1, 2), words("color", "red", "red"), integers("petals", 1, 1), words("id", "a", "a")}, "DUPLICATE_ID",
 			`row 1, column "id": the id "a" is used a second time; the first is in row 0`},
@@ -253,8 +255,19 @@ func TestNewRows(t *testing.T) {
 	if want := []float64{8, 0, 0, 3.5, 8, 0, 1, 4, 8, 1, 0, 5}; !slices.Equal(p.Points.Values, want) {
 		t.Errorf("got %v", p.Points.Values)
 	}
-	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has an unknown category, such as "green"`) {
+	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has a value that the model does not know, such as "green"`) {
 		t.Errorf("got %+v", p)
+	}
+	// Names may differ in case and spaces, and a few cells need not be numbers.
+	p, err = r.Apply(made(t, words("Color", "red", "blue"), words("PETALS", "7", "many"), numbers(" height", 1, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{1, 0, 1, 7, 2, 1, 0, r.Features[2].Fill}; !slices.Equal(p.Points.Values, want) {
+		t.Errorf("got %v, want %v", p.Points.Values, want)
+	}
+	if want := []string{`column "Color" is read as "color"`, `column "PETALS" is read as "petals"`, `column " height" is read as "height"`, `column "petals": a cell is not a number and is read as missing: "many" in row 1`}; !slices.Equal(p.Notices, want) {
+		t.Errorf("got %q", p.Notices)
 	}
 }
 

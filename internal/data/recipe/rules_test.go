@@ -81,7 +81,7 @@ func TestRules(t *testing.T) {
 		"rare":     {[]table.Column{x, rare}, "x", `column "remark" is left out: its 20 different values hardly repeat in 40 rows; --categorical remark`, Options{Ignore: []string{"remark"}}, "x"},
 		"code":     {[]table.Column{x, renamed(sizes, "countryCode")}, "x countryCode=0 countryCode=3 countryCode=6 countryCode=12", `column "countryCode" is named like a code: its 4 numbers are categories; --keep countryCode`, Options{Keep: []string{"countryCode"}}, "x countryCode"},
 		"size":     {[]table.Column{x, sizes}, "x size", "", Options{Categorical: []string{"size"}}, "x size=0 size=3 size=6 size=12"},
-		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": 1 cell is not a number and read as missing, the first "ca. 5" in row 7; --categorical weight`, Options{Ignore: []string{"weight"}}, "x"},
+		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": a cell is not a number and is read as missing: "ca. 5" in row 7; --categorical weight`, Options{Ignore: []string{"weight"}}, "x"},
 	} {
 		of := made(t, c.columns...)
 		r, notices, err := Fit(of, Options{})
@@ -225,6 +225,11 @@ func TestDays(t *testing.T) {
 		{[]string{"1970-01-02T01:00:00+01:00"}, "ymd", 1},
 		{[]string{"1/2/1970 12:00 AM"}, "mdy", 1},
 		{[]string{"31.12.69"}, "dmy", -1},
+		{[]string{"2-Jan-1970", "Dec 31 1969"}, "ymd", 1},
+		{[]string{"Jan 2nd, 1970 12:00 PM"}, "ymd", 1.5},
+		{[]string{"February 1970"}, "ymd", 31},
+		{[]string{"1970-02"}, "ymd", 31},
+		{[]string{"19700102"}, "ymd", 1},
 	} {
 		column := words("when", c.cells...)
 		order := orderOf(&column)
@@ -247,6 +252,20 @@ func TestDays(t *testing.T) {
 	}
 	p, err := r.Apply(made(t, words("when", "1970-01-11", ""), numbers("x", 1, 2)))
 	if err != nil || p.Points.Row(0)[0] != 10 || p.Points.Row(1)[0] != r.Features[0].Fill {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	compact := made(t, integers("when", 19700102, 19700103, 19700111, 19700102), numbers("x", 1, 2, 3, 5))
+	if r, notices, err := Fit(compact, Options{}); err != nil || strings.Join(r.Names(), " ") != "x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
+		t.Errorf("got %+v, %q, %v", r, notices, err)
+	}
+	if r, _, err := Fit(compact, Options{Only: []string{"when"}}); err != nil || r.Features[0].Dates != "" {
+		t.Errorf("numbers that the user asked for: %+v, %v", r, err)
+	}
+	compacted, _, err := Fit(compact, Options{Dates: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := compacted.Apply(compact); err != nil || p.Points.Row(2)[0] != 10 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
@@ -297,25 +316,31 @@ func TestGapsAreFilledFromSimilarRows(t *testing.T) {
 	if len(r.Features[0].Donors) != maxDonors {
 		t.Errorf("got %d donors", len(r.Features[0].Donors))
 	}
+	if p.Blank == 0 || len(p.Kept) != of.Rows()-p.Blank {
+		t.Fatalf("%d rows without values, %d kept of %d", p.Blank, len(p.Kept), of.Rows())
+	}
 	wrong, filled := 0, 0
 	blue := slices.Index(p.Names, "color=blue")
-	for row, kind := range kinds {
-		gaps := 0
+	for point, row := range p.Kept {
+		gaps, kind := 0, kinds[row]
 		for at := range of.Columns {
-			if of.Columns[at].IsEmpty(row) {
+			if of.Columns[at].IsEmpty(int(row)) {
 				gaps++
 			}
 		}
-		if gaps == 0 || gaps == 4 {
+		if gaps == 4 {
+			t.Errorf("row %d has no values, but is a point", row)
+		}
+		if gaps == 0 {
 			continue
 		}
 		for at := range 3 {
 			filled++
-			if (p.Points.Row(row)[at] > 5*math.Pow(10, float64(at))) != (kind == 1) {
+			if (p.Points.Row(point)[at] > 5*math.Pow(10, float64(at))) != (kind == 1) {
 				wrong++
 			}
 		}
-		if (p.Points.Row(row)[blue] > 0.5) != (kind == 1) {
+		if (p.Points.Row(point)[blue] > 0.5) != (kind == 1) {
 			wrong++
 		}
 	}

@@ -2,10 +2,13 @@ package table
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -55,6 +58,16 @@ func (ids *IDs) Of(point int) string {
 	return ids.list[point]
 }
 
+// mayName reports whether a text identifies a point: it is a known id, or a number if points have no ids or these are unknown.
+func (ids *IDs) mayName(name string) bool {
+	if ids != nil && !ids.open {
+		_, known := ids.find(name)
+		return known
+	}
+	_, whole := integerOf(name)
+	return whole
+}
+
 // All returns the ids of all points, nil if there are none.
 func (ids *IDs) All() []string {
 	if ids == nil {
@@ -71,6 +84,9 @@ type Naming struct {
 	IDs     *IDs
 	Classes *Classes
 	InOrder bool // row i is about point i, whatever its id
+	// Clusters is the number of clusters if labels that are integers number clusters. If one of them is none of these numbers, all
+	// are names of classes. 0 means that any integer is a number.
+	Clusters int
 }
 
 // FileColumns returns the columns of a kind of table as a file has them: texts where ids or class names may stand for numbers.
@@ -84,8 +100,38 @@ func (n Naming) FileColumns(columns Columns) Columns {
 	return named
 }
 
+// IsRow reports whether the cells of a file's first line are a row of a kind of table rather than its header: points that exist,
+// kinds of constraints, and numbers, where the columns in the order of Columns.InOrder hold these.
+func (n Naming) IsRow(cells []string, columns Columns) bool {
+	names := columns.InOrder(len(cells))
+	if names == nil {
+		return false
+	}
+	sure := false // a text may also be the name of a column
+	for at, name := range names {
+		spec := columns[slices.IndexFunc(columns, func(c ColumnSpec) bool { return c.Name == name })]
+		_, isKind := kindOf(cells[at])
+		_, err := strconv.ParseFloat(cells[at], 64)
+		switch {
+		case pointColumns[name] && !n.IDs.mayName(cells[at]), name == "kind" && !isKind, spec.Type != Text && err != nil:
+			return false
+		case pointColumns[name], name == "kind", len(names) == 1 && err == nil:
+			sure = true
+		}
+	}
+	return sure
+}
+
 // Resolve replaces the names in a table by numbers. It adds new classes. Labels that are all integers stay unchanged.
 func (n Naming) Resolve(t *Table) error {
+	if n.IDs != nil && t.numbersRows(n.IDs) {
+		t.guessed = append(t.guessed, "its numbers are read as row numbers from 0, because none of them is an id")
+		numbered, err := t.Number(nil)
+		if err != nil {
+			return err
+		}
+		t.Columns = numbered.Columns
+	}
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		switch {
@@ -100,10 +146,36 @@ func (n Naming) Resolve(t *Table) error {
 				return err
 			}
 		case n.Classes != nil && c.Name == "label":
-			t.resolveLabels(c, n.Classes)
+			t.resolveLabels(c, n)
 		}
 	}
 	return nil
+}
+
+// numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of rows, and
+// none is an id.
+func (t *Table) numbersRows(ids *IDs) bool {
+	found := false
+	for at := range t.Columns {
+		c := &t.Columns[at]
+		if !pointColumns[c.Name] || c.Type != Text {
+			continue
+		}
+		for row, name := range c.Texts {
+			if c.IsEmpty(row) {
+				continue
+			}
+			number, err := strconv.Atoi(name)
+			if err != nil || number < 0 || ids.open || number >= len(ids.list) {
+				return false
+			}
+			if _, known := ids.find(name); known {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 func (t *Table) resolvePoints(c *Column, ids *IDs) error {
@@ -140,15 +212,19 @@ func integerOf(s string) (int64, bool) {
 	return int64(v), true
 }
 
-func (t *Table) resolveLabels(c *Column, classes *Classes) {
-	numbers := make([]int64, t.rows)
-	whole := true
+func (t *Table) resolveLabels(c *Column, n Naming) {
+	numbers, classes := make([]int64, t.rows), n.Classes
+	whole, numbered := true, true
 	for row, name := range c.Texts {
 		if !c.IsEmpty(row) && whole {
 			numbers[row], whole = integerOf(name)
+			numbered = numbered && (n.Clusters == 0 || numbers[row] >= 0 && numbers[row] < int64(n.Clusters))
 		}
 	}
-	if !whole {
+	if whole && !numbered {
+		t.guessed = append(t.guessed, fmt.Sprintf("its labels are read as names of classes, because clusters are numbered 0..%d", n.Clusters-1))
+	}
+	if !whole || !numbered {
 		classes.Add(c.Texts)
 		for row, name := range c.Texts {
 			if !c.IsEmpty(row) {
@@ -159,10 +235,11 @@ func (t *Table) resolveLabels(c *Column, classes *Classes) {
 	c.Type, c.Integers, c.Texts = Integer, numbers, nil
 }
 
-// Classes numbers classes by name, from 0.
+// Classes numbers classes by name, from 0. Names that differ only in case are one class, unless they have a single letter.
 type Classes struct {
-	Names  []string
+	Names  []string // as first written
 	number map[string]int
+	merged []string // other spellings of classes, see Merged
 }
 
 // Add numbers the new names in sorted order: integers by value, before all others alphabetically. It ignores "".
@@ -171,11 +248,22 @@ func (c *Classes) Add(names []string) {
 		c.number = map[string]int{}
 	}
 	before := len(c.Names)
+	first := map[string]string{} // the first spelling of each class
+	for _, name := range c.Names {
+		first[Folded(name)] = name
+	}
 	for _, name := range names {
-		if _, known := c.number[name]; name != "" && !known {
-			c.number[name] = -1
-			c.Names = append(c.Names, name)
+		if _, known := c.number[name]; name == "" || known {
+			continue
 		}
+		key := Folded(name)
+		c.number[name] = -1
+		if like, known := first[key]; known {
+			c.merged = append(c.merged, fmt.Sprintf("%.40q is read as %.40q", name, like))
+			continue
+		}
+		first[key] = name
+		c.Names = append(c.Names, name)
 	}
 	slices.SortFunc(c.Names[before:], func(a, b string) int {
 		x, errX := strconv.ParseInt(a, 10, 64)
@@ -191,10 +279,34 @@ func (c *Classes) Add(names []string) {
 		}
 		return cmp.Compare(a, b)
 	})
-	for at := before; at < len(c.Names); at++ {
-		c.number[c.Names[at]] = at
+	place := make(map[string]int, len(c.Names))
+	for at, name := range c.Names {
+		place[Folded(name)] = at
+	}
+	for name := range c.number {
+		c.number[name] = place[Folded(name)]
 	}
 }
+
+// Folded returns a text that is equal for names that differ only in case. Single letters stay as they are.
+func Folded(name string) string {
+	if utf8.RuneCountInString(name) == 1 {
+		return name
+	}
+	return strings.ToLower(name)
+}
+
+// IsUnknownClass reports whether a cell of a column of classes says that the class is unknown.
+func IsUnknownClass(cell string) bool {
+	switch strings.ToLower(strings.Trim(cell, " ()<>[]?-")) {
+	case "", "unknown", "unlabeled", "unlabelled", "not labeled", "undefined", "tbd", "to do", "todo", "unbekannt", "inconnu", "desconocido":
+		return true
+	}
+	return false
+}
+
+// Merged returns which names are read as others, "" if there are none.
+func (c *Classes) Merged() string { return text.First(c.merged, 4) }
 
 // Number returns the number of a class that was added.
 func (c *Classes) Number(name string) int { return c.number[name] }

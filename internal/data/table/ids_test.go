@@ -42,13 +42,57 @@ func TestClasses(t *testing.T) {
 	if want := []string{"9", "10", "a", "b", "Z"}; !slices.Equal(c.Names, want) || c.Number("b") != 3 || c.Number("Z") != 4 {
 		t.Errorf("got %q", c.Names)
 	}
+	same := &Classes{}
+	same.Add([]string{"Ann", "x", "bob", "ANN", "X"})
+	if want := []string{"Ann", "X", "bob", "x"}; !slices.Equal(same.Names, want) || same.Number("ANN") != same.Number("Ann") || same.Merged() != `"ANN" is read as "Ann"` {
+		t.Errorf("got %q, %s", same.Names, same.Merged())
+	}
 	if err := c.Check(4); !fault.Is(err, "TOO_MANY_CLASSES") {
 		t.Error(err)
 	}
 }
 
+// Tables of people without the names that are expected.
+func TestGuesses(t *testing.T) {
+	naming := Naming{IDs: NewIDs([]string{"ann", "bob", "cat"}), Classes: &Classes{}, Clusters: 2}
+	for cells, want := range map[string]bool{"ann,bob,must": true, "ann,bob,-1": true, "ann,bob,must,0.5": true, "ann,dan,must": false, "ann,bob,perhaps": false, "i,j,kind": false, "ann,bob": false} {
+		if got := naming.IsRow(strings.Split(cells, ","), naming.FileColumns(Constraints.Columns)); got != want {
+			t.Errorf("%s: got %v", cells, got)
+		}
+	}
+	for cells, want := range map[string]bool{"ann,red": true, "name,red": false, "red": false} {
+		if got := naming.IsRow(strings.Split(cells, ","), naming.FileColumns(Seeds.Columns)); got != want {
+			t.Errorf("%s: got %v", cells, got)
+		}
+	}
+	if n := (Naming{}); !n.IsRow([]string{"7"}, Labels.Columns) || n.IsRow([]string{"0", "1", "2", "3", "4"}, Labels.Columns) {
+		t.Error("rows of labels are not recognized")
+	}
+	// Numbers of rows stand for ids if no id is a number, and labels that number no cluster are names.
+	seeds := made(t, textColumn("index", "0", "2"), textColumn("label", "1", "2"))
+	if err := naming.Resolve(seeds); err != nil || !slices.Equal(seeds.Columns[0].Integers, []int64{0, 2}) || !slices.Equal(seeds.Columns[1].Integers, []int64{0, 1}) {
+		t.Errorf("got %+v, %v", seeds, err)
+	}
+	const want = "its numbers are read as row numbers from 0, because none of them is an id, its labels are read as names of classes, because clusters are numbered 0..1"
+	if seeds.Guessed() != want || !slices.Equal(naming.Classes.Names, []string{"1", "2"}) {
+		t.Errorf("got %s, %q", seeds.Guessed(), naming.Classes.Names)
+	}
+	for _, mixed := range []string{"ann", "3", "-1"} {
+		if err := naming.Resolve(made(t, textColumn("index", "0", mixed))); !fault.Is(err, "UNKNOWN_ID") {
+			t.Errorf("%s: got %v", mixed, err)
+		}
+	}
+	if _, err := FromHeader("f.csv", []string{"i", "j", "weight"}, Beliefs.Columns); !fault.Is(err, "UNKNOWN_COLUMN") {
+		t.Errorf("got %v", err)
+	}
+	pairs, err := FromHeader("f.csv", []string{"a", "kind", "b"}, Constraints.Columns)
+	if err != nil || pairs.Guessed() != `column "a" is read as i, column "b" is read as j` {
+		t.Errorf("got %+v, %v", pairs, err)
+	}
+}
+
 func TestOtherNamesOfColumns(t *testing.T) {
-	for header, want := range map[string]string{"id,class": "index,label", "ID,label,class": "index,label,class", "index,label": "index,label"} {
+	for header, want := range map[string]string{"id,class": "index,label", "ID,label,class": "index,label,class", "index,label": "index,label", "name,Group": "index,label", "Group": "label"} {
 		read, err := FromHeader("f.csv", strings.Split(header, ","), Naming{InOrder: true}.FileColumns(Labels.Columns))
 		if err != nil {
 			t.Error(err)

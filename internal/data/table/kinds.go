@@ -26,13 +26,9 @@ var Constraints = Kind[constraint.Constraint]{
 		list := slices.Grow([]constraint.Constraint(nil), r.rows)
 		for r.next() {
 			c := constraint.Constraint{I: r.index(0), J: r.index(1), Weighted: r.has(3)}
-			switch kind := r.columns[2].Texts[r.at]; strings.ToLower(kind) {
-			case "must", "must-link":
-				c.Kind = constraint.MustLink
-			case "cannot", "cannot-link":
-				c.Kind = constraint.CannotLink
-			default:
-				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", kind)
+			var known bool
+			if c.Kind, known = kindOf(r.columns[2].Texts[r.at]); !known {
+				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", r.columns[2].Texts[r.at])
 			}
 			if c.I == c.J && c.Kind == constraint.CannotLink {
 				r.refuse(1, "SELF_CANNOT_LINK", "point %d has a cannot-link to itself", c.I)
@@ -44,6 +40,17 @@ var Constraints = Kind[constraint.Constraint]{
 		}
 		return list
 	},
+}
+
+// kindOf returns the kind of constraint that a word means.
+func kindOf(word string) (k constraint.Kind, known bool) {
+	switch strings.ToLower(word) {
+	case "must", "must-link", "must_link", "mustlink", "ml", "same", "together", "yes", "true", "1", "+1":
+		return constraint.MustLink, true
+	case "cannot", "cannot-link", "cannot_link", "cannotlink", "cl", "different", "apart", "no", "false", "0", "-1":
+		return constraint.CannotLink, true
+	}
+	return k, false
 }
 
 // Seeds has the columns index, label and optionally probability. A point occurs once, or with several labels that all

@@ -131,6 +131,7 @@ type Table struct {
 	file    string            // the file it was read from, for errors; "" if none
 	jumps   []Jump            // the lines of the rows; nil means that LineOf tells them
 	header  map[string]string // names in the file of columns that have another name here
+	guessed []string          // how columns with unknown names were read
 }
 
 // Rows returns the number of rows.
@@ -153,17 +154,22 @@ func New(columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// FromHeader returns an empty table with the columns that the first line of a file names, in upper or lower case. The
-// caller appends the cells of each further line to the columns, and finally calls Check.
+// FromHeader returns an empty table with the columns that the first line of a file names, in upper or lower case. If as many
+// columns have other names as are missing, they are taken for these, in order, and Guessed reports it. The caller appends the
+// cells of each further line to the columns, and finally calls Check.
 func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
-	for at, name := range known.called(names) {
+	called, guessed := known.called(names)
+	for at, name := range called {
 		c := &t.Columns[at]
 		if c.Name, c.Type = name, Text; name != strings.ToLower(names[at]) {
 			if t.header == nil {
 				t.header = map[string]string{}
 			}
 			t.header[name] = names[at]
+		}
+		if guessed[at] {
+			t.guessed = append(t.guessed, fmt.Sprintf("column %.40q is read as %s", names[at], name))
 		}
 		for _, k := range known {
 			if k.Name == c.Name {
@@ -177,20 +183,72 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	return t, t.Check()
 }
 
-// called returns the column names in lower case, with a column "id" renamed to "index" and "class" to "label" where
-// columns have these and the file does not.
-func (columns Columns) called(names []string) []string {
-	called := make([]string, len(names))
+// Guessed returns how columns were read whose names are not those of the table, "" if all names are.
+func (t *Table) Guessed() string { return strings.Join(t.guessed, ", ") }
+
+// called returns the names of the columns here: those in the file in lower case, with a column "id" renamed to "index" and
+// "class" to "label" where columns have these and the file does not. Unknown names become those of the missing columns if there
+// are equally many; guessed marks them.
+func (columns Columns) called(names []string) (called []string, guessed []bool) {
+	called, guessed = make([]string, len(names)), make([]bool, len(names))
 	for at, name := range names {
 		called[at] = strings.ToLower(name)
 	}
 	for file, here := range map[string]string{"id": "index", "class": "label"} {
 		at := slices.Index(called, file)
-		if at >= 0 && !slices.Contains(called, here) && slices.ContainsFunc(columns, func(c ColumnSpec) bool { return c.Name == here }) {
+		if at >= 0 && !slices.Contains(called, here) && columns.has(here) {
 			called[at] = here
 		}
 	}
-	return called
+	var missing []string
+	for _, c := range columns {
+		if !slices.Contains(called, c.Name) && (!c.Optional || c.Name == index.Name && len(names) > 1) {
+			missing = append(missing, c.Name)
+		}
+	}
+	unknown := 0
+	for _, name := range called {
+		if !columns.has(name) {
+			unknown++
+		}
+	}
+	if unknown != len(missing) || !columns.has("kind") && !columns.has("label") { // weights and beliefs are too much alike to guess
+		return called, guessed
+	}
+	for at, name := range called {
+		if !columns.has(name) {
+			called[at], guessed[at] = missing[0], true
+			missing = missing[1:]
+		}
+	}
+	return called, guessed
+}
+
+func (columns Columns) has(name string) bool {
+	return slices.ContainsFunc(columns, func(c ColumnSpec) bool { return c.Name == name })
+}
+
+// InOrder returns the names of this many columns in a file without a header, in the order in which String lists them. It returns
+// nil if the file has too few or too many columns.
+func (columns Columns) InOrder(count int) (names []string) {
+	required := 0
+	for _, c := range columns {
+		if c.Ignored {
+			continue
+		}
+		if names = append(names, c.Name); !c.Optional {
+			required++
+		}
+	}
+	switch {
+	case count < required || count > len(names):
+		return nil
+	case count == required:
+		return slices.DeleteFunc(names, func(name string) bool {
+			return slices.ContainsFunc(columns, func(c ColumnSpec) bool { return c.Name == name && c.Optional })
+		})
+	}
+	return names[:count]
 }
 
 // Check checks the columns as New does.

@@ -20,6 +20,7 @@ type csvLayout struct {
 	dialect
 	name    string
 	columns []csvColumn
+	header  [][]byte // the cells of the header; nil if there is none
 	kinds   []kind
 	usual   bool // all columns are plain, so that parseUsual applies
 	survey  bool // only collect evidence
@@ -32,7 +33,8 @@ type csvRows struct {
 	jumps   []table.Jump
 	seen    []evidence   // evidence against the kinds of the columns; nil if there is none
 	doubt   *fault.Error // describes the first contradicting cell
-	blank   int          // the line number of a blank line after the last row; 0 if none
+	odd     oddLines
+	note    *fault.Error // about the first of the lines that may be notes below the table; nil if there is none
 	hollow  hollow       // empty rows after the last row
 	latin   bool         // some text is not UTF-8
 	table   *table.Table // nil if there is evidence against the kinds, or an error
@@ -65,11 +67,12 @@ func (l *csvLayout) parse(b scan.Block) (*csvRows, error) {
 // column.
 func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 	var cells [][]byte
-	quote := nextQuote(b.Text, 0)
+	quote, skipped := nextQuote(b.Text, 0), false
 	for at, line := 0, b.FirstLine; at < len(b.Text) && (p.seen == nil || l.survey); {
 		length := 1 + bytes.IndexByte(b.Text[at:], '\n')
 		if isBlank(b.Text[at : at+length]) {
-			p.blank = line
+			p.odd.blank.add(line)
+			skipped = true
 			at += length
 			line++
 			continue
@@ -78,23 +81,15 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			if p.hollow.rows == 0 {
 				p.hollow.firstLine = line
 			}
-			if p.blank == 0 { // the first of several blank lines
-				p.hollow.rows++
-			}
+			p.hollow.rows++
 			at += length
 			line++
 			continue
 		}
-		if p.blank > 0 {
-			return l.blankLine(p.blank)
-		}
-		if p.hollow.rows > 0 {
-			p.hollow.appendTo(p, l.kinds)
-		}
 		if quote < at {
 			quote = nextQuote(b.Text, at)
 		}
-		if quote >= at+length && l.usual && !l.survey {
+		if quote >= at+length && l.usual && !l.survey && !skipped && p.hollow.rows == 0 {
 			if l.parseUsual(p, b.Text[at:at+length]) {
 				at += length
 				p.rows++
@@ -112,11 +107,36 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			}
 			return l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, scan.Quote(scan.FirstLine(b.Text[start:])))
 		}
+		lines := bytes.Count(b.Text[start:at], []byte("\n"))
+		if l.isAside(cells) {
+			p.odd.skipped.add(line)
+			skipped = true
+			line += lines
+			continue
+		}
+		if l.isNote(cells) {
+			if p.odd.notes.add(line); p.note == nil {
+				p.note = l.ragged(line, cells)
+			}
+			skipped = true
+			line += lines
+			continue
+		}
+		if p.note != nil {
+			return p.note // it is not at the end
+		}
+		if p.hollow.rows > 0 {
+			p.hollow.appendTo(p, l.kinds)
+		}
+		if skipped {
+			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
+			skipped = false
+		}
+		p.odd.endBlank()
 		if err := l.parseCells(p, cells, line); err != nil {
 			return err
 		}
 		p.rows++
-		lines := bytes.Count(b.Text[start:at], []byte("\n"))
 		if line += lines; lines > 1 {
 			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
 		}
@@ -265,8 +285,14 @@ func (c *csvCells) appendText(cell []byte, row int) {
 // parseCells parses the cells of a row in any form.
 func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 	if len(cells) != len(l.columns) {
-		return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
-			text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
+		fitted := l.fit(cells)
+		if fitted == nil {
+			return l.ragged(line, cells)
+		}
+		if len(cells) < len(l.columns) {
+			p.odd.short.add(line)
+		}
+		cells = fitted
 	}
 	for at, cell := range cells {
 		c, kind := &p.columns[at], l.kinds[at]
@@ -287,13 +313,15 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 			}
 		default:
 			v, ok := kind.parse(cell)
+			if !missing && ok && !scan.IsFinite(v) {
+				p.odd.infinite.add(line)
+				missing = true
+			}
 			if missing {
 				v = 0
 			}
 			if !missing && !ok {
 				p.contradict(l, at, cell, line)
-			} else if !scan.IsFinite(v) {
-				return l.inCell(line, at, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
 			} else if !l.survey {
 				c.numbers = append(c.numbers, v)
 				c.mark(missing, p.rows)
@@ -301,6 +329,30 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 		}
 	}
 	return nil
+}
+
+// fit returns the cells of a line with too few or too many of them: it adds empty cells at the end of a short line, and removes
+// empty ones from the end of a long line. It returns nil if a cell would be lost, or if a cell of a short line does not fit the
+// kind of its column, so that other cells than the last may be missing.
+func (l *csvLayout) fit(cells [][]byte) [][]byte {
+	width := len(l.columns)
+	if l.separator == ' ' {
+		return nil // an empty cell cannot be seen between spaces
+	}
+	if len(cells) > width {
+		if emptyCells(cells[width:]) < len(cells)-width {
+			return nil
+		}
+		return cells[:width]
+	}
+	for at, cell := range cells {
+		if l.kinds[at].Type != table.Text && !isMissingNumber(cell) {
+			if _, ok := l.kinds[at].parse(cell); !ok {
+				return nil
+			}
+		}
+	}
+	return append(slices.Clone(cells), make([][]byte, width-len(cells))...)
 }
 
 // mark records that the cell of a row is empty.
@@ -315,7 +367,7 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 	if p.seen == nil {
 		p.seen = make([]evidence, len(l.columns))
 	}
-	p.seen[column] |= l.classify(cell)
+	p.seen[column] |= l.classifyIn(l.columns[column].unit, cell)
 	if p.doubt == nil {
 		p.doubt = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
 	}
@@ -380,11 +432,13 @@ func (l *csvLayout) inCell(line, column int, reason, format string, args ...any)
 	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
+// ragged returns a fault about a line with too few or too many cells.
+func (l *csvLayout) ragged(line int, cells [][]byte) *fault.Error {
+	return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
+		text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
+}
+
 // invalid returns a fault about a line.
 func (l *csvLayout) invalid(line int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d: %s", l.name, line, fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
-}
-
-func (l *csvLayout) blankLine(line int) *fault.Error {
-	return l.invalid(line, "BLANK_LINE", "the line is blank, but more rows follow; remove it or fill it in")
 }

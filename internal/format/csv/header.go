@@ -16,8 +16,12 @@ type beginning struct {
 	first  [][]byte   // the cells of the first row
 	width  int        // the number of cells in the rows after it; 0 if there are none
 	below  []evidence // evidence from these rows about each column
+	units  []string   // the unit of the first cell of each column that has one
+	second [][]byte   // the cells of the first of these rows
 	again  bool       // a cell of the first row occurs again in its column
 	trails bool       // the last cell of all these rows is empty
+
+	hasUnits bool // the second row belongs to the header; below tells nothing about it
 }
 
 // sniffRows summarizes the first rows.
@@ -30,16 +34,56 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 			}
 			return
 		}
+		if d.isAside(cells, len(b.first)) || isLone(cells) {
+			return
+		}
+		if sameCells(cells, b.first) { // the header again, or a row that counts as much as the first
+			b.again = true
+			return
+		}
 		if b.width == 0 {
-			b.width, b.below, b.trails = len(cells), make([]evidence, len(cells)), true
+			b.width, b.below, b.units, b.trails = len(cells), make([]evidence, len(cells)), make([]string, len(cells)), true
+			for _, cell := range cells {
+				b.second = append(b.second, bytes.Clone(cell))
+			}
+		} else if len(cells) == b.width || len(cells) == len(b.first) { // others may be notes below the table
+			b.learn(d, cells)
 		}
 		b.trails = b.trails && len(cells) == b.width && len(cells[b.width-1]) == 0
 		for at, cell := range cells[:min(len(cells), b.width)] {
-			b.below[at] |= d.classify(cell)
 			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])
 		}
 	})
+	if b.hasUnits = b.secondHasUnits(d); b.width > 0 && !b.hasUnits {
+		b.learn(d, b.second)
+	}
 	return b
+}
+
+// learn adds the evidence of a row below the first.
+func (b *beginning) learn(d dialect, cells [][]byte) {
+	for at, cell := range cells[:min(len(cells), b.width)] {
+		if b.units[at] == "" {
+			b.units[at] = unitOf(cell)
+		}
+		b.below[at] |= d.classifyIn(b.units[at], cell)
+	}
+}
+
+// secondHasUnits reports whether the second row belongs to the header, such as a row of units: it has words in all columns of
+// numbers, of which there are at least two, and the first row has, too.
+func (b *beginning) secondHasUnits(d dialect) bool {
+	numbers := 0
+	for at, seen := range b.below {
+		if seen&sawCell == 0 || seen.isWord() {
+			continue
+		}
+		if at >= len(b.first) || !d.classify(b.second[at]).isWord() || !d.classify(b.first[at]).isWord() {
+			return false
+		}
+		numbers++
+	}
+	return numbers > 1
 }
 
 // hasNumbers reports whether there is a column of numbers.
@@ -249,10 +293,10 @@ func (d dialect) startsWithNames(text []byte) bool {
 	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !d.classify(cell).isWord() })
 }
 
-// skipBlank returns the length and number of the leading blank lines.
-func skipBlank(text []byte) (length, lines int) {
+// skipBlank returns the length and number of the leading lines that are blank or have only empty cells.
+func (d dialect) skipBlank(text []byte) (length, lines int) {
 	for line := range bytes.Lines(text) {
-		if !isBlank(line) {
+		if len(bytes.Trim(line, " \r\n"+string(d.separator))) > 0 {
 			break
 		}
 		length += len(line)

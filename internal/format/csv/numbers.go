@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -142,7 +144,7 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 			digits++
 			text = append(text, c)
 			continue
-		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3):
+		case c == group && digits > 0 && digits <= 3 && (groups == 0 || digits == 3 || digits == 2 && group == ','): // also 12,34,567
 			groups++
 			digits = 0
 			continue
@@ -170,8 +172,37 @@ func parseGrouped(cell []byte, group, point byte) (float64, bool) {
 // marks lists the units that may precede or follow numbers.
 var marks = [][]byte{[]byte("%"), []byte("$"), []byte("€"), []byte("£"), []byte("¥"), []byte("EUR"), []byte("USD"), []byte("GBP"), []byte("CHF")}
 
-// noMark is the index of numbers without a mark.
-const noMark = -1
+// noMark is the index of numbers without a mark, unitMark that of numbers with a unit that is not in marks, such as 12 kg.
+const noMark, unitMark = -1, 15
+
+// unitOf returns the unit of a cell like 12 kg, and "" for other cells. A unit has no digits and begins with a letter or °.
+func unitOf(cell []byte) string {
+	number := bytes.TrimRightFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
+	unit := strings.TrimSpace(string(cell[len(number):]))
+	first, _ := utf8.DecodeRuneInString(unit)
+	const longest = 16
+	if len(number) == 0 || len(unit) > longest || !unicode.IsLetter(first) && first != '°' {
+		return ""
+	}
+	if _, mark := cutOneMark(cell); mark != noMark || readingsOf(number) == 0 {
+		return ""
+	}
+	return singular(unit)
+}
+
+// cutUnit returns a cell without its unit, and whether it has this one.
+func cutUnit(cell []byte, unit string) (bare []byte, found bool) {
+	bare = bytes.TrimRightFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
+	return bare, singular(strings.TrimSpace(string(cell[len(bare):]))) == unit
+}
+
+// singular returns a unit without the s of its plural: 1 day, 2 days.
+func singular(unit string) string {
+	if len(unit) > 2 {
+		return strings.TrimSuffix(unit, "s")
+	}
+	return unit
+}
 
 // cutMark returns a cell without its mark, and the index of the mark. It also normalizes non-breaking spaces,
 // apostrophes and the signs of negative numbers; signs reports which unusual signs it found.
@@ -184,8 +215,11 @@ func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 	for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
 		cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
 	}
+	if rest, found := cutLimit(cell); found {
+		cell, signs = rest, sawLimit
+	}
 	if rest, found := bytes.CutPrefix(cell, []byte("\u2212")); found {
-		cell, signs = append([]byte("-"), rest...), sawMinus
+		cell, signs = append([]byte("-"), rest...), signs|sawMinus
 	}
 	cell, inside := cutParentheses(cell)
 	bare, mark = cutOneMark(cell)
@@ -194,6 +228,29 @@ func cutMark(cell []byte) (bare []byte, mark int, signs evidence) {
 		signs |= sawParentheses
 	}
 	return bare, mark, signs
+}
+
+// limits lists what may stand before a number that is a limit or an estimate, notes what may follow a number with a footnote.
+var (
+	limits = [][]byte{[]byte("<="), []byte(">="), []byte("<"), []byte(">"), []byte("\u2264"), []byte("\u2265"), []byte("~"), []byte("\u2248"), []byte("ca.")}
+	notes  = [][]byte{[]byte("*"), []byte("\u2020"), []byte("\u2021")}
+)
+
+// cutLimit returns a number without the signs in limits and notes.
+func cutLimit(cell []byte) (bare []byte, found bool) {
+	bare = cell
+	for _, sign := range limits {
+		if rest, has := bytes.CutPrefix(bare, sign); has {
+			bare, found = bytes.TrimSpace(rest), true
+			break
+		}
+	}
+	for _, sign := range notes {
+		for bytes.HasSuffix(bare, sign) {
+			bare, found = bytes.TrimSpace(bare[:len(bare)-len(sign)]), true
+		}
+	}
+	return bare, found
 }
 
 // cutParentheses converts (5), the accounting notation, to -5.
@@ -228,6 +285,8 @@ type kind struct {
 	point   byte // the decimal separator of plain numbers; 0 for other notations
 	reading reading
 	mark    int
+	unit    string   // if mark is unitMark
+	bare    bool     // some cells have no mark
 	signs   evidence // unusual notations of negative numbers
 }
 
@@ -247,8 +306,18 @@ func (k kind) parse(cell []byte) (float64, bool) {
 	if k.plain() {
 		return parseNumber(cell, k.point)
 	}
+	if k.mark == unitMark {
+		bare, found := cutUnit(cell, k.unit)
+		if !found && !(k.bare && len(bare) == len(cell)) {
+			return 0, false
+		}
+		cell = bare
+	}
 	bare, mark, signs := cutMark(cell)
-	if mark != k.mark || signs&^k.signs != 0 {
+	if k.mark == unitMark && mark == noMark {
+		mark = unitMark // cut already, or absent
+	}
+	if mark != k.mark && !(k.bare && mark == noMark) || signs&^k.signs != 0 {
 		return 0, false
 	}
 	return k.reading.parse(bare)
@@ -260,14 +329,24 @@ func (k kind) notice(column string) string {
 		return ""
 	}
 	var how []string
-	if k.mark != noMark {
+	switch k.mark {
+	case noMark:
+	case unitMark:
+		how = append(how, "without "+strconv.Quote(k.unit))
+	default:
 		how = append(how, "without "+strconv.Quote(string(marks[k.mark])))
+	}
+	if k.bare && k.mark != noMark {
+		how[0] += " (which some cells lack)"
 	}
 	if g, ok := grouped[k.reading]; ok {
 		how = append(how, fmt.Sprintf("with %q between thousands", string(g.group)))
 	}
 	if k.signs&sawParentheses != 0 {
 		how = append(how, "with (5) for -5")
+	}
+	if k.signs&sawLimit != 0 {
+		how = append(how, "without signs such as < and *")
 	}
 	if k.signs&sawMinus != 0 {
 		how = append(how, "with \u22125 for -5")

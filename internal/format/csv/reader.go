@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -25,7 +26,8 @@ type Reader struct {
 	skipped int         // lines before the first row, including the header
 	blocks  *scan.BlockParser[*csvRows]
 	queue   []scan.ParsedBlock[*csvRows]
-	blank   int // the line number of a blank line after the last row; 0 if none
+	odd     oddLines
+	note    *fault.Error // about the first line that may be a note below the table
 	hollow  hollow
 	rows    int
 
@@ -80,17 +82,30 @@ func (r *Reader) sniff() error {
 		return err
 	}
 	d, start, lines := r.findTable(s, prefix)
-	length, blank := skipBlank(prefix[start:])
-	b := sniffRows(prefix[start:], d)
+	length, blank := d.skipBlank(prefix[start:])
 	start, lines = start+length, lines+blank
+	b := sniffRows(prefix[start:], d)
 	if b.first == nil {
 		return r.noRow(s, d, prefix[start:], lines+1)
 	}
 	hasHeader := r.findHeader(b, d, s.Name)
+	if b.hasUnits && !hasHeader {
+		b.learn(d, b.second)
+	}
 	if err := r.findColumns(s, b, d, hasHeader); err != nil {
 		return err
 	}
-	if r.skipped = lines; hasHeader {
+	if r.skipped = lines; !hasHeader {
+		return r.start(s, start)
+	}
+	rows := 1
+	if b.hasUnits {
+		r.addNotice(fmt.Sprintf("%s: the second row belongs to the header, because it has words where the others have numbers: %s", s.Name, scan.Quote(bytes.Join(b.second, []byte{d.separator}))))
+		rows = 2
+	}
+	for range rows {
+		length, blank := d.skipBlank(prefix[start:])
+		start, r.skipped = start+length, r.skipped+blank
 		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
 		if err != nil {
 			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
@@ -156,17 +171,19 @@ func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader 
 	for at := range columns {
 		c := &columns[at]
 		if at < len(b.below) {
-			c.seen = b.below[at]
+			c.seen, c.unit = b.below[at], b.units[at]
 		}
 		if !hasHeader {
-			c.seen |= d.classify(b.first[at])
+			c.seen |= d.classifyIn(c.unit, b.first[at])
 		}
 		if at < len(r.learned) {
 			c.seen |= r.learned[at]
 		}
-		c.asText = slices.Contains(r.options.Texts, c.name) || slices.Contains(r.options.Texts, strconv.Itoa(at+1))
+		c.asText = slices.ContainsFunc(r.options.Texts, func(name string) bool {
+			return strings.EqualFold(strings.TrimSpace(name), c.name) || name == strconv.Itoa(at+1)
+		})
 	}
-	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns}
+	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns, header: header}
 	return nil
 }
 
@@ -208,8 +225,11 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
 		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
 	}
+	if !r.layout.isOverNumbers() {
+		r.layout.header = nil // a row like it may be a row
+	}
 	r.lines = scan.NewLines(s, r.layout.separator)
-	r.queue, r.blank, r.hollow, r.rows = nil, 0, hollow{}, 0
+	r.queue, r.odd, r.note, r.hollow, r.rows = nil, oddLines{}, nil, hollow{}, 0
 	layout := r.layout
 	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: layout.lastRowEnd}, layout.parse)
 	return nil
@@ -264,11 +284,11 @@ func (r *Reader) Next() (*table.Table, error) {
 			}
 		}
 		b := r.queue[0]
-		if b.Parsed.rows > 0 && r.blank > 0 {
-			return nil, r.layout.blankLine(r.blank)
-		}
 		if b.Err != nil {
 			return nil, b.Err
+		}
+		if b.Parsed.rows > 0 && r.note != nil {
+			return nil, r.note
 		}
 		if b.Parsed.seen != nil || b.Parsed.latin {
 			return nil, r.restart()
@@ -283,8 +303,10 @@ func (r *Reader) Next() (*table.Table, error) {
 		} else {
 			r.hollow.rows += b.Parsed.hollow.rows
 		}
-		if b.Parsed.blank > 0 {
-			r.blank = b.Parsed.blank
+		r.odd.merge(&b.Parsed.odd, b.Parsed.rows)
+		r.note = cmp.Or(r.note, b.Parsed.note)
+		if r.odd.notes.count > maxNotes {
+			return nil, r.note
 		}
 		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
 			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
@@ -302,6 +324,9 @@ func (r *Reader) finish() error {
 		return err
 	}
 	r.addNotice(r.hollow.notice(r.layout.name))
+	for _, notice := range r.odd.notices(r.layout.name) {
+		r.addNotice(notice)
+	}
 	if r.rows == 0 {
 		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; to read the first line as data, use --header no")
 	}
@@ -343,9 +368,6 @@ func (r *Reader) survey() error {
 			}
 			for at, seen := range b.Parsed.seen {
 				r.learned[at] |= seen
-			}
-			if b.Parsed.blank > 0 {
-				r.blank = b.Parsed.blank
 			}
 		}
 		var err error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,17 +26,20 @@ const (
 
 	sawParentheses evidence = 1 << 27 // a negative number as (5)
 	sawMinus       evidence = 1 << 28 // a negative number with U+2212 instead of a hyphen
-	allSigns                = sawParentheses | sawMinus
 	sawZeros       evidence = 1 << 29 // an integer with leading zeros
+	sawLimit       evidence = 1 << 30 // a number with a sign such as < before it or * after it
+	allSigns                = sawParentheses | sawMinus | sawLimit
+	sawNonzero     evidence = 1 << 31 // a number other than 0 without a mark
 )
 
 // csvColumn describes a column.
 type csvColumn struct {
 	name   string
 	seen   evidence
-	asText bool // the user asked for it
-	isID   bool // named like an id, whose values must be printed as they were written
-	isCode bool // named like a code, whose leading zeros matter
+	unit   string // that follows the numbers, if the first rows have one
+	asText bool   // the user asked for it
+	isID   bool   // named like an id, whose values must be printed as they were written
+	isCode bool   // named like a code, whose leading zeros matter
 }
 
 // kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator of
@@ -43,19 +47,23 @@ type csvColumn struct {
 func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked := c.seen & allMarks
 	switch {
-	case c.asText, c.isCode && c.seen&sawPadded != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
+	case c.asText, c.isCode && c.seen&(sawPadded|firstMark<<unitMark) != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(evidence(asInteger)|sawPadded|allMarks) != 0):
 		return kind{Type: table.Text}
 	case c.seen&sawCell == 0:
 		return plainNumbers('.')
-	case marked != 0 && (marked&(marked-1) != 0 || c.seen&sawBare != 0):
-		return kind{Type: table.Text} // several currencies, or some cells without one
+	case marked&(marked-1) != 0, c.seen&sawNonzero != 0 && marked&(firstMark|firstMark<<unitMark) != 0:
+		return kind{Type: table.Text} // several marks, or numbers without % or a unit other than 0
 	}
 	signs := c.seen & allSigns
 	for _, r := range d.preferred(decimals) {
 		switch {
 		case c.seen&evidence(r) != 0, (marked != 0 || signs != 0) && r == asInteger:
 		case marked != 0:
-			return kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), signs: signs}
+			k := kind{Type: table.Number, reading: r, mark: bits.TrailingZeros32(uint32(marked / firstMark)), bare: c.seen&sawBare != 0, signs: signs}
+			if k.mark == unitMark {
+				k.unit = c.unit
+			}
+			return k
 		case signs != 0:
 			return kind{Type: table.Number, reading: r, mark: noMark, signs: signs}
 		case r == asInteger:
@@ -76,14 +84,18 @@ func (d dialect) classify(cell []byte) evidence {
 	if isMissingNumber(cell) {
 		return 0
 	}
-	if _, padded, ok := integerCell(cell); ok { // the common case, which all readings agree on
+	if v, padded, ok := integerCell(cell); ok { // the common case, which all readings agree on
+		seen := sawCell | sawBare
+		if v != 0 {
+			seen |= sawNonzero
+		}
 		switch {
 		case padded && cell[0] == '+':
-			return sawCell | sawBare | sawPadded
+			return seen | sawPadded
 		case padded:
-			return sawCell | sawBare | sawPadded | sawZeros
+			return seen | sawPadded | sawZeros
 		}
-		return sawCell | sawBare
+		return seen
 	}
 	bare, mark, signs := cutMark(cell)
 	seen := sawCell | evidence(allReadings&^readingsOf(bare))
@@ -96,7 +108,24 @@ func (d dialect) classify(cell []byte) evidence {
 	if mark != noMark {
 		return seen | firstMark<<mark
 	}
+	if bytes.ContainsAny(bare, "123456789") {
+		seen |= sawNonzero
+	}
 	return seen | sawBare
+}
+
+// classifyIn is classify for a cell of a column whose numbers have a unit, "" for none.
+func (d dialect) classifyIn(unit string, cell []byte) evidence {
+	seen := d.classify(cell)
+	if unit == "" || !seen.isWord() {
+		return seen
+	}
+	if bare, found := cutUnit(cell, unit); found {
+		if inside := d.classify(bare); !inside.isWord() && inside&allMarks == 0 {
+			return inside&^(sawBare|sawNonzero) | firstMark<<unitMark
+		}
+	}
+	return seen
 }
 
 // isWord reports whether a cell is not a number by any reading.
@@ -132,7 +161,7 @@ func isMissingNumber(cell []byte) bool {
 		return isErrorOfExcel(cell)
 	}
 	switch string(cell) {
-	case "-", "--", ".", "..": // used in reports, by SAS, and by statistical offices
+	case "-", "--", "–", "—", ".", "..": // used in reports, by SAS, and by statistical offices
 		return true
 	}
 	return isMissingText(cell) || strings.EqualFold(string(cell), "none")
@@ -156,6 +185,111 @@ func isMissingText(cell []byte) bool {
 	return false
 }
 
+// lineCount counts lines of one kind.
+type lineCount struct {
+	count, first int // the number of lines, and the number of the first line; 0 if there is none
+}
+
+func (c *lineCount) add(line int) { c.merge(lineCount{1, line}) }
+
+func (c *lineCount) merge(more lineCount) {
+	if c.count == 0 || more.count > 0 && more.first < c.first {
+		c.first = more.first
+	}
+	c.count += more.count
+}
+
+// oddLines counts lines that are not read as they are, for notices.
+type oddLines struct {
+	blank    lineCount // blank lines after the last row, which are no notice unless more rows follow
+	notes    lineCount // lines after the last row that are not rows, see csvLayout.isNote
+	skipped  lineCount // blank lines before the last row, comments, and texts that are not rows
+	short    lineCount // rows without their last cells
+	infinite lineCount // lines with infinite numbers
+}
+
+// endBlank records that a row follows the blank lines.
+func (o *oddLines) endBlank() {
+	o.skipped.merge(o.blank)
+	o.blank = lineCount{}
+}
+
+// merge adds the lines of the next block, which has the given number of rows.
+func (o *oddLines) merge(next *oddLines, rows int) {
+	if rows > 0 {
+		o.endBlank()
+	}
+	o.blank.merge(next.blank)
+	o.notes.merge(next.notes)
+	o.skipped.merge(next.skipped)
+	o.short.merge(next.short)
+	o.infinite.merge(next.infinite)
+}
+
+// notices describes how these lines of a file were read.
+func (o *oddLines) notices(name string) (notices []string) {
+	skipped := o.skipped
+	skipped.merge(o.notes)
+	for _, kind := range []struct {
+		lineCount
+		one, more string // what is said about one line, and about several
+	}{
+		{skipped, "is skipped: it is blank or has text instead of a row", "are skipped: they are blank or have text instead of a row"},
+		{o.short, "has fewer cells than others: those missing at its end are read as empty", "have fewer cells than others: those missing at their ends are read as empty"},
+		{o.infinite, "has an infinite number, which is read as missing", "have infinite numbers, which are read as missing"},
+	} {
+		switch kind.count {
+		case 0:
+		case 1:
+			notices = append(notices, fmt.Sprintf("%s: line %d %s", name, kind.first, kind.one))
+		default:
+			notices = append(notices, fmt.Sprintf("%s: %d lines (the first is line %d) %s", name, kind.count, kind.first, kind.more))
+		}
+	}
+	return notices
+}
+
+// isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
+func (l *csvLayout) isAside(cells [][]byte) bool {
+	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
+}
+
+// isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write notes so.
+func isLone(cells [][]byte) bool {
+	return len(cells) > 2 && emptyCells(cells[1:]) == len(cells)-1 && !isMissingNumber(cells[0]) && (dialect{}).classify(cells[0]).isWord()
+}
+
+// isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a word where the
+// rows have a number.
+func (l *csvLayout) isNote(cells [][]byte) bool {
+	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && !isMissingNumber(cells[0]) && l.classify(cells[0]).isWord()
+}
+
+// maxNotes is the largest number of lines that may be notes below a table. More are rows of another one.
+const maxNotes = 20
+
+// isOverNumbers reports whether the header has a word over a column of numbers.
+func (l *csvLayout) isOverNumbers() bool {
+	for at, cell := range l.header[:min(len(l.header), len(l.kinds))] {
+		if l.kinds[at].Type != table.Text && l.classify(cell).isWord() {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCells reports whether the rows have the same cells.
+func sameCells(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
+
+// isAside reports whether the cells of a line are not a row of a table with the given number of columns: a comment, or a single
+// text such as a footnote or the title of a section.
+func (d dialect) isAside(cells [][]byte, columns int) bool {
+	if d.separator == ' ' || len(cells) == columns || isMissingNumber(cells[0]) {
+		return false
+	}
+	return cells[0][0] == '#' || len(cells) == 1 && columns > 2 && d.classify(cells[0]).isWord()
+}
+
 // Spreadsheets export formatted but empty rows below a table as lines of separators only. Such rows are held back and
 // belong to the table only if other rows follow.
 
@@ -171,7 +305,7 @@ func (l *csvLayout) isHollow(line []byte) bool {
 			return false
 		}
 	}
-	return found == len(l.columns)-1 && l.separator != ' '
+	return found > 0 && l.separator != ' '
 }
 
 // hollow holds consecutive rows of empty cells, one per line.
