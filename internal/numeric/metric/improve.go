@@ -1,5 +1,10 @@
 package metric
 
+import (
+	"math"
+	"slices"
+)
+
 // maxHalvings is how many times a step that raises J is halved before the old metric is kept.
 const maxHalvings = 20
 
@@ -48,13 +53,17 @@ type Outcome struct {
 	Halvings int
 }
 
-// Update proposes a metric and moves toward it as far as J does not rise.
+// Update proposes a metric and moves toward it as far as J does not rise. It keeps the old metric if the new one has
+// values above MaxValue, as for points that differ by less than about 1e-45.
 func (s *Step) Update(old *Metric) (Outcome, error) {
 	proposal, err := s.propose(old)
 	if err != nil {
 		return Outcome{}, err
 	}
 	m, halvings := improve(old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	if slices.ContainsFunc(m.values, func(v float64) bool { return math.Abs(v) > MaxValue }) {
+		return Outcome{Metric: old, Parts: s.Objective(old), Kept: old.d}, nil
+	}
 	return Outcome{m, s.Objective(m), proposal.Kept, proposal.Floored, halvings}, nil
 }
 

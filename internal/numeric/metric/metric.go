@@ -36,6 +36,9 @@ func (f Form) String() string {
 	return [...]string{"unknown", "identity", "diagonal", "full"}[f]
 }
 
+// MaxValue bounds the values of a learned metric, so that their products with those of two points stay finite.
+const MaxValue = 1e90
+
 // MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3) (see eigen).
 const MaxFullFeatures = 1000
 

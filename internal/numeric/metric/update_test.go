@@ -375,3 +375,19 @@ func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 		}
 	}
 }
+
+// A scatter so small that its inverse could not be used in products with data leaves the metric as it is.
+func TestTinyScatterKeepsTheMetric(t *testing.T) {
+	for _, form := range []Form{Diagonal, Full} {
+		old, err := NewUnit(form, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scatter := make([]float64, form.Size(2))
+		scatter[0], scatter[form.onDiagonal(2, 1)] = 1e-200, 1e-200
+		outcome, err := (&Step{PenaltyKind: Potts, Scatter: scatter}).Update(old)
+		if err != nil || outcome.Kept != 2 || outcome.Metric != old || outcome.Parts != (Parts{Distortion: 2e-200}) {
+			t.Errorf("%v: %+v, %v", form, outcome, err)
+		}
+	}
+}
