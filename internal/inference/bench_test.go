@@ -4,17 +4,17 @@ import "testing"
 
 // midSized has 300 points, 10 labels and 500 pairs. As a linear program it has 3,000 shares and 5,000 violations, and
 // its optimum is fractional.
-func midSized() (*PairwiseEnergy, []int32) {
+func midSized() (*terms, []int32) {
 	rng := newRand(5)
 	const points, k, pairs = 300, 10, 500
-	p := &PairwiseEnergy{K: k, Unary: make([]float64, points*k)}
-	for i := range p.Unary {
-		p.Unary[i] = rng.Float64()
+	p := &terms{k: k, unary: make([]float64, points*k)}
+	for i := range p.unary {
+		p.unary[i] = rng.Float64()
 	}
 	for range pairs {
 		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
 		if i != j {
-			p.Pairs = append(p.Pairs, Pair{i, j, rng.IntN(2) == 0, rng.Float64()})
+			p.pairs = append(p.pairs, Pair{i, j, rng.IntN(2) == 0, rng.Float64()})
 		}
 	}
 	current := make([]int32, points)
@@ -30,7 +30,7 @@ func BenchmarkEngines(b *testing.B) {
 		b.Run(engine.String(), func(b *testing.B) {
 			energy := 0.0
 			for b.Loop() {
-				energy = solve(b, engine, p, current, 3, Options{}).Energy
+				energy = solve(b, engine, p, current, 3).Energy
 			}
 			b.ReportMetric(energy, "energy")
 		})

@@ -76,8 +76,8 @@ type edge struct {
 }
 
 // wholeGraph merges the pairs. It sorts them first, so that the bits do not depend on their order.
-func wholeGraph(p *PairwiseEnergy) *graph {
-	pairs := slices.Clone(p.Pairs)
+func wholeGraph(p *terms) *graph {
+	pairs := slices.Clone(p.pairs)
 	for at, pair := range pairs {
 		if pair.I > pair.J {
 			pairs[at].I, pairs[at].J = pair.J, pair.I
@@ -102,7 +102,7 @@ func wholeGraph(p *PairwiseEnergy) *graph {
 			edges = append(edges, edge{i, j, must - cannot})
 		}
 	}
-	g := newGraph(p.K, choose.All[int32](p.Points()), p.Unary, edges)
+	g := newGraph(p.k, choose.All[int32](p.points()), p.unary, edges)
 	g.constant = constant
 	return g
 }

@@ -26,16 +26,16 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 		p := randomProblem(newRand(uint64(seed)+70), size.points, size.k, size.pairs)
 		// Any two points have at most one constraint: merged ones have a tighter relaxation.
 		seen := map[[2]int32]bool{}
-		pairs := p.Pairs[:0]
-		for _, pair := range p.Pairs {
+		pairs := p.pairs[:0]
+		for _, pair := range p.pairs {
 			key := [2]int32{min(pair.I, pair.J), max(pair.I, pair.J)}
 			if !seen[key] {
 				seen[key] = true
 				pairs = append(pairs, pair)
 			}
 		}
-		p.Pairs = pairs
-		result, err := Solve(context.Background(), LP, p, randomLabels(newRand(1), p), newRand(2), Options{})
+		p.pairs = pairs
+		result, err := NewEnergy(p.k, p.pairs).Solve(context.Background(), LP, p.unary, randomLabels(newRand(1), p), newRand(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,34 +51,34 @@ func TestLPValueAgainstGLPK(t *testing.T) {
 }
 
 // glpkValue writes the relaxation in the CPLEX format and solves it with glpsol.
-func glpkValue(t *testing.T, glpsol string, p *PairwiseEnergy) float64 {
+func glpkValue(t *testing.T, glpsol string, p *terms) float64 {
 	t.Helper()
 	folder := t.TempDir()
 	problem, solution := filepath.Join(folder, "relaxation.lp"), filepath.Join(folder, "solution.txt")
 	var b strings.Builder
 	b.WriteString("Minimize\n cost:")
-	for at, cost := range p.Unary {
+	for at, cost := range p.unary {
 		fmt.Fprintf(&b, " %+.17g y%d\n", cost, at)
 	}
-	for at, pair := range p.Pairs {
+	for at, pair := range p.pairs {
 		cost := pair.Cost
 		if pair.MustLink {
 			cost /= 2
 		}
-		for label := range p.K {
+		for label := range p.k {
 			fmt.Fprintf(&b, " %+.17g z%d_%d\n", cost, at, label)
 		}
 	}
 	b.WriteString("Subject To\n")
-	for i := range p.Points() {
-		for label := range p.K {
-			fmt.Fprintf(&b, " + y%d", i*p.K+label)
+	for i := range p.points() {
+		for label := range p.k {
+			fmt.Fprintf(&b, " + y%d", i*p.k+label)
 		}
 		b.WriteString(" = 1\n")
 	}
-	for at, pair := range p.Pairs {
-		for label := range p.K {
-			i, j := int(pair.I)*p.K+label, int(pair.J)*p.K+label
+	for at, pair := range p.pairs {
+		for label := range p.k {
+			i, j := int(pair.I)*p.k+label, int(pair.J)*p.k+label
 			if pair.MustLink {
 				fmt.Fprintf(&b, " z%d_%d - y%d + y%d >= 0\n z%d_%d + y%d - y%d >= 0\n", at, label, i, j, at, label, i, j)
 			} else {

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"math/rand/v2"
@@ -12,7 +13,7 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // randomProblem draws pairs of both kinds, some of the same two points, some with cost 0. Half of the time the unary
 // costs are on a coarse grid, so that there are ties.
-func randomProblem(rng *rand.Rand, points, k, pairs int) *PairwiseEnergy {
+func randomProblem(rng *rand.Rand, points, k, pairs int) *terms {
 	grid := rng.IntN(2) == 0
 	strength := []float64{0.3, 1, 3}[rng.IntN(3)]
 	draw := func(scale float64) float64 {
@@ -21,35 +22,35 @@ func randomProblem(rng *rand.Rand, points, k, pairs int) *PairwiseEnergy {
 		}
 		return rng.Float64() * scale
 	}
-	p := &PairwiseEnergy{K: k, Unary: make([]float64, points*k)}
-	for at := range p.Unary {
-		p.Unary[at] = draw(1) - 0.5
+	p := &terms{k: k, unary: make([]float64, points*k)}
+	for at := range p.unary {
+		p.unary[at] = draw(1) - 0.5
 	}
 	for range pairs {
 		i, j := int32(rng.IntN(points)), int32(rng.IntN(points))
 		if i != j {
-			p.Pairs = append(p.Pairs, Pair{i, j, rng.IntN(2) == 0, draw(strength)})
+			p.pairs = append(p.pairs, Pair{i, j, rng.IntN(2) == 0, draw(strength)})
 		}
 	}
 	return p
 }
 
 // randomForest gives each point at most one neighbor with a lower number, with several pairs for some.
-func randomForest(rng *rand.Rand, points, k int) *PairwiseEnergy {
+func randomForest(rng *rand.Rand, points, k int) *terms {
 	p := randomProblem(rng, points, k, 0)
 	for i := 1; i < points; i++ {
 		j := int32(rng.IntN(i))
 		for range rng.IntN(3) {
-			p.Pairs = append(p.Pairs, Pair{int32(i), j, rng.IntN(2) == 0, float64(rng.IntN(3)) * 0.5})
+			p.pairs = append(p.pairs, Pair{int32(i), j, rng.IntN(2) == 0, float64(rng.IntN(3)) * 0.5})
 		}
 	}
 	return p
 }
 
-func randomLabels(rng *rand.Rand, p *PairwiseEnergy) []int32 {
-	labels := make([]int32, p.Points())
+func randomLabels(rng *rand.Rand, p *terms) []int32 {
+	labels := make([]int32, p.points())
 	for i := range labels {
-		labels[i] = int32(rng.IntN(p.K+1)) - 1
+		labels[i] = int32(rng.IntN(p.k+1)) - 1
 	}
 	return labels
 }
@@ -74,29 +75,46 @@ func eachLabeling(points, k int) iter.Seq[[]int32] {
 }
 
 // bruteForce returns the least energy of all labelings.
-func bruteForce(p *PairwiseEnergy) float64 {
+func bruteForce(p *terms) float64 {
 	best := math.Inf(1)
-	for labels := range eachLabeling(p.Points(), p.K) {
-		best = min(best, p.Energy(labels))
+	for labels := range eachLabeling(p.points(), p.k) {
+		best = min(best, p.of(labels))
 	}
 	return best
 }
 
 // optimaOf returns all labelings of least energy, up to rounding.
-func optimaOf(p *PairwiseEnergy) [][]int32 {
+func optimaOf(p *terms) [][]int32 {
 	var optima [][]int32
 	least := bruteForce(p)
-	for labels := range eachLabeling(p.Points(), p.K) {
-		if p.Energy(labels) <= least+1e-15 {
+	for labels := range eachLabeling(p.points(), p.k) {
+		if p.of(labels) <= least+1e-15 {
 			optima = append(optima, slices.Clone(labels))
 		}
 	}
 	return optima
 }
 
-func solve(t testing.TB, engine Engine, p *PairwiseEnergy, current []int32, seed uint64, o Options) Result {
+// solve solves an energy. Limits that are 0 are the default ones.
+func solve(t testing.TB, engine Engine, p *terms, current []int32, seed uint64, o ...limits) Result {
 	t.Helper()
-	r, err := Solve(t.Context(), engine, p, current, newRand(seed), o)
+	e := NewEnergy(p.k, p.pairs)
+	for _, o := range o {
+		e.limits = limits{
+			bpRounds: cmp.Or(o.bpRounds, e.limits.bpRounds), roundings: cmp.Or(o.roundings, e.limits.roundings),
+			lpWork: cmp.Or(o.lpWork, e.limits.lpWork), searchNodes: cmp.Or(o.searchNodes, e.limits.searchNodes),
+		}
+	}
+	r, err := e.Solve(t.Context(), engine, p.unary, current, newRand(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func reduced(t testing.TB, g *graph, prefer []int32) *reduction {
+	t.Helper()
+	r, err := reduce(t.Context(), g, prefer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,5 +133,3 @@ func complete(labels []int32) bool {
 	}
 	return true
 }
-
-func (u Usage) total() int { return u.Unconstrained + u.Reduced + u.ICM + u.BP + u.LP + u.Exact }

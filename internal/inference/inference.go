@@ -15,18 +15,10 @@
 package inference
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
 )
-
-// PairwiseEnergy is an energy over the labels 0..K-1 of m points.
-type PairwiseEnergy struct {
-	K     int
-	Unary []float64 // m x K, row by row: the cost of each label for each point
-	Pairs []Pair
-}
 
 // Pair is one constraint. A must-link costs Cost if the labels of its points differ, a cannot-link if they are equal.
 // Several pairs of the same two points add up. A pair that costs 0 has no effect.
@@ -34,24 +26,6 @@ type Pair struct {
 	I, J     int32
 	MustLink bool
 	Cost     float64
-}
-
-// Points returns the number of points m.
-func (p *PairwiseEnergy) Points() int { return len(p.Unary) / max(p.K, 1) }
-
-// Energy computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a
-// label.
-func (p *PairwiseEnergy) Energy(labels []int32) float64 {
-	total := 0.0
-	for i, label := range labels {
-		total += p.Unary[i*p.K+int(label)]
-	}
-	for _, pair := range p.Pairs {
-		if (labels[pair.I] == labels[pair.J]) != pair.MustLink {
-			total += pair.Cost
-		}
-	}
-	return total
 }
 
 // Engine is an algorithm that finds labels of low energy.
@@ -69,20 +43,17 @@ func (e Engine) String() string {
 	return [...]string{"unknown", "icm", "bp", "lp", "exact"}[e]
 }
 
-// Options limits the work of the engines. Limits count operations rather than time, so that the answer does not depend
-// on the machine. A zero field means its default.
-type Options struct {
-	BPRounds    int     // rounds of messages in graphs with cycles; the default is 100
-	Roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts; the default is 50
-	LPWork      float64 // multiplications that one relaxation may take; the default is 2e11, about a minute
-	SearchNodes int     // nodes that one exact search may visit; the default is 2,000,000, some seconds
+// limits bounds the work of the engines. They count operations rather than time, so that the answer does not depend on
+// the machine.
+type limits struct {
+	bpRounds    int     // rounds of messages in graphs with cycles
+	roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts
+	lpWork      float64 // multiplications that one relaxation may take: about a minute
+	searchNodes int     // nodes that one exact search may visit: some seconds
 }
 
-func (o Options) withDefaults() Options {
-	return Options{
-		BPRounds: cmp.Or(o.BPRounds, 100), Roundings: cmp.Or(o.Roundings, 50),
-		LPWork: cmp.Or(o.LPWork, 2e11), SearchNodes: cmp.Or(o.SearchNodes, 2_000_000),
-	}
+func defaultLimits() limits {
+	return limits{bpRounds: 100, roundings: 50, lpWork: 2e11, searchNodes: 2_000_000}
 }
 
 // Result is a labeling and what is known about it.
@@ -94,18 +65,7 @@ type Result struct {
 	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if no
 	// component fell back to BP, and lower otherwise.
 	LPValue   float64
-	Used      Usage
 	Fallbacks []Fallback
-}
-
-// Usage counts components by how their labels were found.
-type Usage struct {
-	Unconstrained int // single points without a constraint of positive cost, which take their cheapest label
-	Reduced       int // solved exactly by the reductions, as trees are
-	ICM           int // by ICM, including components where the requested engine did worse
-	BP            int
-	LP            int
-	Exact         int
 }
 
 // Fallback reports that the engine gave up on a part of a component. Its labels come from BP, or from what the engine
@@ -122,52 +82,71 @@ type Cause string
 
 // The causes.
 const (
-	OverWorkLimit  Cause = "over the work limit" // LP: Options.LPWork, or the limit of memory
-	OverNodeLimit  Cause = "over the node limit" // Exact: Options.SearchNodes
+	OverWorkLimit  Cause = "over the work limit" // LP: the limit of multiplications or of memory
+	OverNodeLimit  Cause = "over the node limit" // Exact: the limit of visited nodes
 	LostToRounding Cause = "precision ran out"   // LP: the relaxation stalled short of its optimum
 )
 
-// Solve finds labels of low energy. ICM starts from the current labels, where -1 means no label. The result is never
-// worse than the current labels, and keeps them if its energy is equal, so that repeated calls converge. Solve returns
-// an error if the input is invalid or ctx is done.
-func Solve(ctx context.Context, engine Engine, p *PairwiseEnergy, current []int32, rng *rand.Rand, o Options) (Result, error) {
-	return NewRepeated(p.K, p.Pairs).Solve(ctx, engine, p.Unary, current, rng, o)
+// Energy is an energy over the labels 0..k-1 of some points. It may be solved repeatedly while only the unary costs
+// change: the connected components of its pairs are found once. It is not safe for concurrent use.
+type Energy struct {
+	terms
+	limits     limits
+	components []*graph // nil until the first Solve
+	split      int      // number of points that components are for
 }
 
-// Repeated is an energy that is solved repeatedly while only the unary costs change. It finds the connected components
-// of its pairs once. It is not safe for concurrent use.
-type Repeated struct {
-	energy     PairwiseEnergy
-	points     int
-	components []*graph // of the graph of `points` points; nil until the first Solve
+// terms holds the costs of an energy.
+type terms struct {
+	k     int
+	unary []float64 // points x k, row by row: the cost of each label for each point
+	pairs []Pair
 }
 
-// NewRepeated returns an energy with the given pairs, which the caller must not modify afterward.
-func NewRepeated(k int, pairs []Pair) *Repeated {
-	return &Repeated{energy: PairwiseEnergy{K: k, Pairs: pairs}}
+// NewEnergy returns an energy over k labels with the given pairs, which the caller must not modify afterward.
+func NewEnergy(k int, pairs []Pair) *Energy {
+	return &Energy{terms: terms{k: k, pairs: pairs}, limits: defaultLimits()}
 }
 
-// Solve is the function Solve with the given unary costs.
-func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand, o Options) (Result, error) {
-	p := &r.energy
-	p.Unary = unary
-	if err := check(engine, p, current, o); err != nil {
+// Points returns the number of points.
+func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
+
+// of computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.
+func (t *terms) of(labels []int32) float64 {
+	total := 0.0
+	for i, label := range labels {
+		total += t.unary[i*t.k+int(label)]
+	}
+	for _, pair := range t.pairs {
+		if (labels[pair.I] == labels[pair.J]) != pair.MustLink {
+			total += pair.Cost
+		}
+	}
+	return total
+}
+
+// Solve finds labels of low energy, given the unary costs: k for each point, point after point. ICM starts from the
+// current labels, where -1 means no label. The result is never worse than the current labels, and keeps them if its
+// energy is equal, so that repeated calls converge. Solve returns an error if the input is invalid or ctx is done.
+func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand) (Result, error) {
+	e.unary = unary
+	if err := check(engine, &e.terms, current); err != nil {
 		return Result{}, err
 	}
-	if r.components == nil || r.points != p.Points() {
-		r.points = p.Points()
-		r.components = split(wholeGraph(p))
+	if e.components == nil || e.split != e.points() {
+		e.split = e.points()
+		e.components = split(wholeGraph(&e.terms))
 	} else {
-		for _, g := range r.components {
+		for _, g := range e.components {
 			for at, point := range g.points {
-				copy(g.row(int32(at)), p.Unary[int(point)*p.K:])
+				copy(g.row(int32(at)), e.unary[int(point)*e.k:])
 			}
 		}
 	}
-	s := &solver{ctx: ctx, engine: engine, rng: rng, options: o.withDefaults()}
+	s := &solver{ctx: ctx, engine: engine, rng: rng, limits: e.limits}
 	s.result.Labels = make([]int32, len(current))
 	s.result.Exact = true
-	for _, g := range r.components {
+	for _, g := range e.components {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
 		}
@@ -183,20 +162,20 @@ func (r *Repeated) Solve(ctx context.Context, engine Engine, unary []float64, cu
 			s.result.Labels[point] = labels[at]
 		}
 	}
-	s.result.Energy = p.Energy(s.result.Labels)
+	s.result.Energy = e.of(s.result.Labels)
 	if engine == LP {
 		s.result.LPValue = s.bound
 	}
-	s.keepCurrent(p, current)
+	s.keepCurrent(&e.terms, current)
 	return s.result, nil
 }
 
 // keepCurrent restores the current labels if their total energy is lower, which only rounding can cause.
-func (s *solver) keepCurrent(p *PairwiseEnergy, current []int32) {
+func (s *solver) keepCurrent(t *terms, current []int32) {
 	if slices.ContainsFunc(current, func(label int32) bool { return label < 0 }) {
 		return
 	}
-	if before := p.Energy(current); before < s.result.Energy {
+	if before := t.of(current); before < s.result.Energy {
 		copy(s.result.Labels, current)
 		s.result.Energy = before
 	}

@@ -24,31 +24,34 @@ func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 		return outcome{}, "", err
 	}
 	if a.solved() {
-		return outcome{labels: a.labels, bound: a.bound, exact: true, by: LP, rounds: a.rounds}, "", nil
+		return outcome{labels: a.labels, bound: a.bound, exact: true, rounds: a.rounds}, "", nil
 	}
 	x := relax(g)
 	width := make([]int32, x.points())
 	for i := range width {
 		width[i] = x.first[i+1] - x.first[i] - 1
 	}
-	e, ok := minimumDegree(g, width, s.options.LPWork/minSteps, maxFactorEntries)
+	e, ok, err := minimumDegree(s.ctx, g, width, s.limits.lpWork/minSteps, maxFactorEntries)
+	if err != nil {
+		return outcome{}, "", err
+	}
 	if !ok {
 		return outcome{labels: a.labels, bound: a.bound}, OverWorkLimit, nil
 	}
-	optimum, err := newInterior(x, e, width).run(s.ctx, e.work, s.options.LPWork)
+	optimum, err := newInterior(x, e, width).run(s.ctx, e.work, s.limits.lpWork)
 	if err != nil {
 		return outcome{}, "", err
 	}
 	bound := max(a.bound, g.constant+x.constant+float64(x.scale*optimum.bound))
 	if !(optimum.gap() <= enoughGap) {
 		cause := LostToRounding
-		if float64(optimum.steps+1)*e.work > s.options.LPWork {
+		if float64(optimum.steps+1)*e.work > s.limits.lpWork {
 			cause = OverWorkLimit
 		}
 		return outcome{labels: a.labels, bound: bound}, cause, nil
 	}
 	proof := bound + float64(provingGap*x.scale*optimum.magnitude()) + g.rounding()
-	o := outcome{bound: bound, by: LP, rounds: optimum.steps}
+	o := outcome{bound: bound, rounds: optimum.steps}
 	least := math.Inf(1)
 	candidate := a.labels
 	for try := 0; ; try++ {
@@ -58,7 +61,7 @@ func (s *solver) solveLP(g *graph, prefer []int32) (outcome, Cause, error) {
 		if energy := g.energy(candidate); energy < least {
 			o.labels, least = candidate, energy
 		}
-		if o.exact = least <= proof; o.exact || try == s.options.Roundings {
+		if o.exact = least <= proof; o.exact || try == s.limits.roundings {
 			return o, "", nil
 		}
 		candidate = x.round(optimum.y, g.k, s.rng)

@@ -1,6 +1,9 @@
 package inference
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // elimination is an order of the points that keeps the factor of the Newton matrix sparse, with the structure of the
 // factor.
@@ -12,11 +15,11 @@ type elimination struct {
 }
 
 // minimumDegree always eliminates the point with the fewest rows in its column next, and connects its neighbors to a
-// clique, as the elimination does. It returns false if the work or the memory exceeds its limit. The width of a
-// point is the size of its block.
-func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elimination, bool) {
+// clique, as the elimination does. ok is false if the work or the memory exceeds its limit. The width of a point is the
+// size of its block.
+func minimumDegree(ctx context.Context, g *graph, width []int32, workLimit, sizeLimit float64) (e *elimination, ok bool, err error) {
 	n := g.size()
-	e := &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
+	e = &elimination{order: make([]int32, 0, n), later: make([][]int32, n)}
 	near := make([][]int32, n) // neighbors that are not yet eliminated, ascending
 	rows := make([]float64, n) // the sum of their widths
 	var queue pointQueue
@@ -34,6 +37,9 @@ func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elim
 		if done[i] || next.key != rows[i] {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
 		done[i] = true
 		e.order = append(e.order, i)
 		e.later[i] = near[i]
@@ -41,7 +47,7 @@ func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elim
 		e.work += float64(own * (own + rows[i]) * (own + rows[i]))
 		e.size += float64(own * (own + rows[i]))
 		if e.work > workLimit || e.size > sizeLimit {
-			return nil, false
+			return nil, false, nil
 		}
 		if len(near[i]) == n-len(e.order) { // the rest is a clique, so any order is equally good
 			for at, j := range near[i] {
@@ -62,10 +68,10 @@ func minimumDegree(g *graph, width []int32, workLimit, sizeLimit float64) (*elim
 			queue.add(rows[j], j)
 		}
 		if merged > workLimit || entries/2 > sizeLimit { // each entry will need memory in the factor
-			return nil, false
+			return nil, false, nil
 		}
 	}
-	return e, e.work <= workLimit && e.size <= sizeLimit
+	return e, e.work <= workLimit && e.size <= sizeLimit, nil
 }
 
 func totalWidth(points, width []int32) float64 {

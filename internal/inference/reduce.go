@@ -1,6 +1,9 @@
 package inference
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // reduction makes a graph smaller, until nothing more can be done, without changing its least energy or the optimum of
 // its linear relaxation:
@@ -37,7 +40,8 @@ type removal struct {
 	answers       int // where a leaf's labels for each label of its parent begin in reduction.answers
 }
 
-func reduce(g *graph, prefer []int32) *reduction {
+// reduce reduces a graph as far as it can. Preferred labels win ties.
+func reduce(ctx context.Context, g *graph, prefer []int32) (*reduction, error) {
 	n := g.size()
 	r := &reduction{g: g, prefer: prefer, cost: append([]float64(nil), g.unary...), constant: g.constant,
 		must: make([]float64, n*g.k), cannot: make([]float64, n*g.k),
@@ -54,7 +58,10 @@ func reduce(g *graph, prefer []int32) *reduction {
 		}
 		r.enqueue(i)
 	}
-	for at := 0; at < len(r.queue); at++ {
+	for at, looked := 0, 0; at < len(r.queue); at, looked = at+1, looked+1 {
+		if looked%looksBetweenChecks == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if 2*at > len(r.queue) && at > n { // drop the processed entries
 			r.queue = append(r.queue[:0], r.queue[at:]...)
 			at = 0
@@ -65,8 +72,11 @@ func reduce(g *graph, prefer []int32) *reduction {
 			r.shrink(i)
 		}
 	}
-	return r
+	return r, nil
 }
+
+// looksBetweenChecks is how many points are looked at before the context is.
+const looksBetweenChecks = 1 << 12
 
 func (r *reduction) enqueue(i int32) {
 	if !r.queued[i] && !r.gone[i] {

@@ -7,16 +7,16 @@ import (
 
 // literalRelaxation is Bilenko2004 (8)-(15) word for word, with all violation variables and both inequalities, solved by
 // a dense simplex that has nothing in common with the solver under test.
-func literalRelaxation(t *testing.T, p *PairwiseEnergy) float64 {
+func literalRelaxation(t *testing.T, p *terms) float64 {
 	t.Helper()
-	n, k := p.Points(), p.K
+	n, k := p.points(), p.k
 	tableau := &denseSimplex{}
 	share := func(i int32, label int) int { return int(i)*k + label }
 	violation := func(pair, label int) int { return n*k + pair*k + label }
-	slack := func(row int) int { return n*k + len(p.Pairs)*k + row - n }
-	columns := n*k + 3*len(p.Pairs)*k
+	slack := func(row int) int { return n*k + len(p.pairs)*k + row - n }
+	columns := n*k + 3*len(p.pairs)*k
 	tableau.cost = make([]float64, columns)
-	copy(tableau.cost, p.Unary)
+	copy(tableau.cost, p.unary)
 	for i := range int32(n) { // (9); all points start at label 0
 		row := make([]float64, columns)
 		for label := range k {
@@ -24,7 +24,7 @@ func literalRelaxation(t *testing.T, p *PairwiseEnergy) float64 {
 		}
 		tableau.add(row, 1, share(i, 0))
 	}
-	for at, pair := range p.Pairs {
+	for at, pair := range p.pairs {
 		for label := range k {
 			z, i, j := violation(at, label), share(pair.I, label), share(pair.J, label)
 			first, second := make([]float64, columns), make([]float64, columns)

@@ -10,12 +10,12 @@ import (
 
 // solver runs one engine on all components and collects the result. It serves a single call of Solve.
 type solver struct {
-	ctx     context.Context
-	engine  Engine
-	rng     *rand.Rand
-	options Options
-	result  Result
-	bound   float64 // LP: the sum of the components' bounds
+	ctx    context.Context
+	engine Engine
+	rng    *rand.Rand
+	limits limits
+	result Result
+	bound  float64 // LP: the sum of the components' bounds
 	// Buffers that are reused from one component to the next.
 	labels, order []int32
 	cost          []float64
@@ -26,15 +26,13 @@ type outcome struct {
 	labels []int32
 	bound  float64 // LP: no labeling of the piece costs less
 	exact  bool
-	by     Engine
 	rounds int
 }
 
-// solveComponent finds the labels of one connected component, and counts how they were found.
+// solveComponent finds the labels of one connected component.
 func (s *solver) solveComponent(g *graph, labels []int32) ([]int32, error) {
 	if g.size() == 1 {
 		labels[0] = cheapest(g.unary, labels[0])
-		s.result.Used.Unconstrained++
 		s.bound += g.constant + g.unary[labels[0]]
 		return labels, nil
 	}
@@ -47,37 +45,32 @@ func (s *solver) solveComponent(g *graph, labels []int32) ([]int32, error) {
 		return nil, err
 	}
 	if s.engine == ICM {
-		s.result.Used.ICM++
 		s.result.Rounds = max(s.result.Rounds, passes)
 		s.result.Exact = false
 		return labels, nil
 	}
-	found, by, err := s.solveReduced(g, current)
+	found, err := s.solveReduced(g, current)
 	if err != nil {
 		return nil, err
 	}
 	// If energies differ only by rounding, use ICM's labels, which stay close to the current ones.
-	greedy, global, rounding := g.energy(labels), g.energy(found), g.rounding()
-	if global > greedy+rounding {
-		by = &s.result.Used.ICM
-	}
-	*by++
-	if global < greedy-rounding {
+	if g.energy(found) < g.energy(labels)-g.rounding() {
 		return found, nil
 	}
 	return labels, nil
 }
 
-// solveReduced reduces a component, runs the engine on what is left, and polishes the result by ICM. It also returns
-// the counter that the component belongs to.
-func (s *solver) solveReduced(g *graph, current []int32) ([]int32, *int, error) {
-	r := reduce(g, current)
+// solveReduced reduces a component, runs the engine on what is left, and polishes the result by ICM.
+func (s *solver) solveReduced(g *graph, current []int32) ([]int32, error) {
+	r, err := reduce(s.ctx, g, current)
+	if err != nil {
+		return nil, err
+	}
 	labels, exact, bound := make([]int32, g.size()), true, r.constant
-	by := &s.result.Used.Reduced
 	for _, piece := range r.pieces() {
 		o, err := s.solvePiece(piece, choose.At(current, piece.points), g)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for at, i := range piece.points {
 			labels[i] = o.labels[at]
@@ -85,29 +78,16 @@ func (s *solver) solveReduced(g *graph, current []int32) ([]int32, *int, error) 
 		exact = exact && o.exact
 		bound += o.bound
 		s.result.Rounds = max(s.result.Rounds, o.rounds)
-		if by != &s.result.Used.BP { // a component with a piece that fell back counts for BP
-			by = s.count(o.by)
-		}
 	}
 	r.extend(labels)
 	s.bound += bound
 	s.result.Exact = s.result.Exact && exact
 	if !exact {
 		if _, err := s.icm(g, labels); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return labels, by, nil
-}
-
-func (s *solver) count(e Engine) *int {
-	switch e {
-	case LP:
-		return &s.result.Used.LP
-	case Exact:
-		return &s.result.Used.Exact
-	}
-	return &s.result.Used.BP
+	return labels, nil
 }
 
 // solvePiece runs the engine on one piece, and BP if the engine gives up.
@@ -141,12 +121,12 @@ func (s *solver) solvePiece(piece *graph, prefer []int32, component *graph) (out
 
 // solveBP runs loopy BP and polishes its labels by ICM.
 func (s *solver) solveBP(g *graph, prefer []int32) (outcome, error) {
-	labels, rounds, err := loopyBP(s.ctx, g, prefer, s.options.BPRounds)
+	labels, rounds, err := loopyBP(s.ctx, g, prefer, s.limits.bpRounds)
 	if err != nil {
 		return outcome{}, err
 	}
 	_, err = s.icm(g, labels)
-	return outcome{labels: labels, by: BP, rounds: rounds}, err
+	return outcome{labels: labels, rounds: rounds}, err
 }
 
 // solveExact runs branch and bound, unless the ascent proves its own labels optimal.
@@ -155,7 +135,7 @@ func (s *solver) solveExact(g *graph, prefer []int32) (outcome, Cause, error) {
 	if err != nil {
 		return outcome{}, "", err
 	}
-	o := outcome{labels: a.labels, exact: true, by: Exact, rounds: a.rounds}
+	o := outcome{labels: a.labels, exact: true, rounds: a.rounds}
 	if a.solved() {
 		return o, "", nil
 	}
@@ -166,7 +146,7 @@ func (s *solver) solveExact(g *graph, prefer []int32) (outcome, Cause, error) {
 	if g.energy(propagated.labels) < a.energy {
 		o.labels = propagated.labels
 	}
-	proved, err := branchAndBound(s.ctx, a.tighten(), o.labels, s.options.SearchNodes)
+	proved, err := branchAndBound(s.ctx, a.tighten(), o.labels, s.limits.searchNodes)
 	if err != nil || proved {
 		return o, "", err
 	}

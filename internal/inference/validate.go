@@ -7,46 +7,43 @@ import (
 )
 
 // check returns an error for invalid input. The sum of all magnitudes must be finite too, so that no energy overflows.
-func check(engine Engine, p *PairwiseEnergy, current []int32, o Options) error {
+func check(engine Engine, p *terms, current []int32) error {
 	if engine < ICM || engine > Exact {
 		return fault.Invalid("UNKNOWN_ENGINE", "there is no inference engine %d; use icm, bp, lp or exact", engine)
 	}
-	if o.BPRounds < 0 || o.Roundings < 0 || o.SearchNodes < 0 || !(o.LPWork >= 0) {
-		return fault.Invalid("BAD_LIMIT", "a limit of inference is negative or not a number (%+v); use 0 for its default", o)
+	if p.k < 1 {
+		return fault.Invalid("BAD_K", "k is %d; at least one cluster is needed", p.k)
 	}
-	if p.K < 1 {
-		return fault.Invalid("BAD_K", "k is %d; at least one cluster is needed", p.K)
+	if int64(p.k) > math.MaxInt32 {
+		return fault.Invalid("BAD_K", "k is %d; at most %d is supported", p.k, math.MaxInt32)
 	}
-	if int64(p.K) > math.MaxInt32 {
-		return fault.Invalid("BAD_K", "k is %d; at most %d is supported", p.K, math.MaxInt32)
+	if len(p.unary)%p.k != 0 || len(p.unary)/p.k > math.MaxInt32 {
+		return fault.Invalid("SIZE_MISMATCH", "there are %d costs for k = %d; each point needs one for each cluster", len(p.unary), p.k)
 	}
-	if len(p.Unary)%p.K != 0 || len(p.Unary)/p.K > math.MaxInt32 {
-		return fault.Invalid("SIZE_MISMATCH", "there are %d costs for k = %d; each point needs one for each cluster", len(p.Unary), p.K)
-	}
-	if len(current) != p.Points() {
-		return fault.Invalid("SIZE_MISMATCH", "there are %d labels for %d points; each point needs one, -1 for none", len(current), p.Points())
+	if len(current) != p.points() {
+		return fault.Invalid("SIZE_MISMATCH", "there are %d labels for %d points; each point needs one, -1 for none", len(current), p.points())
 	}
 	for i, label := range current {
-		if label < -1 || int(label) >= p.K {
-			return fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has label %d; labels are 0..%d, or -1 for none", i, label, p.K-1)
+		if label < -1 || int(label) >= p.k {
+			return fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has label %d; labels are 0..%d, or -1 for none", i, label, p.k-1)
 		}
 	}
 	return checkCosts(p)
 }
 
-func checkCosts(p *PairwiseEnergy) error {
+func checkCosts(p *terms) error {
 	total := 0.0
-	for at, cost := range p.Unary {
+	for at, cost := range p.unary {
 		if math.IsNaN(cost) || math.IsInf(cost, 0) {
-			return fault.Invalid("BAD_COST", "the cost of label %[3]d for point %[1]d is %[2]g; costs must be finite", at/p.K, cost, at%p.K)
+			return fault.Invalid("BAD_COST", "the cost of label %[3]d for point %[1]d is %[2]g; costs must be finite", at/p.k, cost, at%p.k)
 		}
 		total += math.Abs(cost)
 	}
-	for at, pair := range p.Pairs {
+	for at, pair := range p.pairs {
 		switch {
-		case pair.I < 0 || int(pair.I) >= p.Points() || pair.J < 0 || int(pair.J) >= p.Points():
+		case pair.I < 0 || int(pair.I) >= p.points() || pair.J < 0 || int(pair.J) >= p.points():
 			return fault.Invalid("POINT_OUT_OF_RANGE", "pair %d (%d,%d) has a point outside 0..%d",
-				at, pair.I, pair.J, p.Points()-1)
+				at, pair.I, pair.J, p.points()-1)
 		case pair.I == pair.J:
 			return fault.Invalid("SELF_PAIR", "pair %d joins point %d with itself; leave it out", at, pair.I)
 		case !(pair.Cost >= 0) || math.IsInf(pair.Cost, 0):

@@ -190,6 +190,7 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	n := spec.Rows
 	values := make([]float64, 0, n*n)
 	w := s.borrowWindow()
+	defer s.returnWindow(w)
 	for from := 0; from < n; from += FeatureRows { // the matrix is symmetric: rows are columns
 		rows := partition.Range{From: from, To: min(from+FeatureRows, n)}
 		t := s.rowsTile(partition.Range{From: 0, To: n})

@@ -8,6 +8,10 @@ import "math"
 // recomputed, and sums over it are exact, because a multiple of the grid that is rounded to 11 bits is still a multiple
 // of the grid.
 
+// minHalfExponent is the exponent of the smallest scale: its inverse is still a float32. With that scale, every float32
+// is a multiple of the smallest float16, so smaller ones would gain nothing.
+const minHalfExponent = -127
+
 // halfScaleFor returns the power of two to divide entries of at most this magnitude by, so that the largest is below
 // 2^15, half of what float16 can hold.
 func halfScaleFor(largest float64) float64 {
@@ -15,7 +19,7 @@ func halfScaleFor(largest float64) float64 {
 		return 1
 	}
 	_, exponent := math.Frexp(largest) // largest < 2^exponent
-	return math.Ldexp(1, exponent-15)
+	return math.Ldexp(1, max(exponent-15, minHalfExponent))
 }
 
 // roundHalf rounds entries to half precision and back, in place, if the matrix is stored in half precision.

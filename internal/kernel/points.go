@@ -193,9 +193,12 @@ type Source struct {
 	columns  []int32   // 0..n-1
 }
 
-// NewSource returns the source of a matrix over points or a graph. A given kernel matrix is read through rows instead,
-// so that a worker fetches only what its tiles need; data may be nil in that case.
+// NewSource returns the source of a matrix over points or a graph, which must have the rows of the spec. A given kernel
+// matrix is read through rows instead, so that a worker fetches only what its tiles need; data may be nil in that case.
 func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source, error) {
+	if data != nil && data.Rows() != spec.Rows {
+		return nil, fmt.Errorf("kernel: the data has %d rows, the matrix %d", data.Rows(), spec.Rows)
+	}
 	s := &Source{spec: spec, rows: rows, routines: detectRoutines(), columns: choose.All[int32](spec.Rows)}
 	switch data := data.(type) {
 	case *dataset.Points:

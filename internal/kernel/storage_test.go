@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -166,6 +167,72 @@ func TestBuildOrderChangesNoBit(t *testing.T) {
 					t.Fatalf("tile %d differs", number)
 				}
 			}
+		}
+	}
+}
+
+// Entries so small that the inverse of their scale would overflow float32 are rounded to 11 bits like any others.
+func TestHalfPrecisionOfTinyEntries(t *testing.T) {
+	ctx := context.Background()
+	const n = 40
+	rng := rand.New(rand.NewPCG(3, 3))
+	values := make([]float64, 3*n)
+	for i := range values {
+		values[i] = 1e-18 * (1 + rng.Float64())
+	}
+	points, err := dataset.NewPoints(n, 3, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := MatrixSpec{Function: Linear, Rows: n, Columns: 3}
+	bounds, err := FindBounds(spec, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Grid = GridFor(bounds.RowSum)
+	maxima := func(spec MatrixSpec) []float64 {
+		source, err := NewSource(spec, points, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shard, tiles := NewShard(source, 1), partition.AllTiles(n)
+		if _, err := shard.Build(ctx, tiles, true); err != nil {
+			t.Fatal(err)
+		}
+		found, err := shard.Maxima(ctx, tiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	want := maxima(spec)
+	spec.HalfScale = bounds.HalfScale()
+	for i, got := range maxima(spec) {
+		if !(math.Abs(got-want[i]) <= 0x1p-11*want[i]) {
+			t.Fatalf("the largest entry of row %d is %g in half precision instead of %g", i, got, want[i])
+		}
+	}
+}
+
+// A source refuses data that its spec was not made for, instead of reading beyond it.
+func TestNewSourceRefusesOtherData(t *testing.T) {
+	points, err := dataset.NewPoints(4, 2, make([]float64, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 3, Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		spec MatrixSpec
+		data dataset.Dataset
+	}{
+		{MatrixSpec{Function: Linear, Rows: 5, Columns: 2}, points},
+		{MatrixSpec{Function: Adjacency, Rows: 5}, graph},
+	} {
+		if _, err := NewSource(c.spec, c.data, nil); err == nil {
+			t.Errorf("%v: 4 rows were taken for 5", c.spec.Function)
 		}
 	}
 }

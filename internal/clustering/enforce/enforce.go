@@ -14,7 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxWork bounds the search, in components visited. It takes a few seconds at most.
+// maxWork bounds a search, in components looked at, each of which takes time for its opponents and the clusters: a few
+// seconds with tens of them.
 const maxWork = 20_000_000
 
 // None marks a row without a known label.
@@ -85,12 +86,13 @@ type assignment struct {
 	roots    []int32             // components with opponents or several rows, ascending
 	cluster  []int32             // by root
 	searched map[int32]bool      // components for which a search has failed
+	taken    []bool              // per cluster, scratch of occupied
 }
 
 func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
 	a := &assignment{
 		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),
-		inside: map[int32][]float64{}, several: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{},
+		inside: map[int32][]float64{}, several: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
 	}
 	for i := range a.parent {
 		if a.parent[i], a.price[i] = int32(i), 1; prices != nil {
@@ -173,6 +175,9 @@ func (a *assignment) nearest(root int32) int32 {
 		return a.fixed[root]
 	}
 	best := a.labels[root]
+	if a.inside[root] == nil { // a single row, which costs nothing where it is
+		return best
+	}
 	for c := range a.k {
 		if a.cost(root, c) < a.cost(root, best) {
 			best = c
@@ -192,9 +197,16 @@ func (a *assignment) cost(root, c int32) float64 {
 	return a.price[root]
 }
 
-// free reports whether a cluster contains no opponent of a component.
-func (a *assignment) free(root, c int32) bool {
-	return !slices.ContainsFunc(a.against[root], func(other int32) bool { return a.cluster[other] == c })
+// occupied reports for each cluster whether it contains an opponent of a component. The slice is valid until the next
+// call.
+func (a *assignment) occupied(root int32) []bool {
+	clear(a.taken)
+	for _, other := range a.against[root] {
+		if c := a.cluster[other]; c != None {
+			a.taken[c] = true
+		}
+	}
+	return a.taken
 }
 
 // repair separates components that must be apart but share a cluster.
@@ -215,12 +227,12 @@ func (a *assignment) move(one, other int32) bool {
 		if a.fixed[root] != None {
 			continue
 		}
-		for c := range a.k {
-			if !a.free(root, c) {
+		for c, taken := range a.occupied(root) {
+			if taken {
 				continue
 			}
-			if change := a.cost(root, c) - a.cost(root, a.cluster[root]); best < 0 || change < least {
-				best, to, least = root, c, change
+			if change := a.cost(root, int32(c)) - a.cost(root, a.cluster[root]); best < 0 || change < least {
+				best, to, least = root, int32(c), change
 			}
 		}
 	}
@@ -333,25 +345,25 @@ func (s *search) color() bool {
 	if s.work -= len(s.open); s.work < 0 {
 		return false
 	}
-	at, fewest := 0, s.k+1
+	at, fewest := 0, int(s.k)+1
 	for place, i := range s.open {
-		count := int32(0)
-		for c := range s.k {
-			if s.free(i, c) {
-				count++
+		free := 0
+		for _, taken := range s.occupied(i) {
+			if !taken {
+				free++
 			}
 		}
-		if count < fewest {
-			at, fewest = place, count
+		if free < fewest {
+			at, fewest = place, free
 		}
 	}
 	i := s.open[at]
 	s.open[at] = s.open[len(s.open)-1]
 	s.open = s.open[:len(s.open)-1]
 	var clusters []int32
-	for c := range s.k {
-		if s.free(i, c) {
-			clusters = append(clusters, c)
+	for c, taken := range s.occupied(i) {
+		if !taken {
+			clusters = append(clusters, int32(c))
 		}
 	}
 	slices.SortStableFunc(clusters, func(b, c int32) int { return cmp.Compare(s.cost(i, b), s.cost(i, c)) })
@@ -375,9 +387,9 @@ func (a *assignment) settle() {
 				continue
 			}
 			best := a.cluster[root]
-			for c := range a.k {
-				if a.cost(root, c) < a.cost(root, best) && a.free(root, c) {
-					best = c
+			for c, taken := range a.occupied(root) {
+				if !taken && a.cost(root, int32(c)) < a.cost(root, best) {
+					best = int32(c)
 				}
 			}
 			if best != a.cluster[root] {

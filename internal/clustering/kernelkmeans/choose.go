@@ -74,26 +74,28 @@ func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error)
 		members[c] = append(members[c], int32(i))
 		weight[c] += s.weights[i]
 	}
-	between := make([]float64, k*k) // Q_cd
+	// Each cluster is compared with those before it, so that one row of Q_cd is enough: k may be in the thousands.
+	least, between, self := math.Inf(1), make([]float64, k), make([]float64, k)
 	for from := 0; from < k; from += kernel.MaxLanes {
 		sums, err := s.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
 		if err != nil {
 			return 0, err
 		}
 		for at, sum := range sums {
-			for i, d := range labels {
-				between[(from+at)*k+int(d)] += sum[i]
-			}
-		}
-	}
-	least := math.Inf(1)
-	for c := range k {
-		for d := range c {
-			if weight[c] == 0 || weight[d] == 0 {
+			c := from + at
+			if weight[c] == 0 {
 				continue
 			}
-			own, other := between[c*k+c], between[d*k+d]
-			least = min(least, own/weight[c]+other/weight[d]-(own+other+2*between[c*k+d])/(weight[c]+weight[d]))
+			clear(between)
+			for i, d := range labels {
+				between[d] += sum[i]
+			}
+			self[c] = between[c]
+			for d := range c {
+				if weight[d] > 0 {
+					least = min(least, self[c]/weight[c]+self[d]/weight[d]-(self[c]+self[d]+2*between[d])/(weight[c]+weight[d]))
+				}
+			}
 		}
 	}
 	if math.IsInf(least, 1) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -226,5 +227,23 @@ func TestStartsOfRestarts(t *testing.T) {
 	result := solve(t, points, spec)
 	if result.Satisfaction.MustLinkViolated > 0 {
 		t.Errorf("the start violates %d must-links", result.Satisfaction.MustLinkViolated)
+	}
+}
+
+// zeros is an executor of a matrix of zeros that only sums columns.
+type zeros struct {
+	Executor
+	rows int
+}
+
+func (z zeros) ColumnSums(_ context.Context, lists [][]int32) ([][]float64, error) {
+	return slices.Repeat([][]float64{make([]float64, z.rows)}, len(lists)), nil
+}
+
+// The cost of a merger needs memory for the clusters, not for all pairs of them.
+func TestLeastMergeOfManyClusters(t *testing.T) {
+	s := &Setup{p: &Problem{spec: clustering.Spec{K: 1 << 18}}, x: zeros{rows: 2}, weights: []float64{1, 1}}
+	if got, err := s.leastMerge(context.Background(), []int32{3, 1<<18 - 1}); got != 0 || err != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -84,9 +84,6 @@ func described(data dataset.Dataset) string {
 	return "a " + data.Kind().String()
 }
 
-// Rows returns the number of points, old and new.
-func (p *Prediction) Rows() int { return p.Points.Rows() }
-
 // K returns the number of clusters.
 func (p *Prediction) K() int { return p.old.spec.K }
 

@@ -2,6 +2,7 @@ package kernelkmeans
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -330,5 +331,40 @@ func TestSpectralStartIsHeard(t *testing.T) {
 		if s.Step != at+1 || s.Wanted != 4 || s.Tolerance != startTolerance {
 			t.Errorf("step %d is %+v", at+1, s)
 		}
+	}
+}
+
+// Seeds that all are isolated vertices say nothing about the others, which then start in one cluster.
+func TestIsolatedSeeds(t *testing.T) {
+	g, err := dataset.NewGraph(12, []dataset.Edge{{Source: 8, Target: 9, Weight: 1}, {Source: 9, Target: 10, Weight: 1}, {Source: 10, Target: 11, Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := clustering.Spec{K: 2, MaxIterations: 10, Algorithm: &Options{}, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}}
+	if got := solve(t, g, spec).Labels; !clustering.Complete(got) || got[0] != 0 || got[1] != 1 {
+		t.Errorf("labels %v", got)
+	}
+}
+
+// The unit of weights is exact down to the smallest float64: the labels are those of the same graph with other weights.
+func TestTheSmallestWeights(t *testing.T) {
+	var labels [][]int32
+	for _, unit := range []float64{1, math.SmallestNonzeroFloat64} {
+		rng := clusteringtest.NewRand(5)
+		var edges []dataset.Edge
+		for i := range int32(60) {
+			for range 4 {
+				edges = append(edges, dataset.Edge{Source: i, Target: (i + 3*int32(1+rng.IntN(18))) % 60, Weight: unit * float64(1+rng.IntN(3))})
+			}
+			edges = append(edges, dataset.Edge{Source: i, Target: (i + 1) % 60, Weight: unit})
+		}
+		g, err := dataset.NewGraph(60, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels = append(labels, solve(t, g, clustering.Spec{K: 3, MaxIterations: 10, Choose: true, Algorithm: &Options{KeepBest: true, OnRise: RiseIgnore, RiseOpen: true}}).Labels)
+	}
+	if !slices.Equal(labels[0], labels[1]) {
+		t.Errorf("labels %v and %v", labels[0], labels[1])
 	}
 }

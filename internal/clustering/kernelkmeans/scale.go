@@ -13,8 +13,13 @@ import (
 // bit of a weight changes. Given weights and shifts are converted to that unit, and reported values from it; constraints
 // without a weight have their default weight in it.
 
-// maxExponent bounds the exponent of a graph's largest weight.
-const maxExponent = 20
+const (
+	// maxExponent bounds the exponent of a graph's largest weight.
+	maxExponent = 20
+	// maxUnit bounds the exponent of the unit, so that the factors of two rows have a finite product. Only graphs of
+	// subnormal weights would have a larger one.
+	maxUnit = 1022
+)
 
 // setUnit sets the exponent e of the unit: the matrix is 2^e times the weights of the graph.
 func (p *Problem) setUnit() {
@@ -46,7 +51,7 @@ func (p *Problem) setUnit() {
 		}
 	}
 	if largest > math.MinInt && max(largest, -largest) > maxExponent {
-		p.unit = -(largest + largest&1) // even, because each of the two rows contributes half of it
+		p.unit = min(-(largest + largest&1), maxUnit) // even, because each of the two rows contributes half of it
 	}
 }
 

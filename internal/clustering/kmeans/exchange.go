@@ -47,7 +47,11 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 	rng := rand.New(source)
 	for ; rows != nil && found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
 		piece.Keep(8*len(found.centroids), func(w *snapshot.Writer) { found.save(w, source) })
-		other, err := Run(snapshot.Without(ctx), p.BeginAt(exchange(rows, p.d, found.centroids, rng)), x, clustering.NopObserver{})
+		exchanged, err := exchange(ctx, rows, p.d, found.centroids, rng)
+		if err != nil {
+			return nil, err
+		}
+		other, err := Run(snapshot.Without(ctx), p.BeginAt(exchanged), x, clustering.NopObserver{})
 		if err != nil {
 			return nil, err
 		}
@@ -101,14 +105,18 @@ type exchanger struct {
 }
 
 // exchange tries some points and returns the centroids afterward.
-func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []float64 {
-	n, x := len(rows)/width, newExchanger(rows, width, centroids)
-	if x.k < 2 {
-		return centroids
+func exchange(ctx context.Context, rows []float64, width int, centroids []float64, rng *rand.Rand) ([]float64, error) {
+	x, err := newExchanger(ctx, rows, width, centroids)
+	if err != nil || x.k < 2 {
+		return centroids, err
 	}
+	n := len(rows) / width
 	exchanged, best := false, trial{rise: math.Inf(1)}
 	distances, losses := make([]float64, n), make([]float64, x.k)
 	for range min(triesPerCluster*x.k, maxTries) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		point := clustering.Draw(rng.Float64(), x.first)
 		if point < 0 {
 			break // every row is a centroid
@@ -129,19 +137,23 @@ func exchange(rows []float64, width int, centroids []float64, rng *rand.Rand) []
 	if !exchanged && !math.IsInf(best.rise, 1) {
 		copy(x.centroids[best.centroid*width:], x.row(best.point))
 	}
-	return x.centroids
+	return x.centroids, nil
 }
 
-func newExchanger(rows []float64, width int, centroids []float64) *exchanger {
+// newExchanger measures all rows. It looks at the context now and then: with many clusters that takes minutes.
+func newExchanger(ctx context.Context, rows []float64, width int, centroids []float64) (*exchanger, error) {
 	n := len(rows) / width
 	x := &exchanger{
 		rows: rows, centroids: slices.Clone(centroids), width: width, k: len(centroids) / width,
 		nearest: make([]int32, n), next: make([]int32, n), first: make([]float64, n), second: make([]float64, n),
 	}
 	for i := range n {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		x.measure(i)
 	}
-	return x
+	return x, nil
 }
 
 // trial is an exchange and how much it raises the sum of distances.

@@ -1,6 +1,8 @@
 package kmeans
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -30,13 +32,21 @@ func TestExchangesGetOutOfLocalMinima(t *testing.T) {
 			rows = append(rows, 10*float64(i%3)+rng.NormFloat64(), rng.NormFloat64())
 		}
 		stuck := []float64{-0.5, 0, 0.5, 0, 15, 0}
-		improved := exchange(rows, 2, stuck, rng)
+		improved, err := exchange(t.Context(), rows, 2, stuck, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if total(rows, 2, improved) > total(rows, 2, stuck)/3 {
 			t.Errorf("seed %d: %v, sum %v instead of %v", seed, improved, total(rows, 2, improved), total(rows, 2, stuck))
 		}
 	}
-	if got := exchange([]float64{1, 1, 2}, 1, []float64{1}, rand.New(rand.NewPCG(1, 1))); got[0] != 1 {
-		t.Error("the only centroid was exchanged")
+	if got, err := exchange(t.Context(), []float64{1, 1, 2}, 1, []float64{1}, rand.New(rand.NewPCG(1, 1))); err != nil || got[0] != 1 {
+		t.Errorf("the only centroid was exchanged: %v, %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := exchange(ctx, []float64{1, 1, 2}, 1, []float64{1, 2}, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled exchanges ended with %v", err)
 	}
 }
 
@@ -49,7 +59,10 @@ func TestDistancesAfterExchanges(t *testing.T) {
 		rows[at] = rng.NormFloat64()
 	}
 	copy(centroids, rows)
-	x := newExchanger(rows, width, centroids)
+	x, err := newExchanger(t.Context(), rows, width, centroids)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 50 {
 		c, point := rng.IntN(k), rng.IntN(n)
 		distances := make([]float64, n)
@@ -63,8 +76,8 @@ func TestDistancesAfterExchanges(t *testing.T) {
 			t.Fatalf("centroid %d for point %d raises the sum by %v; the least is said to be %+v", c, point, rise, best)
 		}
 		x.update(int32(c), distances)
-		fresh := newExchanger(rows, width, x.centroids)
-		if !slices.Equal(x.first, fresh.first) || !slices.Equal(x.second, fresh.second) {
+		fresh, err := newExchanger(t.Context(), rows, width, x.centroids)
+		if err != nil || !slices.Equal(x.first, fresh.first) || !slices.Equal(x.second, fresh.second) {
 			t.Fatal("other distances than those found anew")
 		}
 	}

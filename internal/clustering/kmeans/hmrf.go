@@ -27,8 +27,8 @@ type hmrf struct {
 	groups                                   // of the constrained points: single ones, or blocks with Contract
 	parts         *clustering.ObjectiveParts // terms of J after the last step
 	pairs         []constraint.Pair
-	links         []metric.Link       // one per pair, with rows if the penalty needs distances
-	energy        *inference.Repeated // reused while the costs of the pairs stay the same
+	links         []metric.Link     // one per pair, with rows if the penalty needs distances
+	energy        *inference.Energy // reused while the costs of the pairs stay the same
 	lastInference clustering.Inference
 	// Warnings that were already given, and the notices of the next report.
 	warnedFallback, warnedDegenerate bool
@@ -148,7 +148,7 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 		return nil, err
 	}
 	if m.energy == nil || m.p.options.Penalty != metric.Potts {
-		m.energy = inference.NewRepeated(k, m.pairCosts())
+		m.energy = inference.NewEnergy(k, m.pairCosts())
 	}
 	costs, current := m.costs(distances, k), make([]int32, len(m.members))
 	for group, members := range m.members {
@@ -158,7 +158,7 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 			current[group] = nearest(costs[group*k : (group+1)*k])
 		}
 	}
-	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng, inference.Options{})
+	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng)
 	if err != nil {
 		return nil, err
 	}

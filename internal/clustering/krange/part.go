@@ -215,23 +215,20 @@ func Strength(a, b []int32, k int) float64 {
 
 // leastKept returns the smallest share, over clusters, of pairs that another labeling keeps together.
 func leastKept(of, in []int32, k int) float64 {
-	counts, sizes := make([]int64, k*k), make([]int64, k)
+	counts, sizes, together := map[[2]int32]int64{}, make([]int64, k), make([]int64, k)
 	for i, c := range of {
 		if c >= 0 && in[i] >= 0 {
-			counts[int(c)*k+int(in[i])]++
+			pair := [2]int32{c, in[i]}
+			together[c] += 2 * counts[pair] // the row makes an ordered pair, in both orders, with each of these
+			counts[pair]++
 			sizes[c]++
 		}
 	}
 	least := 1.0
 	for c, size := range sizes {
-		if size < 2 {
-			continue
+		if size >= 2 {
+			least = min(least, float64(together[c])/float64(size*(size-1)))
 		}
-		together := int64(0)
-		for _, count := range counts[c*k : (c+1)*k] {
-			together += count * (count - 1)
-		}
-		least = min(least, float64(together)/float64(size*(size-1)))
 	}
 	return least
 }

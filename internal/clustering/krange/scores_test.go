@@ -144,3 +144,27 @@ func TestModularity(t *testing.T) {
 		t.Errorf("all in one: %v", got)
 	}
 }
+
+// The strength needs memory for the points, not for all pairs of clusters.
+func TestStrengthOfManyClusters(t *testing.T) {
+	labels := []int32{7, 7, 1 << 17, 1 << 17}
+	if got := Strength(labels, labels, 1<<18); got != 1 {
+		t.Errorf("%v, want 1", got)
+	}
+}
+
+// The modularity does not depend on the unit of the weights, even if their sum is beyond float64.
+func TestModularityOfHugeWeights(t *testing.T) {
+	values := map[float64]float64{}
+	for _, unit := range []float64{1, 0x1p1022} {
+		edges := []dataset.Edge{{Source: 0, Target: 1, Weight: unit}, {Source: 2, Target: 3, Weight: unit}, {Source: 1, Target: 2, Weight: unit / 2}}
+		g, err := dataset.NewGraph(4, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[unit] = Modularity(g, []int32{0, 0, 1, 1}, 2)
+	}
+	if values[1] != values[0x1p1022] {
+		t.Errorf("the modularities are %v", values)
+	}
+}

@@ -116,7 +116,7 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	return found, nil
 }
 
-// plainCost returns the cost of the labels of the start by the model of k-means.
+// plainCost returns the cost of the labels of the start by the model of k-means, -Inf if all rows of a cluster are equal.
 func (f *fit) plainCost() float64 {
 	p, k := f.Points, f.K
 	columns := slices.Concat(f.mixture.smooth, f.mixture.few)
@@ -141,7 +141,9 @@ func (f *fit) plainCost() float64 {
 	for i, c := range f.Labels {
 		variance += distances[i*k+int(c)]
 	}
-	variance /= float64(p.N * len(columns))
+	if variance /= float64(p.N * len(columns)); variance == 0 {
+		return math.Inf(-1)
+	}
 	total := 0.0
 	for i := range p.N {
 		logs := distances[i*k:][:k]

@@ -2,6 +2,7 @@ package mixture
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -166,5 +167,18 @@ func TestEqualRowsHaveNoMixture(t *testing.T) {
 	found, err := Fit(context.Background(), &Problem{Points: points, Few: make([]bool, 2), K: 2, Labels: labels, Iterations: 10, Threads: 1})
 	if found != nil || err != nil {
 		t.Errorf("got %v, %v", found, err)
+	}
+}
+
+// If every cluster is one repeated row, k-means describes the rows without any error, and nothing can be preferred to it.
+func TestRepeatedRowsPreferKmeans(t *testing.T) {
+	points := &dataset.Points{N: 40, D: 1, Values: make([]float64, 40)}
+	labels := make([]int32, 40)
+	for i := range labels {
+		labels[i] = int32(i % 2)
+		points.Values[i] = float64(i % 2)
+	}
+	if found := fitted(t, &Problem{Points: points, K: 2, Labels: labels}); !math.IsInf(found.Evidence, -1) {
+		t.Errorf("the evidence for a mixture is %v", found.Evidence)
 	}
 }

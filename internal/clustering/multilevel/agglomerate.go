@@ -104,30 +104,50 @@ func (a *agglomeration) merge(c, d int32) {
 	}
 }
 
-// mergeLightest merges the two lightest clusters, the given number of times.
+// mergeLightest merges the lightest cluster into the next one, the given number of times. Of equals the first is lighter.
 func (a *agglomeration) mergeLightest(times int) {
-	for range times {
-		first, second := int32(-1), int32(-1)
-		for c := range int32(len(a.into)) {
-			switch {
-			case a.into[c] != c:
-			case first < 0 || a.mass[c] < a.mass[first]:
-				first, second = c, first
-			case second < 0 || a.mass[c] < a.mass[second]:
-				second = c
-			}
+	left := &lightest{mass: a.mass}
+	for c := range int32(len(a.into)) {
+		if a.into[c] == c {
+			left.clusters = append(left.clusters, c)
 		}
+	}
+	heap.Init(left)
+	for range times {
+		first := heap.Pop(left).(int32)
+		second := left.clusters[0]
 		a.into[first] = second
 		a.mass[second] += a.mass[first]
+		heap.Fix(left, 0)
 	}
 }
 
-// labels numbers the clusters in the order of their lowest vertices.
+// lightest is a heap of clusters by mass, then by number.
+type lightest struct {
+	mass     []float64
+	clusters []int32
+}
+
+func (l *lightest) Len() int { return len(l.clusters) }
+func (l *lightest) Less(i, j int) bool {
+	a, b := l.clusters[i], l.clusters[j]
+	return l.mass[a] < l.mass[b] || l.mass[a] == l.mass[b] && a < b
+}
+func (l *lightest) Swap(i, j int) { l.clusters[i], l.clusters[j] = l.clusters[j], l.clusters[i] }
+func (l *lightest) Push(c any)    { l.clusters = append(l.clusters, c.(int32)) }
+func (l *lightest) Pop() any {
+	last := l.clusters[len(l.clusters)-1]
+	l.clusters = l.clusters[:len(l.clusters)-1]
+	return last
+}
+
+// labels numbers the clusters in the order of their lowest vertices. It shortens the paths in into.
 func (a *agglomeration) labels() []int32 {
 	labels, numbers := make([]int32, len(a.into)), map[int32]int32{}
 	for v := range int32(len(labels)) {
 		c := v
 		for a.into[c] != c {
+			a.into[c] = a.into[a.into[c]]
 			c = a.into[c]
 		}
 		if _, known := numbers[c]; !known {

@@ -1,6 +1,7 @@
 package multilevel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -454,5 +455,54 @@ func TestACanceledRunEnds(t *testing.T) {
 	_, err := Cluster(ctx, g, Options{K: 4, Level: func(Level) { cancel() }}, seeded(1))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ended with %v", err)
+	}
+}
+
+// naiveLightest merges the two lightest clusters by looking at all of them each time.
+func naiveLightest(mass []float64, k int) []int32 {
+	into := make([]int32, len(mass))
+	for v := range into {
+		into[v] = int32(v)
+	}
+	mass = slices.Clone(mass)
+	for range len(mass) - k {
+		var left []int32
+		for v := range into {
+			if into[v] == int32(v) {
+				left = append(left, int32(v))
+			}
+		}
+		slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(mass[a], mass[b]) })
+		into[left[0]] = left[1]
+		mass[left[1]] += mass[left[0]]
+	}
+	return (&agglomeration{into: into}).labels()
+}
+
+// Vertices that nothing connects are merged by their weights, the lightest first and of equals the first.
+func TestSeparateVerticesAreMergedByWeight(t *testing.T) {
+	rng := seeded(7)
+	for n := 2; n < 40; n++ {
+		g := &Graph{Start: make([]int64, n+1), Mass: make([]float64, n)}
+		for v := range g.Mass {
+			g.Mass[v] = float64(1 + rng.IntN(4))
+		}
+		k := 1 + rng.IntN(n)
+		if got, want := agglomerate(g, k), naiveLightest(g.Mass, k); !slices.Equal(got, want) {
+			t.Fatalf("%d of %v: %v, want %v", k, g.Mass, got, want)
+		}
+	}
+}
+
+// Half a million separate vertices would take minutes if each merger looked at all of them.
+func TestManySeparateVertices(t *testing.T) {
+	n := 1 << 19
+	g := &Graph{Start: make([]int64, n+1), Mass: slices.Repeat([]float64{1}, n)}
+	sizes := make([]int, 4)
+	for _, c := range agglomerate(g, len(sizes)) {
+		sizes[c]++
+	}
+	if want := n / len(sizes); slices.Min(sizes) != want {
+		t.Errorf("the clusters have %v vertices instead of %d each", sizes, want)
 	}
 }

@@ -62,18 +62,19 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 	}
 	f.images = f.products(f.outside, nil)
 	if !f.restore() {
-		f.start()
-	}
-	for {
-		if err := ctx.Err(); err != nil {
+		if err := f.start(ctx); err != nil {
 			return Eigenpairs{}, err
 		}
+	}
+	for {
 		f.assess()
 		if f.converged == count || f.iteration >= filterRounds {
 			break
 		}
 		f.offer()
-		f.improve()
+		if err := f.improve(ctx); err != nil {
+			return Eigenpairs{}, err
+		}
 	}
 	result := Eigenpairs{Values: f.values[:count], Vectors: columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
 	for j, v := range result.Vectors {
@@ -105,18 +106,18 @@ type filtered struct {
 }
 
 // start filters random columns, together with those of Options.Start, using an estimate of the density of eigenvalues.
-func (f *filtered) start() {
+func (f *filtered) start(ctx context.Context) error {
 	columns := cloneColumns(f.Start)
 	for len(columns) < f.block {
 		columns = append(columns, randomUnit(f.Rows(), f.rng))
 	}
 	f.estimate()
 	columns = Orthonormalize(f.Rows(), columns[:f.block], f.outside)
-	f.ritz(f.filter(columns, f.Bound), nil)
+	return f.ritz(ctx, columns, f.Bound, nil)
 }
 
 // improve filters the vectors that have not converged.
-func (f *filtered) improve() {
+func (f *filtered) improve(ctx context.Context) error {
 	var done, columns [][]float64
 	top := math.Inf(-1)
 	for j, open := range f.open {
@@ -131,12 +132,17 @@ func (f *filtered) improve() {
 	// repeated more often than there are columns, wanted pairs must still grow faster than those below.
 	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
 	f.to = min(f.to, f.wanted-float64(leastGap*(f.wanted+f.Bound)))
-	f.ritz(f.filter(columns, top), done)
+	return f.ritz(ctx, columns, top, done)
 }
 
-// ritz makes columns orthonormal, to each other and to the converged ones, and computes the Ritz vectors of their span.
-func (f *filtered) ritz(columns, done [][]float64) {
+// ritz filters columns, makes them orthonormal, to each other and to the converged ones, and computes the Ritz vectors of
+// their span. The largest Ritz value of the columns is at most top.
+func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, done [][]float64) error {
 	n := f.Rows()
+	columns, err := f.filter(ctx, columns, top)
+	if err != nil {
+		return err
+	}
 	basis := append(slices.Clip(done), Orthonormalize(n, columns, f.outside, done)...)
 	for len(basis) < f.block {
 		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside, basis)...)
@@ -146,6 +152,7 @@ func (f *filtered) ritz(columns, done [][]float64) {
 	f.values, vectors = DenseEigenpairs(f.block, Flatten(forms))
 	f.x = Combination(n, basis, transposed(vectors, f.block), f.block)
 	f.iteration++
+	return nil
 }
 
 // assess compares the residuals with the tolerances.
@@ -196,10 +203,11 @@ func (f *filtered) interval() (center, half float64) {
 	return (to - f.Bound) / 2, (to + f.Bound) / 2
 }
 
-// filter applies the Chebyshev polynomial to columns in the complement of outside.
-func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
+// filter applies the Chebyshev polynomial to columns in the complement of outside. It looks at the context before every
+// product, because a filter of many rows takes long.
+func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64) ([][]float64, error) {
 	if f.Bound == 0 {
-		return columns
+		return columns, ctx.Err()
 	}
 	degree := f.degree(top)
 	center, half := f.interval()
@@ -211,6 +219,9 @@ func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
 		f.step(previous, current, 1/half, -center/half, 0)
 		for range degree - 1 {
+			if ctx.Err() != nil {
+				return
+			}
 			f.step(current, previous, 2/half, -2*center/half, -1)
 			previous, current = current, previous
 		}
@@ -221,7 +232,7 @@ func (f *filtered) filter(columns [][]float64, top float64) [][]float64 {
 			}
 		}
 	})
-	return filtered
+	return filtered, ctx.Err()
 }
 
 // step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of

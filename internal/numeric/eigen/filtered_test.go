@@ -3,9 +3,11 @@ package eigen
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -133,5 +135,31 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 		if done {
 			return
 		}
+	}
+}
+
+// endingContext ends when it has been asked a number of times.
+type endingContext struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *endingContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A filter looks at the context after every product, because one on millions of rows takes minutes.
+func TestFilteredEndsWithinAFilter(t *testing.T) {
+	a := blocks(1500, 6, 6, 0.8, seeded())
+	m := a.scaled(a.sums()).entries(1)
+	ctx := &endingContext{Context: context.Background()}
+	ctx.left.Store(2)
+	iterations := 0
+	_, err := Filtered(ctx, m, nil, 20, seeded(), Options{Observe: func(Progress) { iterations++ }})
+	if !errors.Is(err, context.Canceled) || iterations > 0 {
+		t.Errorf("the search ended with %v after %d iterations", err, iterations)
 	}
 }

@@ -32,7 +32,7 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 		for _, penalty := range []PenaltyKind{Potts, Basu2003, Bilenko2004} {
 			step := &Step{PenaltyKind: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
 			for range 20 {
-				form.AddOuter(step.Scatter, 1, uniform(d), uniform(d))
+				form.addOuter(step.Scatter, 1, uniform(d), uniform(d))
 				kind := constraint.Kind(1 + rng.IntN(2))
 				step.Links = append(step.Links, Link{Kind: kind, Weight: rng.Float64(), X: uniform(d), Y: uniform(d), Violated: rng.IntN(2) == 0})
 			}
@@ -47,8 +47,8 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 				}
 				m = outcome.Metric
 				add(m.Values()...)
-				add(m.Factor()...)
-				add(outcome.Parts.Total(), m.Spread(), m.PhiMax(step.Ranges))
+				add(factorOf(m)...)
+				add(outcome.Parts.Total(), m.Spread(), m.phiMax(step.Ranges))
 			}
 		}
 	}

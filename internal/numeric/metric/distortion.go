@@ -22,9 +22,9 @@ func (d Distortion) String() string {
 	return [...]string{"unknown", "squared-euclidean", "cosine", "kl", "i-divergence"}[d]
 }
 
-// smoothing is added to every value of a row under a divergence. Without it, a feature that one point has and
-// another lacks would put them infinitely far apart.
-const smoothing = 1e-12
+// Smoothing is added to every value of a row under a divergence. Without it, a feature that one point has and another
+// lacks would put them infinitely far apart.
+const Smoothing = 1e-12
 
 // Prepare converts row number i, in place, to what the distortion needs: length 1 for cosines; smoothed values for the
 // divergences, and for KL with the sum 1. If that is impossible, the error names the row. For cosines it is enough to
@@ -47,7 +47,7 @@ func (d Distortion) smooth(i int, row []float64) error {
 		if v < 0 {
 			return fault.InCell(i, column, "NEGATIVE_VALUE", " is %g; the distortion %s needs values of 0 and above", v, d)
 		}
-		row[column] = v + smoothing
+		row[column] = v + Smoothing
 		total += row[column]
 	}
 	if math.IsInf(total, 1) {

@@ -87,7 +87,7 @@ func randomMetric(t testing.TB, rng *rand.Rand, form Form, d int) *Metric {
 			values[i*d+i] = 0.1
 		}
 		for range d + 1 {
-			Full.AddOuter(values, 1/float64(d), randomRow(rng, d), zero)
+			Full.addOuter(values, 1/float64(d), randomRow(rng, d), zero)
 		}
 		m, err = NewFull(d, values)
 	}
@@ -160,7 +160,7 @@ func (p *problem) sum(form Form) {
 	}
 	p.step.Scatter, p.step.Ranges = make([]float64, form.Size(p.d)), make([]float64, p.d)
 	for i, row := range p.rows {
-		form.AddOuter(p.step.Scatter, 1, row, p.means[p.labels[i]])
+		form.addOuter(p.step.Scatter, 1, row, p.means[p.labels[i]])
 	}
 	for c := range p.d {
 		smallest, largest := math.Inf(1), math.Inf(-1)

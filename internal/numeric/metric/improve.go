@@ -1,13 +1,18 @@
 package metric
 
+import (
+	"math"
+	"slices"
+)
+
 // maxHalvings is how many times a step that raises J is halved before the old metric is kept.
 const maxHalvings = 20
 
-// Improve moves from the old metric toward the proposed one as far as J does not rise: all the way, or half of it, a
+// improve moves from the old metric toward the proposed one as far as J does not rise: all the way, or half of it, a
 // quarter, and so on. If maxHalvings halvings do not help, it returns the old metric. The proposal can be worse than
 // the old metric, because it is a stationary point of J only while bounds, floors and signs do not change, and not even
 // that if a value was kept or floored.
-func Improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
+func improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
 	if proposed == old {
 		return old, 0
 	}
@@ -43,18 +48,22 @@ func between(old, proposed *Metric, step float64) *Metric {
 type Outcome struct {
 	Metric   *Metric // the old metric itself if every step raised J
 	Parts    Parts   // of J under this metric
-	Kept     int     // see Proposal
+	Kept     int     // see proposal
 	Floored  int
 	Halvings int
 }
 
-// Update proposes a metric and moves toward it as far as J does not rise.
+// Update proposes a metric and moves toward it as far as J does not rise. It keeps the old metric if the new one has
+// values above MaxValue, as for points that differ by less than about 1e-45.
 func (s *Step) Update(old *Metric) (Outcome, error) {
-	proposal, err := s.Propose(old)
+	proposal, err := s.propose(old)
 	if err != nil {
 		return Outcome{}, err
 	}
-	m, halvings := Improve(old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	m, halvings := improve(old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	if slices.ContainsFunc(m.values, func(v float64) bool { return math.Abs(v) > MaxValue }) {
+		return Outcome{Metric: old, Parts: s.Objective(old), Kept: old.d}, nil
+	}
 	return Outcome{m, s.Objective(m), proposal.Kept, proposal.Floored, halvings}, nil
 }
 
@@ -76,5 +85,5 @@ func (p Parts) Total() float64 {
 func (s *Step) Objective(m *Metric) Parts {
 	measure := Measure{SquaredEuclidean, m}
 	must, cannot := measure.Penalties(s.PenaltyKind, s.Links, measure.Bound(s.PenaltyKind, s.Links, s.Ranges))
-	return Parts{Distortion: m.TotalDistance(s.Scatter), LogDet: m.LogDet(), MustLink: must, CannotLink: cannot}
+	return Parts{Distortion: m.totalDistance(s.Scatter), LogDet: m.LogDet(), MustLink: must, CannotLink: cannot}
 }

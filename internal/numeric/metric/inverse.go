@@ -29,8 +29,8 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 		if slope == 0 {
 			continue
 		}
-		form.AddOuter(inverse, slope, l.X, l.Y)
-		Diagonal.AddOuter(sizes, l.Weight, l.X, l.Y)
+		form.addOuter(inverse, slope, l.X, l.Y)
+		Diagonal.addOuter(sizes, l.Weight, l.X, l.Y)
 		if s.PenaltyKind == Bilenko2004 && !l.mustLink() {
 			s.addRanges(old, inverse, sizes, l.Weight)
 		}

@@ -11,7 +11,7 @@
 // input gives the same bits on every machine.
 //
 // To compute d_A(x, mu) for many sparse rows x, expand it to x'Ax - 2 x'(A mu) + mu'A mu, with A mu and mu'A mu
-// computed once for each mean. With A = L L' (see Factor) it is |L'x - L'mu|^2.
+// computed once for each mean.
 package metric
 
 import (
@@ -36,6 +36,9 @@ func (f Form) String() string {
 	return [...]string{"unknown", "identity", "diagonal", "full"}[f]
 }
 
+// MaxValue bounds the values of a learned metric, so that their products with those of two points stay finite.
+const MaxValue = 1e90
+
 // MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3) (see eigen).
 const MaxFullFeatures = 1000
 
@@ -53,7 +56,6 @@ type Metric struct {
 	form   Form
 	d      int
 	values []float64 // in the layout of Form.Size; nil for the identity
-	factor []float64 // see Factor
 	logDet float64
 }
 
@@ -81,12 +83,11 @@ func NewUnit(form Form, d int) (*Metric, error) {
 // NewDiagonal returns A = diag(weights). The weights must be positive. The metric keeps the slice, which must not be
 // changed afterward.
 func NewDiagonal(weights []float64) (*Metric, error) {
-	m := &Metric{form: Diagonal, d: len(weights), values: weights, factor: make([]float64, len(weights))}
+	m := &Metric{form: Diagonal, d: len(weights), values: weights}
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {
 			return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric's weight of feature %d is %v; weights must be positive and finite", i, w)
 		}
-		m.factor[i] = math.Sqrt(w)
 		m.logDet += elementary.Log(w)
 	}
 	return m, nil
@@ -113,7 +114,7 @@ func NewFull(d int, values []float64) (*Metric, error) {
 	if !ok {
 		return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric is not a positive definite matrix")
 	}
-	m := &Metric{form: Full, d: d, values: values, factor: factor}
+	m := &Metric{form: Full, d: d, values: values}
 	for i := range d {
 		m.logDet += 2 * elementary.Log(factor[i*d+i])
 	}
@@ -138,10 +139,6 @@ func (m *Metric) Values() []float64 { return m.values }
 
 // LogDet returns log det A.
 func (m *Metric) LogDet() float64 { return m.logDet }
-
-// Factor returns L with A = L L': for a full metric a lower triangle in d x d values, row by row; for a diagonal metric
-// the square roots of the weights; nil for the identity. It must not be changed.
-func (m *Metric) Factor() []float64 { return m.factor }
 
 // Distance returns d_A(x, y) = (x - y)' A (x - y).
 func (m *Metric) Distance(x, y []float64) float64 {
@@ -176,9 +173,9 @@ func SquaredDistance(x, y []float64) float64 {
 	return sum
 }
 
-// TotalDistance returns the sum of the distances of points to their means, given their scatter S = sum (x - mu)(x -
+// totalDistance returns the sum of the distances of points to their means, given their scatter S = sum (x - mu)(x -
 // mu)': sum_i d_A(x_i, mu_l_i) = sum_ij A_ij S_ij.
-func (m *Metric) TotalDistance(scatter []float64) float64 {
+func (m *Metric) totalDistance(scatter []float64) float64 {
 	sum := 0.0
 	for i, s := range scatter {
 		if m.form == Identity {
@@ -190,9 +187,9 @@ func (m *Metric) TotalDistance(scatter []float64) float64 {
 	return sum
 }
 
-// PhiMax returns an upper bound of d_A over points whose features have the given ranges (largest minus smallest value):
+// phiMax returns an upper bound of d_A over points whose features have the given ranges (largest minus smallest value):
 // sum_ij |A_ij| r_i r_j. For a diagonal A, two corners of the box are that far apart.
-func (m *Metric) PhiMax(ranges []float64) float64 {
+func (m *Metric) phiMax(ranges []float64) float64 {
 	sum := 0.0
 	for i, r := range ranges {
 		switch m.form {
@@ -228,9 +225,9 @@ func (m *Metric) Spread() float64 {
 	return largest / smallest
 }
 
-// AddOuter adds weight (x - y)(x - y)' to a matrix of this form: only to its diagonal, unless the form is Full. A
+// addOuter adds weight (x - y)(x - y)' to a matrix of this form: only to its diagonal, unless the form is Full. A
 // scatter is the sum of these over points and their means.
-func (f Form) AddOuter(into []float64, weight float64, x, y []float64) {
+func (f Form) addOuter(into []float64, weight float64, x, y []float64) {
 	d := len(x)
 	for i, v := range x {
 		difference := v - y[i]

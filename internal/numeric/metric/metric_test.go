@@ -37,24 +37,37 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 			scatter, total := make([]float64, form.Size(d)), 0.0
 			for range 5 {
 				x, y := randomRow(rng, d), randomRow(rng, d)
-				form.AddOuter(scatter, 1, x, y)
+				form.addOuter(scatter, 1, x, y)
 				total += naiveDistance(a, x, y)
 			}
-			if got := m.TotalDistance(scatter); !near(got, total, total) {
+			if got := m.totalDistance(scatter); !near(got, total, total) {
 				t.Fatalf("%s scatter gives %g, the points %g", form, got, total)
 			}
 		}
 	}
 }
 
+// factorOf returns L with A = L L': a lower triangle row by row, or the diagonal.
+func factorOf(m *Metric) []float64 {
+	if m.Form() == Full {
+		factor, _ := cholesky(m.d, m.values)
+		return factor
+	}
+	factor := make([]float64, len(m.values))
+	for i, w := range m.values {
+		factor[i] = math.Sqrt(w)
+	}
+	return factor
+}
+
 func factorAt(m *Metric, i, k int) float64 {
 	switch {
 	case m.Form() == Full:
-		return m.Factor()[i*m.Dimension()+k]
+		return factorOf(m)[i*m.d+k]
 	case i != k:
 		return 0
 	case m.Form() == Diagonal:
-		return m.Factor()[i]
+		return factorOf(m)[i]
 	}
 	return 1
 }
@@ -71,7 +84,7 @@ func TestPhiMaxBoundsTheBox(t *testing.T) {
 				ranges[i] = rng.Float64() * 10
 				high[i] = ranges[i]
 			}
-			bound := m.PhiMax(ranges)
+			bound := m.phiMax(ranges)
 			naive := 0.0
 			for i, row := range matrixOf(m) {
 				for j, a := range row {

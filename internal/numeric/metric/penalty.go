@@ -54,7 +54,7 @@ func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 //
 //   - Basu2003: a_max, the largest distance of the must-links, or of all links if fewer than two are
 //     must-links (Basu2003 4.1).
-//   - Bilenko2004: phi_max, an upper bound of all distances: Metric.PhiMax of the data's ranges for squared
+//   - Bilenko2004: phi_max, an upper bound of all distances: Metric.phiMax of the data's ranges for squared
 //     Euclidean distances, 2 for cosines, the largest distance of the links for divergences.
 //   - Potts: 0, which is not used.
 func (m Measure) Bound(c PenaltyKind, links []Link, ranges []float64) float64 {
@@ -62,7 +62,7 @@ func (m Measure) Bound(c PenaltyKind, links []Link, ranges []float64) float64 {
 	case c == Potts:
 		return 0
 	case c == Bilenko2004 && m.Distortion == SquaredEuclidean:
-		return m.Metric.PhiMax(ranges)
+		return m.Metric.phiMax(ranges)
 	case c == Bilenko2004 && m.Distortion == Cosine:
 		return 2
 	}

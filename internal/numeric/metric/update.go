@@ -19,14 +19,14 @@ type Step struct {
 	Ranges      []float64 // per feature, largest minus smallest value; only Bilenko2004 needs them
 }
 
-// Proposal is the metric where the derivative of J vanishes, as far as one exists.
-type Proposal struct {
+// proposal is the metric where the derivative of J vanishes, as far as one exists.
+type proposal struct {
 	Metric  *Metric
 	Kept    int // entries or eigenvalues that kept their old value because they were not positive
 	Floored int // entries or eigenvalues that were raised to 1e-9 of the largest
 }
 
-// Propose solves dJ/dA = 0 for the metric's form. Labels, means, the bound of Basu2003, and which links are at their
+// propose solves dJ/dA = 0 for the metric's form. Labels, means, the bound of Basu2003, and which links are at their
 // floor or cap are held fixed as they are under the old metric. J then contains tr(A B) - log det A, where B is
 // computed by inverse, so the solution is A = B^-1.
 //
@@ -34,9 +34,9 @@ type Proposal struct {
 // must-links of Basu2003 are subtracted. Where an entry of a diagonal B, or an eigenvalue of a full B with eigenvector
 // v, is not positive, A keeps its old entry, or v'A_old v. Entries and eigenvalues of A below 1e-9 of the largest are
 // raised to that value.
-func (s *Step) Propose(old *Metric) (Proposal, error) {
+func (s *Step) propose(old *Metric) (proposal, error) {
 	if err := s.check(old); err != nil {
-		return Proposal{}, err
+		return proposal{}, err
 	}
 	switch old.form {
 	case Diagonal:
@@ -44,7 +44,7 @@ func (s *Step) Propose(old *Metric) (Proposal, error) {
 	case Full:
 		return s.proposeFull(old), nil
 	}
-	return Proposal{Metric: old}, nil
+	return proposal{Metric: old}, nil
 }
 
 func (s *Step) check(old *Metric) error {
@@ -57,7 +57,7 @@ func (s *Step) check(old *Metric) error {
 	return nil
 }
 
-func (s *Step) proposeDiagonal(old *Metric) Proposal {
+func (s *Step) proposeDiagonal(old *Metric) proposal {
 	inverse, sizes := s.inverse(old)
 	weights := make([]float64, old.d)
 	kept := 0
@@ -71,14 +71,14 @@ func (s *Step) proposeDiagonal(old *Metric) Proposal {
 	floored := raiseToFloor(weights)
 	m, err := NewDiagonal(weights)
 	if err != nil {
-		return Proposal{Metric: old, Kept: old.d}
+		return proposal{Metric: old, Kept: old.d}
 	}
-	return Proposal{m, kept, floored}
+	return proposal{m, kept, floored}
 }
 
-func (s *Step) proposeFull(old *Metric) Proposal {
+func (s *Step) proposeFull(old *Metric) proposal {
 	d := old.d
-	unchanged := Proposal{Metric: old, Kept: d}
+	unchanged := proposal{Metric: old, Kept: d}
 	inverse, sizes := s.inverse(old)
 	noise := 0.0
 	for i, size := range sizes {
@@ -104,7 +104,7 @@ func (s *Step) proposeFull(old *Metric) Proposal {
 	if err != nil {
 		return unchanged
 	}
-	return Proposal{m, kept, floored}
+	return proposal{m, kept, floored}
 }
 
 // raiseToFloor raises values to floor times the largest, in place, and returns how many were below it.

@@ -30,7 +30,7 @@ func TestUpdateByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := &Step{PenaltyKind: penalty, Scatter: []float64{10, 20}, Links: links, Ranges: []float64{2, 4}}
-		got, err := step.Propose(old)
+		got, err := step.propose(old)
 		if err != nil || got.Kept != 0 || got.Floored != 0 {
 			t.Fatalf("%s: %+v, %v", penalty, got, err)
 		}
@@ -92,7 +92,7 @@ func TestProposalIsAStationaryPoint(t *testing.T) {
 			d := 1 + rng.IntN(3)
 			p := randomProblem(rng, form, penalty, 20+rng.IntN(20), d, rng.IntN(12))
 			oldMetric := randomMetric(t, rng, form, d)
-			proposal, err := p.step.Propose(oldMetric)
+			proposal, err := p.step.propose(oldMetric)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +249,7 @@ func TestKeptEigenvalue(t *testing.T) {
 	}
 	// B = 4 uu' - 1 vv' with u = (1, 1)/sqrt 2 and v = (1, -1)/sqrt 2.
 	step := &Step{PenaltyKind: Potts, Scatter: []float64{1.5, 2.5, 2.5, 1.5}}
-	got, err := step.Propose(old)
+	got, err := step.propose(old)
 	if err != nil || got.Kept != 1 || got.Floored != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -277,7 +277,7 @@ func TestRoundingIsNotPositive(t *testing.T) {
 	if inverse, _ := step.inverse(old); !(inverse[0] > 0) {
 		t.Fatalf("0.1 + 0.2 - 0.3 is %g: nothing is tested", inverse[0])
 	}
-	got, err := step.Propose(old)
+	got, err := step.propose(old)
 	if err != nil || got.Kept != 1 || !slices.Equal(got.Metric.Values(), []float64{1, 0.5}) {
 		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
 	}
@@ -288,7 +288,7 @@ func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 1e8, 1e12}}).Propose(old)
+	got, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 1e8, 1e12}}).propose(old)
 	if err != nil || got.Floored != 1 || got.Kept != 0 || !slices.Equal(got.Metric.Values(), []float64{1, 1e-8, 1e-9}) {
 		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
 	}
@@ -296,7 +296,7 @@ func TestSmallValuesAreRaisedToTheFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err = (&Step{PenaltyKind: Potts, Scatter: []float64{1, 0, 0, 1e12}}).Propose(full)
+	got, err = (&Step{PenaltyKind: Potts, Scatter: []float64{1, 0, 0, 1e12}}).propose(full)
 	if err != nil || got.Floored != 1 || !slices.Equal(got.Metric.Values(), []float64{1, 0, 0, 1e-9}) {
 		t.Errorf("%+v %v, %v", got, got.Metric.Values(), err)
 	}
@@ -313,7 +313,7 @@ func TestUpdateWithoutNumbersKeepsTheMetric(t *testing.T) {
 		for i := range scatter {
 			scatter[i] = math.NaN()
 		}
-		got, err := (&Step{PenaltyKind: Potts, Scatter: scatter}).Propose(old)
+		got, err := (&Step{PenaltyKind: Potts, Scatter: scatter}).propose(old)
 		if err != nil || got.Kept != 2 || !slices.Equal(got.Metric.Values(), old.Values()) {
 			t.Errorf("%s: %+v, %v", form, got, err)
 		}
@@ -345,7 +345,7 @@ func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 		old, proposed := randomMetric(t, rng, form, 3), randomMetric(t, rng, form, 3)
 		for halvings := range 21 {
 			calls := 0
-			m, got := Improve(old, proposed, func(*Metric) float64 {
+			m, got := improve(old, proposed, func(*Metric) float64 {
 				calls++
 				if calls == 1 || calls == halvings+2 { // of the old metric, and at last of a good one
 					return 1
@@ -363,7 +363,7 @@ func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 			}
 		}
 		calls := 0
-		m, _ := Improve(old, proposed, func(m *Metric) float64 {
+		m, _ := improve(old, proposed, func(m *Metric) float64 {
 			calls++
 			if m == old {
 				return 0
@@ -372,6 +372,22 @@ func TestImproveHalvesTowardTheOldMetric(t *testing.T) {
 		})
 		if m != old || calls != 22 {
 			t.Errorf("%s: after %d calls without luck the old metric did not stay", form, calls)
+		}
+	}
+}
+
+// A scatter so small that its inverse could not be used in products with data leaves the metric as it is.
+func TestTinyScatterKeepsTheMetric(t *testing.T) {
+	for _, form := range []Form{Diagonal, Full} {
+		old, err := NewUnit(form, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scatter := make([]float64, form.Size(2))
+		scatter[0], scatter[form.onDiagonal(2, 1)] = 1e-200, 1e-200
+		outcome, err := (&Step{PenaltyKind: Potts, Scatter: scatter}).Update(old)
+		if err != nil || outcome.Kept != 2 || outcome.Metric != old || outcome.Parts != (Parts{Distortion: 2e-200}) {
+			t.Errorf("%v: %+v, %v", form, outcome, err)
 		}
 	}
 }

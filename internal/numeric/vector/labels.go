@@ -68,6 +68,9 @@ func (s *Shard) Update(ctx context.Context, numbers []int, step uint64, moves []
 		}
 	}
 	shape := s.shape()
+	if shape.Lanes == 0 { // no labels were loaded
+		return nil, errNotReady
+	}
 	for at := 1; at < len(moves); at++ {
 		before, m := moves[at-1], moves[at]
 		if lane := shape.Lane(m); lane < shape.Lane(before) || lane == shape.Lane(before) && m.Point <= before.Point {

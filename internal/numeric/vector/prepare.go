@@ -6,10 +6,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// smoothing is added to every value of a row under Probability, and replaces an exact 0 of a centroid in
-// logarithms.
-const smoothing = 1e-12
-
 // preparer applies the preparation to rows, before they are rounded to their grids. Zeros do not affect the result,
 // except by centering, so dense and sparse rows get the same bits. Exactly one of dense and sparse is set.
 type preparer struct {
@@ -63,11 +59,11 @@ func (p *preparer) prepare(i int) (row, error) {
 		for _, v := range r.values {
 			total += v
 		}
-		total += float64(float64(p.spec.Columns) * smoothing)
+		total += float64(float64(p.spec.Columns) * metric.Smoothing)
 		for at := range r.values {
 			r.values[at] /= total
 		}
-		r.background = smoothing / total
+		r.background = metric.Smoothing / total
 	}
 	return r, nil
 }

@@ -395,3 +395,12 @@ func TestZerosOfCentroids(t *testing.T) {
 		}
 	}
 }
+
+// A shard without labels has no lanes, so it cannot tell those of a move: it asks for labels first.
+func TestUpdateNeedsLabels(t *testing.T) {
+	source := onALine(t, false, 1, 2, 3).source
+	moves := []labeling.Move{{Point: 0, From: -1, To: 0}, {Point: 1, From: -1, To: 1}}
+	if _, err := NewShard(source, 1).Update(context.Background(), nil, 0, moves); !errors.Is(err, kernel.ErrNotReady) {
+		t.Errorf("the update ended with %v", err)
+	}
+}

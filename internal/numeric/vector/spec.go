@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // Preparation selects how rows are transformed before they are clustered.
@@ -80,7 +81,7 @@ func (s *RowSpec) Centroid(dst, sums []float64, count int) {
 }
 
 // maxValue bounds data, centroids and metrics, so that sums of products of three of them stay finite.
-const maxValue = 1e90
+const maxValue = metric.MaxValue
 
 // NewRowSpec returns the spec of a data set. It reads all data once, and fails if the preparation cannot handle a row.
 func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error) {

@@ -164,7 +164,7 @@ func logOf(mu float64) float64 { return elementary.Log(notZero(mu)) }
 
 func notZero(mu float64) float64 {
 	if mu == 0 {
-		return smoothing
+		return metric.Smoothing
 	}
 	return mu
 }
