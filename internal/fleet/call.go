@@ -52,15 +52,15 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
+	case ctx.Err() != nil:
+		f.mu.Unlock()
+		return nil, nil, context.Cause(ctx)
 	case used.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
 		f.mu.Unlock()
 		return nil, nil, errLost
-	case ctx.Err() != nil:
-		f.mu.Unlock()
-		return nil, nil, context.Cause(ctx)
 	}
 	pending := s.command(c, maxBytes)
 	pending.waited = true
