@@ -10,6 +10,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -61,6 +62,26 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 	after := newHarness(t, cfg, scripted(steps(2)))
 	if keys, blobs := after.leftovers(); len(keys)+len(blobs) != 0 {
 		t.Errorf("left over are %v and %v", keys, blobs)
+	}
+}
+
+// unlisted is a state that does not answer about garbage.
+type unlisted struct{ store.State }
+
+func (s unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	if prefix == records.GarbagePrefix {
+		return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
+	}
+	return s.State.List(ctx, prefix, after, limit)
+}
+
+// A coordinator serves although it cannot look for garbage, which only takes space.
+func TestGarbageDoesNotKeepACoordinatorFromStarting(t *testing.T) {
+	cfg := testConfig()
+	cfg.Stores.State = unlisted{store.NewMemory()}
+	h := newHarness(t, cfg, scripted(steps(1)))
+	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
 	}
 }
 
