@@ -370,6 +370,23 @@ func TestStrangersUploadNothing(t *testing.T) {
 	}
 }
 
+// No more than the beginning of any other body is read either, so that strangers cannot fill the memory with messages.
+func TestStrangersSendNoLargeMessages(t *testing.T) {
+	s := newSecured(t, testConfig(), scripted(steps(1)))
+	body := strings.Repeat("x", 200<<10) // whoever reads it to its end finds that it is not JSON
+	for _, two := range []bool{false, true} {
+		client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, two) //nolint:gosec // the certificate is not what is tested
+		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
+			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json"); got.status != 401 {
+				t.Errorf("a stranger at %s: %d %s", path, got.status, got.body)
+			}
+			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json", "Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
+				t.Errorf("alice at %s: %d %s", path, got.status, got.body)
+			}
+		}
+	}
+}
+
 // countingReader is a body without end.
 type countingReader struct{ read int }
 
