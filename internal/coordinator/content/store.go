@@ -222,13 +222,16 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	if value, shared := s.sharedValue(id); shared {
 		return value, nil
 	}
+	if value, found := s.cached(id); found {
+		return value, nil
+	}
 	select {
 	case s.decodeLock <- struct{}{}:
 		defer func() { <-s.decodeLock }()
 	case <-ctx.Done():
 		return value, ctx.Err()
 	}
-	if value, found := s.cached(id); found {
+	if value, found := s.cached(id); found { // somebody else has just decoded it
 		return value, nil
 	}
 	r, err := s.open(ctx, record, id, 0, -1)
