@@ -219,7 +219,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
 
 // markRunning durably records that the job is running, which also counts the attempt.
 func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
-	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.Objective()
