@@ -10,7 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
-	"github.com/cleave-project/cleave/internal/store"
 )
 
 func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
@@ -35,32 +34,14 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 
 // A value in the cache is returned while another one is decoded, which may take minutes.
 func TestACachedValueDoesNotWaitForOthers(t *testing.T) {
-	state := store.NewMemory()
-	defer state.Close()
-	if _, err := state.Lead(t.Context(), "test"); err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := store.OpenBlobs(t.Context(), "mem://")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer blobs.Close()
-	s := NewDatasets(Config{State: state, Blobs: blobs, CacheBytes: 100, Commit: func(txn store.Txn) error {
-		_, err := state.Commit(t.Context(), txn)
-		return err
-	}})
-	points, err := dataset.NewPoints(1, 1, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	added, err := s.Add(t.Context(), "one", points, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := memoryConfig(t)
+	cfg.CacheBytes = 100
+	s := NewDatasets(cfg)
+	id := s.addPoint(t, 1)
 	s.decodeLock <- struct{}{}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if value, err := s.Load(ctx, added.GetDataset().GetDatasetId()); err != nil || value != dataset.Dataset(points) {
+	if value, err := s.Load(ctx, id); err != nil || value.Rows() != 1 {
 		t.Errorf("%v, %v", value, err)
 	}
 }
