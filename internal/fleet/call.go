@@ -149,6 +149,14 @@ type payload struct {
 	freed     bool   // guarded by Fleet.mu
 }
 
+// payload returns the bytes of a payload that was sent by reference and has not been freed.
+func (f *Fleet) payload(reference string) (data []byte, found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	data, found = f.payloads[reference]
+	return data, found
+}
+
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
 
 // message returns the payload as part of a command, or nil if p is nil.

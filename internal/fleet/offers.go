@@ -218,9 +218,7 @@ func (j *job) finishAdoption(a adoption, err error) {
 // computeIdentity returns the hash of what determines the tiles of the job.
 func (j *job) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(j.prepareMessage())
-	j.fleet.mu.Lock()
-	inlineHashes(p.ProtoReflect(), j.fleet.payloads)
-	j.fleet.mu.Unlock()
+	inlineHashes(p.ProtoReflect(), j.fleet.payload)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -233,17 +231,18 @@ func (j *job) computeIdentity() ([]byte, error) {
 
 // inlineHashes replaces the references in a message, which differ between coordinators, by hashes of what they refer
 // to.
-func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
+func inlineHashes(m protoreflect.Message, find func(reference string) ([]byte, bool)) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
 		if p.GetReference() != "" {
-			hash := sha256.Sum256(payloads[p.GetReference()])
+			data, _ := find(p.GetReference())
+			hash := sha256.Sum256(data)
 			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
 		}
 		return
 	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.Message() != nil && !field.IsList() && !field.IsMap() {
-			inlineHashes(value.Message(), payloads)
+			inlineHashes(value.Message(), find)
 		}
 		return true
 	})
