@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,6 +92,21 @@ func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *
 			return nil, nil, context.Cause(ctx)
 		}
 	}
+}
+
+// whyNotDone returns the reason a command failed, or "" if it succeeded.
+func whyNotDone(answer *workerv1.Answer, err error) string {
+	switch {
+	case answer.GetFailure() != nil:
+		return strings.ToLower(strings.TrimPrefix(answer.GetFailure().GetKind().String(), "FAILURE_KIND_"))
+	case err == nil:
+		return ""
+	case errors.Is(err, errLost):
+		return "lost"
+	case errors.Is(err, errStalled):
+		return "stalled"
+	}
+	return "canceled"
 }
 
 // timeLeft returns how much longer a call may take without progress. It is called when the previous limit has passed,
