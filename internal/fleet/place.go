@@ -265,7 +265,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
-		return fmt.Sprintf("waiting for a worker: all %d are draining", len(sessions)), nil
+		return fmt.Sprintf("waiting for a worker: all %d attached are draining, quarantined, or failed at this job", len(sessions)), nil
 	}
 	plan, err := planning.Make(j.need, alone)
 	if err != nil {
