@@ -50,7 +50,7 @@ func newFailureCounts() *failureCounts {
 }
 
 // putAside excludes a worker that cannot do the job: its tiles move to others, and it gets no more. The caller holds
-// f.mu.
+// f.mu, and no operation uses the tiles.
 func (j *job) putAside(s *session, why *fault.Error) {
 	j.fleet.log.Warn("the job continues without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
 	j.fleet.cfg.Observe.PutAside(why.Reason)
@@ -90,7 +90,8 @@ const (
 	workerGone = "WORKER_GONE"
 )
 
-// countCrash records that the process of a worker has ended. The caller holds f.mu.
+// countCrash records that the process of a worker has ended. An operation may still use the worker's tiles: unplaceLost takes them
+// away before the next placement. The caller holds f.mu.
 func (j *job) countCrash(s *session) {
 	if j.members[s] == nil || s.draining || j.fleet.hasTwin(s) {
 		return
@@ -98,9 +99,6 @@ func (j *job) countCrash(s *session) {
 	c := j.crashes[s.name]
 	c.all, c.inRow = c.all+1, c.inRow+1
 	j.crashes[s.name] = c
-	if why := j.crashed(s); why != nil {
-		j.putAside(s, why)
-	}
 }
 
 // hasTwin reports whether another worker with the same name was attached while this one was. Crashes are counted by name, and
