@@ -179,7 +179,7 @@ func TestAJobOverHTTP(t *testing.T) {
 // Errors are the JSON of google.rpc.Status with the status of HTTP that fits.
 func TestErrorsOverHTTP(t *testing.T) {
 	cfg := testConfig()
-	cfg.MaxDatasetBytes, cfg.MaxMessageBytes = 10_000, 2_000
+	cfg.MaxDatasetBytes, cfg.MaxMessageBytes, cfg.UploadBytes = 10_000, 2_000, 6_000
 	h := newHarness(t, cfg, scripted(steps(1)))
 	id := h.upload()
 	client := h.httpClient(nil, false)
@@ -207,6 +207,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/datasets?format=csv", "1,2\n3,4,5\n", 400, 3, "the body, line 2"},
 		{"POST", "/v1/datasets?format=csv", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
+		{"POST", "/v1/datasets?format=csv&kind=points", large, 413, 8, "larger than 3000 bytes"},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
 		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
 		{"POST", "/v1/datasets?format=csv&shade=red", "1,2\n", 400, 3, `"shade"`},

@@ -35,6 +35,9 @@ type Config struct {
 	MaxMessageBytes int
 	// MaxUploadBytes limits the body of an upload.
 	MaxUploadBytes int64
+	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large as its share
+	// or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
+	UploadMemory int64
 	// ReadStall is how long a client may send nothing of the body of a request, and WriteStall how long it may accept
 	// nothing of a response.
 	ReadStall, WriteStall time.Duration
