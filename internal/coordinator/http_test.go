@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -365,8 +366,8 @@ func TestStrangersUploadNothing(t *testing.T) {
 			continue // the connection was closed while the body was sent
 		}
 		response.Body.Close()
-		if response.StatusCode != 401 || body.read > 64<<20 {
-			t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read)
+		if response.StatusCode != 401 || body.read.Load() > 64<<20 {
+			t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read.Load())
 		}
 	}
 }
@@ -389,13 +390,13 @@ func TestStrangersSendNoLargeMessages(t *testing.T) {
 }
 
 // countingReader is a body without end.
-type countingReader struct{ read int }
+type countingReader struct{ read atomic.Int64 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
+	before := int(r.read.Add(int64(len(p)))) - len(p)
 	for at := range p {
-		p[at] = "1\n"[(r.read+at)%2]
+		p[at] = "1\n"[(before+at)%2]
 	}
-	r.read += len(p)
 	return len(p), nil
 }
 
