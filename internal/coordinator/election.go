@@ -97,8 +97,8 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator leads", "term", c.term.Revision())
-	if err := c.collectGarbage(ctx); err != nil {
-		return fmt.Errorf("cannot look for what is no longer needed: %w", err)
+	if err := c.collectGarbage(ctx); err != nil && ctx.Err() == nil { // nothing depends on it
+		c.log.Warn("what is no longer needed is left until the next start", "error", err)
 	}
 	if c.cfg.Retention != (Retention{}) {
 		c.sweeping.Go(func() { c.retention.run(c.runCtx) })

@@ -329,7 +329,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 		}
 		return c.writer.Persist(txn)
 	}
-	err := j.write(commit, end.txn, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
 		forgetAttempts(record)
 		record.Job.EndTime = c.now()

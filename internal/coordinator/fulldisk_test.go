@@ -48,6 +48,29 @@ func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
 	return id, blobs
 }
 
+// A job that cannot begin, because the disk has no space for its record, cannot be canceled either. The caller is told.
+func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
+	g := newBarrier()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	<-g.entered
+	j := h.c.unfinished(id)
+	j.writing <- struct{}{} // as during a commit that waits for space
+	ctx, cancel := context.WithTimeout(t.Context(), cancelTimeout/10)
+	defer cancel()
+	service := &jobService{c: h.c}
+	if _, err := service.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: id}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	<-j.writing
+	if _, err := service.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+		t.Error(err)
+	}
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
 func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	id, blobs := withFullDisk(t, h)

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -10,7 +12,10 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // undeletable is blobs that cannot be deleted.
@@ -64,6 +69,26 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 	}
 }
 
+// unlisted is a state that does not answer about garbage.
+type unlisted struct{ store.State }
+
+func (s unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	if prefix == records.GarbagePrefix {
+		return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
+	}
+	return s.State.List(ctx, prefix, after, limit)
+}
+
+// A coordinator serves although it cannot look for garbage, which only takes space.
+func TestGarbageDoesNotKeepACoordinatorFromStarting(t *testing.T) {
+	cfg := testConfig()
+	cfg.Stores.State = unlisted{store.NewMemory()}
+	h := newHarness(t, cfg, scripted(steps(1)))
+	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}
+
 // addEvents stores batches of events of a job.
 func (h *harness) addEvents(job string, batches int) {
 	h.t.Helper()
@@ -91,5 +116,60 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	after := newHarness(t, cfg, scripted(steps(1)))
 	if left, err := after.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("%d events are left over, %v", len(left), err)
+	}
+}
+
+// uploadState calls a function before the record of a data set is committed. If that fails, nothing is committed.
+type uploadState struct {
+	store.State
+	before func() error
+}
+
+func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if slices.ContainsFunc(txn.Put, func(e store.Entry) bool { return strings.HasPrefix(e.Key, records.DatasetPrefix) }) {
+		if err := s.before(); err != nil {
+			return 0, err
+		}
+	}
+	return s.State.Commit(ctx, txn)
+}
+
+// A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that nobody ever deletes.
+func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
+	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	cfg := testConfig()
+	cfg.Stores = Stores{State: &uploadState{open(), func() error { return store.ErrClosed }}, Blobs: blobs}
+	before := newHarness(t, cfg, scripted(steps(1)))
+	points, err := dataset.NewPoints(1, 1, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points); err == nil {
+		t.Fatal("the upload succeeds")
+	}
+	if _, blobs := before.leftovers(); len(blobs) != 1 {
+		t.Fatalf("blobs are %v", blobs)
+	}
+	before.crash()
+	cfg.Stores.State = open()
+	if keys, blobs := newHarness(t, cfg, scripted(steps(1))).leftovers(); len(keys)+len(blobs) != 0 {
+		t.Errorf("left over are %v and %v", keys, blobs)
+	}
+}
+
+// Garbage that is collected while a data set is uploaded, as at the end of a backup, does not include the upload.
+func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
+	state := &uploadState{State: store.NewMemory(), before: func() error { return nil }}
+	cfg := testConfig()
+	cfg.Stores.State = state
+	h := newHarness(t, cfg, scripted(steps(1)))
+	state.before = func() error { return h.c.collectGarbage(t.Context()) }
+	data := h.upload()
+	h.c.datasets.Drop(data) // from the cache
+	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+	if garbage, err := h.c.state.List(t.Context(), records.GarbagePrefix, "", 0); err != nil || len(garbage) != 0 {
+		t.Errorf("garbage is %v, %v", garbage, err)
 	}
 }

@@ -227,7 +227,7 @@ func (h *harness) job(id string) *cleavev1.Job {
 // watch returns the events with larger numbers and the progress, once the stream has ended.
 func (h *harness) watch(id string, after uint32) ([]*cleavev1.Event, []*cleavev1.Progress) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	defer cancel()
 	stream, err := h.jobs.WatchJob(ctx, &cleavev1.WatchJobRequest{JobId: id, AfterSequence: after})
 	if err != nil {

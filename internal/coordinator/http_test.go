@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -179,7 +180,7 @@ func TestAJobOverHTTP(t *testing.T) {
 // Errors are the JSON of google.rpc.Status with the status of HTTP that fits.
 func TestErrorsOverHTTP(t *testing.T) {
 	cfg := testConfig()
-	cfg.MaxDatasetBytes, cfg.MaxMessageBytes = 10_000, 2_000
+	cfg.MaxDatasetBytes, cfg.MaxMessageBytes, cfg.UploadBytes = 10_000, 2_000, 6_000
 	h := newHarness(t, cfg, scripted(steps(1)))
 	id := h.upload()
 	client := h.httpClient(nil, false)
@@ -207,6 +208,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/datasets?format=csv", "1,2\n3,4,5\n", 400, 3, "the body, line 2"},
 		{"POST", "/v1/datasets?format=csv", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
+		{"POST", "/v1/datasets?format=csv&kind=points", large, 413, 8, "larger than 3000 bytes"},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
 		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
 		{"POST", "/v1/datasets?format=csv&shade=red", "1,2\n", 400, 3, `"shade"`},
@@ -364,20 +366,37 @@ func TestStrangersUploadNothing(t *testing.T) {
 			continue // the connection was closed while the body was sent
 		}
 		response.Body.Close()
-		if response.StatusCode != 401 || body.read > 64<<20 {
-			t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read)
+		if response.StatusCode != 401 || body.read.Load() > 64<<20 {
+			t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read.Load())
+		}
+	}
+}
+
+// No more than the beginning of any other body is read either, so that strangers cannot fill the memory with messages.
+func TestStrangersSendNoLargeMessages(t *testing.T) {
+	s := newSecured(t, testConfig(), scripted(steps(1)))
+	body := strings.Repeat("x", 200<<10) // whoever reads it to its end finds that it is not JSON
+	for _, two := range []bool{false, true} {
+		client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, two) //nolint:gosec // the certificate is not what is tested
+		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
+			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json"); got.status != 401 {
+				t.Errorf("a stranger at %s: %d %s", path, got.status, got.body)
+			}
+			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json", "Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
+				t.Errorf("alice at %s: %d %s", path, got.status, got.body)
+			}
 		}
 	}
 }
 
 // countingReader is a body without end.
-type countingReader struct{ read int }
+type countingReader struct{ read atomic.Int64 }
 
 func (r *countingReader) Read(p []byte) (int, error) {
+	before := int(r.read.Add(int64(len(p)))) - len(p)
 	for at := range p {
-		p[at] = "1\n"[(r.read+at)%2]
+		p[at] = "1\n"[(before+at)%2]
 	}
-	r.read += len(p)
 	return len(p), nil
 }
 

@@ -120,9 +120,14 @@ func (j *job) setWaiting(what string) {
 }
 
 // write applies change to a copy of the record and commits it together with txn. The new record becomes visible once
-// it is durable. If change returns errUnchanged, nothing is written and write returns nil.
-func (j *job) write(commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
-	j.writing <- struct{}{}
+// it is durable. If change returns errUnchanged, nothing is written and write returns nil. While another change waits for
+// the store, write waits too, until ctx ends.
+func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
+	select {
+	case j.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	defer func() { <-j.writing }()
 	j.mu.Lock()
 	record := proto.CloneOf(j.record)

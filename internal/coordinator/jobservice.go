@@ -194,6 +194,9 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	return flush()
 }
 
+// cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.
+const cancelTimeout = 5 * time.Second
+
 // CancelJob succeeds in every state of the job, so that clients can safely repeat it if the response was lost.
 func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
 	j, record, err := s.c.find(ctx, request.GetJobId())
@@ -204,7 +207,10 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
 	requested, tooLate := false, false
-	err = j.write(s.c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
+		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
+	defer cancel()
+	err = j.write(waiting, s.c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
 			return errUnchanged
 		}

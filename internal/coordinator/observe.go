@@ -52,6 +52,8 @@ func (c *Coordinator) snapshot() observe.Snapshot {
 			s.Silent++
 		case fleet.WorkerDraining:
 			s.Draining++
+		case fleet.WorkerQuarantined:
+			s.Quarantined++
 		}
 		s.Threads += w.Threads
 		s.Tiles += w.Tiles

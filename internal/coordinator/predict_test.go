@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -119,6 +120,19 @@ func TestPredictionByNeighbors(t *testing.T) {
 	}
 	if got, err := h.c.predictByNeighbors(t.Context(), record, s, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say nothing.
+func TestPredictionWithoutWorkers(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	data := h.upload()
+	job := h.create(spec(data))
+	h.end(job)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}); !fault.Is(err, "NO_WORKERS") {
+		t.Errorf("got %v", err)
 	}
 }
 

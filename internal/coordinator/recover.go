@@ -114,7 +114,7 @@ func (c *Coordinator) beginAttempt(j *job) error {
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
-	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		j.countAttempt(record, c.term.Revision())
 		return nil
 	})
@@ -134,7 +134,7 @@ func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
 // recordResume records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
 // attempt, the earlier attempts no longer count.
 func (c *Coordinator) recordResume(j *job, steps int) error {
-	return j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		if uint64(steps) <= record.GetAttemptSteps() {
 			return errUnchanged
 		}
@@ -160,7 +160,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})

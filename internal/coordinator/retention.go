@@ -363,7 +363,18 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 	}
 	for _, entry := range entries {
 		blobs := strings.TrimPrefix(entry.Key, records.GarbagePrefix)
-		if err := c.deleteGarbage(ctx, blobs); err != nil {
+		if c.datasets.IsWriting(blobs) || c.tables.IsWriting(blobs) {
+			continue
+		}
+		// An upload that ended since the keys were listed has taken its own back.
+		_, err := c.state.Get(ctx, entry.Key)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = c.deleteGarbage(ctx, blobs)
+		}
+		if err != nil {
 			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
 			if unavailable(err) {
 				break // the store is down, so the others would fail too

@@ -287,7 +287,7 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
 		t.Fatal(err)
 	}
-	h.c.retention.Quota = 1
+	h.c.retention.wanted.Store(1 << 30) // as much as an upload that was rejected
 	h.sweep()
 	h.wantKept([]string{used}, used, unused)
 }

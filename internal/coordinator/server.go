@@ -63,7 +63,7 @@ func (c *Coordinator) newHTTP() *httpapi.Server {
 	}
 	return httpapi.New(httpapi.Config{
 		Hosts: hosts, Origins: c.cfg.HTTP.Origins,
-		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes,
+		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes, UploadMemory: c.cfg.UploadBytes,
 		ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
 		Version: c.cfg.Version, Logger: c.log.Named("http"),
 	})

@@ -254,7 +254,7 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		before := newHarness(t, cfg, scripted(c.run))
 		id := before.create(spec(before.upload()))
 		before.firstEvents(id, 4)
-		if err := before.c.unfinished(id).write(before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		if err := before.c.unfinished(id).write(t.Context(), before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 			record.NumericClass = class
 			return nil
 		}); err != nil {

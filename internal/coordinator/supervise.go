@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
@@ -50,19 +51,42 @@ func realEngine() engine {
 // awaitWorker blocks until a worker is ready. Until then the job is pending rather than running.
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
 	for {
-		changed := f.Changed()
-		for _, w := range f.Workers() {
+		changed, workers := f.Changed(), f.Workers()
+		for _, w := range workers {
 			if w.State == fleet.WorkerReady {
 				return nil
 			}
 		}
-		report(fleet.Status{Waiting: "waiting for a worker: none is attached"})
+		report(fleet.Status{Waiting: "waiting for a worker: " + whyNoneReady(workers)})
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// whyNoneReady says why none of the workers can begin a job.
+func whyNoneReady(workers []fleet.WorkerInfo) string {
+	if len(workers) == 0 {
+		return "none is attached"
+	}
+	var names []string
+	for _, state := range []struct {
+		is   fleet.WorkerState
+		name string
+	}{{fleet.WorkerSilent, "silent"}, {fleet.WorkerDraining, "draining"}, {fleet.WorkerQuarantined, "quarantined"}} {
+		count := 0
+		for _, w := range workers {
+			if w.State == state.is {
+				count++
+			}
+		}
+		if count > 0 {
+			names = append(names, fmt.Sprintf("%d %s", count, state.name))
+		}
+	}
+	return fmt.Sprintf("none of the %d attached is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
 // runOutcome describes how a run ended.
@@ -219,7 +243,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
 
 // markRunning durably records that the job is running, which also counts the attempt.
 func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
-	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.Objective()

@@ -78,7 +78,7 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 			return
 		}
 		used := j.timeUsed + time.Since(began)
-		err := j.write(c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		err := j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
 			record.TimeUsed = durationpb.New(used)
 			return nil
 		})

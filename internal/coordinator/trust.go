@@ -91,7 +91,7 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 
 // startOver durably records that the events of a job may be wrong, before the new run produces different ones.
 func (c *Coordinator) startOver(j *job, why string) error {
-	err := j.write(c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
 		record.StartOvers++ // so that no snapshot of the earlier runs is used
 		return nil

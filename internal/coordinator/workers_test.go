@@ -16,9 +16,23 @@ import (
 	solver "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 )
+
+// A job that waits although workers are attached says what is wrong with them.
+func TestWhyNoWorkerIsReady(t *testing.T) {
+	quarantined, silent := fleet.WorkerInfo{State: fleet.WorkerQuarantined}, fleet.WorkerInfo{State: fleet.WorkerSilent}
+	for want, workers := range map[string][]fleet.WorkerInfo{
+		"none is attached": nil,
+		"none of the 3 attached is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
+	} {
+		if got := whyNoneReady(workers); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
 
 // startWorker attaches a worker; the returned function stops it.
 func (h *harness) startWorker(name string) (stop func()) { return h.startWorkerWith(name, 0) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,15 +53,15 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
+	case ctx.Err() != nil:
+		f.mu.Unlock()
+		return nil, nil, context.Cause(ctx)
 	case used.Err() != nil:
 		f.mu.Unlock()
 		return nil, nil, ErrReleased
 	case s.ended:
 		f.mu.Unlock()
 		return nil, nil, errLost
-	case ctx.Err() != nil:
-		f.mu.Unlock()
-		return nil, nil, context.Cause(ctx)
 	}
 	pending := s.command(c, maxBytes)
 	pending.waited = true
@@ -91,6 +92,21 @@ func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *
 			return nil, nil, context.Cause(ctx)
 		}
 	}
+}
+
+// whyNotDone returns the reason a command failed, or "" if it succeeded.
+func whyNotDone(answer *workerv1.Answer, err error) string {
+	switch {
+	case answer.GetFailure() != nil:
+		return strings.ToLower(strings.TrimPrefix(answer.GetFailure().GetKind().String(), "FAILURE_KIND_"))
+	case err == nil:
+		return ""
+	case errors.Is(err, errLost):
+		return "lost"
+	case errors.Is(err, errStalled):
+		return "stalled"
+	}
+	return "canceled"
 }
 
 // timeLeft returns how much longer a call may take without progress. It is called when the previous limit has passed,
@@ -147,6 +163,14 @@ type payload struct {
 	packed    *workerv1.Payload
 	reference string // guarded by Fleet.mu
 	freed     bool   // guarded by Fleet.mu
+}
+
+// payload returns the bytes of a payload that was sent by reference and has not been freed.
+func (f *Fleet) payload(reference string) (data []byte, found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	data, found = f.payloads[reference]
+	return data, found
 }
 
 func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }

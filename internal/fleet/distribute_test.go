@@ -291,7 +291,12 @@ func TestBadPeers(t *testing.T) {
 			c := newCluster(t, func(cfg *fleet.Config) { cfg.Datasets = gatedDatasets{cfg.Datasets, gate} })
 			peer := &badPeer{serve: bad.serve}
 			c.startBadPeer(peer, joined)
-			honest := func(cfg *worker.Config) { serving(t.TempDir())(cfg); cfg.Exchange.Stall = 200 * time.Millisecond }
+			honest := func(cfg *worker.Config) {
+				serving(t.TempDir())(cfg)
+				if bad.name == "silent" {
+					cfg.Exchange.Stall = 200 * time.Millisecond
+				}
+			}
 			c.startWorker("a", honest)
 			c.startWorker("b", honest)
 			p := largeProblem(t)

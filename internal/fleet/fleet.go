@@ -10,6 +10,18 @@
 // sending, receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. An
 // executor runs one operation at a time, with one goroutine per worker; what only the running operation touches needs
 // no lock.
+//
+// These words have one meaning in this package:
+//
+//   - An operation asks all tiles, or some, for one thing. It runs in rounds, until every tile has answered (perform.go).
+//   - A group is the tiles of one worker in a round, and a chain is the groups of one worker, one after the other (round.go).
+//   - A member is a worker that has tiles of the job. A newcomer has none yet.
+//   - A copy of a tile is on a second worker, which verifies the first one (verify.go), overtakes it if it is late (a
+//     rescue, round.go), or takes its tile over (a handover, handover.go).
+//   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has ended.
+//   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
+//   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It is put
+//     aside if it gets no tiles of one job, and quarantined if it gets none of any (aside.go).
 package fleet
 
 import (

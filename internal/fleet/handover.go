@@ -3,28 +3,30 @@ package fleet
 import (
 	"context"
 	"slices"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// This file builds tiles in the background on workers that have none of the job. Meanwhile the workers that have the
-// tiles continue, even if they are draining, so that no operation waits for a build. Workers that already have tiles of
-// the job build further ones at once: their threads are busy with operations, so the background would not be faster.
+// A newcomer, a worker that has no tiles of a job, builds its first tiles in the background. The workers that have the tiles
+// continue meanwhile, even if they are draining, so that no operation waits for a build. A worker that already has tiles of the
+// job builds further ones at once: operations keep its threads busy, so building in the background would not be faster.
 
-// handover is the work of one worker that builds tiles in the background and takes them over between two operations. If the job has labels, it also
-// loads them, and follows their changes. Only its goroutine uses member, and the tiles that are not built; Fleet.mu guards the
-// other fields.
+// handover is the tiles that one newcomer builds in the background, to take them over between two operations. If the job has
+// labels, the newcomer then loads them and applies each change of them, so that its sums are current when it takes over.
+//
+// Its goroutine owns member and the tiles that are not built yet. Fleet.mu guards the other fields.
 type handover struct {
 	to      *session
 	member  *membership
-	copies  map[int]*copied // by number
-	built   map[int]bool    // by number
-	follows bool            // the job has labels whose sums are worth following
-	loaded  bool            // the sums are those of a step, or will be after the queue
-	queue   []followed
-	version int             // grows when what was queued so far has become useless
+	copies  map[int]*copied // by number of the tile
+	built   map[int]bool    // by number of the tile
+	follows bool            // the newcomer must have the current sums before it takes over
+	loaded  bool            // labels were loaded, or are in the queue
+	queue   []followed      // changes of the labels that the newcomer has yet to apply
+	version int             // incremented when the queue so far becomes useless
 	waited  int             // operations that began since everything was built
 	ctx     context.Context // ends with the handover and with the job
 	cancel  context.CancelFunc
@@ -32,17 +34,17 @@ type handover struct {
 	ended   chan struct{} // closed when running becomes false
 }
 
-// followed is a change of the labels of a job: all of them at a step, or moves from a step to the next.
+// followed is a change of the labels of a job: either all labels at a step, or the moves from a step to the next.
 type followed struct {
 	step          uint64
-	labels, moves *payload // one is nil
+	labels, moves *payload // one of them is nil
 }
 
-// maxFollowed is how many operations a handover may wait for its worker to reach the step of the job. After that it takes the tiles over as
-// they are.
+// maxFollowed is how many operations may begin while a newcomer that has built everything is behind the step of the job. After
+// that it takes over with the sums that it has, and they are computed again.
 const maxFollowed = 64
 
-// ready reports whether the worker has everything that it needs to take the tiles over. The caller holds f.mu.
+// ready reports whether the newcomer can take its tiles over. The caller holds f.mu.
 func (h *handover) ready() bool {
 	return !h.running && h.complete() && (!h.follows || h.loaded && len(h.queue) == 0)
 }
@@ -50,11 +52,11 @@ func (h *handover) ready() bool {
 // complete reports whether all tiles of the handover are built. The caller holds f.mu.
 func (h *handover) complete() bool { return len(h.built) == len(h.copies) }
 
-// working reports whether a worker can go on with its tiles until others have built them. The caller holds f.mu.
+// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
 func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
 
-// handedOverLater reports whether a tile stays where it is until another worker has built it. The caller holds f.mu, and no
-// operation uses the tile.
+// handedOverLater reports whether a tile that moves to a worker stays where it is until that worker has built it. The caller
+// holds f.mu, and no operation uses the tile.
 func (j *job) handedOverLater(t int, to *session) bool {
 	return j.tiles[t].state != notBuilt && j.tiles[t].worker.working() && j.isNewcomer(to) && !j.direct[to]
 }
@@ -75,7 +77,7 @@ func (j *job) startHandover(t int, to *session, stored bool) {
 	j.continueHandover(h)
 }
 
-// continueHandover starts the goroutine of a handover that has something to do, unless it runs. The caller holds f.mu.
+// continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
 func (j *job) continueHandover(h *handover) {
 	if !h.running && j.ctx.Err() == nil {
 		h.running, h.ended = true, make(chan struct{})
@@ -83,7 +85,7 @@ func (j *job) continueHandover(h *handover) {
 	}
 }
 
-// runHandover builds the tiles of a handover, a few at a time, and follows the labels.
+// runHandover builds the tiles of a handover, a few at a time, and then applies the changes of the labels.
 func (j *job) runHandover(h *handover) {
 	for {
 		g, change, version := j.nextOfHandover(h)
@@ -102,8 +104,8 @@ func (j *job) runHandover(h *handover) {
 	}
 }
 
-// nextOfHandover returns the next tiles to build, or all tiles and a change of their labels. It ends the run of a handover that has nothing to do,
-// and returns nil.
+// nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of them and a
+// change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
 func (j *job) nextOfHandover(h *handover) (g *group, change *followed, version int) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -128,7 +130,7 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *followed, version i
 	return g, change, h.version
 }
 
-// follow makes the tiles of a group follow a change of the labels.
+// follow applies a change of the labels to the tiles of a group.
 func (j *job) follow(ctx context.Context, g *group, change *followed) error {
 	defer change.labels.free()
 	defer change.moves.free()
@@ -149,14 +151,14 @@ func (j *job) follow(ctx context.Context, g *group, change *followed) error {
 	return err
 }
 
-// noteHandover records that tiles were built or have followed a change, or gives the handover up. If the worker could not do
-// it, its next tiles move at once, so that the operation that needs them finds out why.
+// noteHandover records that tiles were built or that a change was applied to them. After an error it gives the handover up. The
+// next tiles then move to the worker at once, so that an operation sees the error and can exclude the worker.
 func (j *job) noteHandover(h *handover, g *group, change *followed, version int, err error) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	switch {
-	case j.handovers[h.to] != h: // given up meanwhile
-	case change != nil && version != h.version: // useless meanwhile
+	case j.handovers[h.to] != h: // it was given up meanwhile
+	case change != nil && version != h.version: // the labels were replaced meanwhile
 	case err == nil && change == nil:
 		for _, t := range g.tiles {
 			if c := h.copies[t]; c != nil && g.copies[t] == &c.tile {
@@ -178,7 +180,8 @@ func (j *job) noteHandover(h *handover, g *group, change *followed, version int,
 	}
 }
 
-// forget drops the changes that the worker was to follow, because they have become useless. The caller holds f.mu.
+// forget makes the newcomer load the labels again, because what it has loaded or was to apply has become useless. The caller
+// holds f.mu.
 func (h *handover) forget() {
 	h.version++
 	h.loaded, h.queue = false, nil
@@ -187,8 +190,8 @@ func (h *handover) forget() {
 	}
 }
 
-// followLabels makes handovers load the labels of the current step. Tiles of vectors load them faster than they could follow them. Only the
-// running operation calls it.
+// followLabels makes newcomers that have built everything load the labels of the current step. Those of vectors load them when they take
+// over, which takes less time than to apply changes. Only the running operation calls it.
 func (j *job) followLabels() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -202,7 +205,7 @@ func (j *job) followLabels() {
 	}
 }
 
-// followMoves makes handovers follow the points that moved from a step to the next. Only the running operation calls it.
+// followMoves makes newcomers apply the moves from a step to the next. Only the running operation calls it.
 func (j *job) followMoves(step uint64, moves []labeling.Move) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -219,7 +222,7 @@ func (j *job) followMoves(step uint64, moves []labeling.Move) {
 	}
 }
 
-// followNothing makes handovers forget the labels, which were all replaced.
+// followNothing makes newcomers load the labels again, because all of them were replaced.
 func (j *job) followNothing() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -270,8 +273,8 @@ func (j *job) giveUpHandovers() bool {
 	return before > 0
 }
 
-// reconsiderHandovers gives up what is not built of tiles that need not move, if tiles of a draining worker have no new place yet: a
-// newcomer that replaces the draining worker should build the tiles of that one. The caller holds f.mu.
+// reconsiderHandovers prefers the tiles of draining workers. If some of those have no newcomer yet, it takes tiles that move only
+// for balance, and are not built yet, out of their handovers, so that their newcomers have room. The caller holds f.mu.
 func (j *job) reconsiderHandovers() {
 	if len(j.moving) == 0 || !slices.ContainsFunc(j.unassigned(), func(s *session) bool { return s.yields() }) {
 		return
@@ -283,7 +286,7 @@ func (j *job) reconsiderHandovers() {
 	}
 }
 
-// unassigned returns the workers of the tiles that nobody builds in the background. The caller holds f.mu.
+// unassigned returns the worker of each tile that no newcomer builds. The caller holds f.mu.
 func (j *job) unassigned() []*session {
 	var workers []*session
 	for t := range j.tiles {
@@ -294,7 +297,7 @@ func (j *job) unassigned() []*session {
 	return workers
 }
 
-// stopUrgentHandovers stops the handovers of tiles that are nowhere else, because their worker is gone. The caller holds f.mu.
+// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
 func (j *job) stopUrgentHandovers() {
 	for t, c := range j.moving {
 		if s := j.tiles[t].worker; s == nil || s.yields() && !s.working() {
@@ -303,16 +306,16 @@ func (j *job) stopUrgentHandovers() {
 	}
 }
 
-// stopHandover makes a handover end with the tiles that it has built, so that place takes them over. The caller holds f.mu.
+// stopHandover ends a handover early: takeOver takes over the tiles that are built by then. The caller holds f.mu.
 func (j *job) stopHandover(h *handover) {
 	h.cancel()
 	j.balancedAt = nil
 }
 
-// takeOver places the tiles of finished handovers on the workers that have built them, and gives up the handovers to workers
-// that may no longer take tiles. During an operation it takes only the
-// tiles of handovers that were stopped. It returns a handover whose goroutine must end first, or nil. The caller holds f.mu, and no
-// operation uses the tiles.
+// takeOver places the tiles of handovers that are ready, or were stopped, on the newcomers that have built them. During an operation
+// it does so only for those that were stopped. It gives up handovers to workers that may no longer take tiles. If the goroutine of
+// a stopped handover still runs, takeOver returns that handover, and must be called again once it has ended. The caller holds
+// f.mu, and no operation uses the tiles.
 func (j *job) takeOver(betweenOps bool) *handover {
 	j.unplaceLost()
 	j.stopUrgentHandovers()
@@ -361,4 +364,79 @@ func (j *job) takeOver(betweenOps bool) *handover {
 		j.placementChanged()
 	}
 	return nil
+}
+
+// The rest of this file takes tiles away from workers whose sessions still exist: those that drain, whose connections were closed,
+// or that are quarantined.
+
+// yields reports whether the tiles of a worker move to others as soon as others can take them.
+func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
+
+// handOver abandons the calls to workers that yield their tiles, if some worker can take tiles. The operations that waited for
+// these calls place the tiles again. Tiles that no worker has room for stay, and their calls are repeated. A worker that only
+// drains continues with the jobs that have a newcomer, until that one has built its tiles. The caller holds f.mu.
+func (f *Fleet) handOver() {
+	if !f.anyTakesTiles() {
+		return
+	}
+	for _, s := range f.sessions {
+		if s.yields() {
+			s.giveUp(f.servedBy(s))
+		}
+	}
+}
+
+// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
+func (f *Fleet) anyTakesTiles() bool {
+	for _, s := range f.sessions {
+		if s.takesTiles() {
+			return true
+		}
+	}
+	return false
+}
+
+// servedBy returns the keys of the jobs that a worker continues with until a newcomer has built its tiles. The caller holds f.mu.
+func (f *Fleet) servedBy(s *session) map[string]bool {
+	served := map[string]bool{}
+	for j := range f.jobs {
+		if s.working() && j.members[s] != nil {
+			for _, other := range f.sessions {
+				served[j.key] = served[j.key] || j.isNewcomer(other)
+			}
+		}
+	}
+	return served
+}
+
+// giveUp ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that nobody waits for,
+// which free memory, are still sent. The caller holds f.mu.
+func (s *session) giveUp(except map[string]bool) {
+	for id, c := range s.pending {
+		if c.waited && !except[c.message.GetCommand().GetJobId()] {
+			delete(s.pending, id)
+			c.answer <- nil
+		}
+	}
+}
+
+// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
+// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
+func (f *Fleet) awaitReturn(s *session) {
+	streams := s.streams
+	time.AfterFunc(f.cfg.ReconnectWithin, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if s.ended || s.stream != nil || s.streams != streams {
+			return
+		}
+		f.cfg.Observe.Session(sessionAway)
+		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		s.away = true
+		for j := range f.jobs {
+			j.countCrash(s)
+		}
+		f.notifyChanged()
+		f.handOver()
+	})
 }

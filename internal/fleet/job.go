@@ -28,6 +28,45 @@ type Status struct {
 	Workers    int // workers that hold tiles of the job
 }
 
+// progress reports the status of a job to its owner, one call at a time and only if it changed.
+type progress struct {
+	mu     sync.Mutex
+	report func(Status)
+	last   Status
+}
+
+// setWaiting reports what the job is waiting for; "" for nothing.
+func (p *progress) setWaiting(why string) {
+	p.update(func(s *Status) { s.Waiting = why })
+}
+
+func (p *progress) update(change func(*Status)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.last
+	change(&p.last)
+	if p.report != nil && p.last != was {
+		p.report(p.last)
+	}
+}
+
+// reportPlaced reports a complete placement. Only the running operation calls it.
+func (j *job) reportPlaced() {
+	now := Status{Tiles: len(j.tiles)}
+	j.fleet.mu.Lock()
+	for t := range j.tiles {
+		if j.tiles[t].state != notBuilt {
+			now.TilesBuilt++
+		}
+	}
+	now.Workers = len(j.members)
+	j.fleet.mu.Unlock()
+	j.progress.update(func(s *Status) { *s = now })
+}
+
+// slowWorker is how many times longer than planned a worker may take for a piece of work.
+const slowWorker = 30
+
 // Task describes a job to the fleet.
 type Task struct {
 	JobID     string

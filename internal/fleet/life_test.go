@@ -169,3 +169,35 @@ func crashForGood(t *testing.T) {
 		t.Errorf("the job ends with %v", err)
 	}
 }
+
+// The only worker of a job is killed whenever it builds tiles, and started again each time. After some times it gets no more tiles,
+// and the job fails because of it.
+func TestACrashingWorkerThatAlwaysComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := openCluster(t, true, func(cfg *fleet.Config) { cfg.LostAfter, cfg.WorkerWait = lostAfter, time.Minute })
+		p := gaussianProblem(t, 203, 5)
+		id, size := c.datasets.put(t, p.data)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.fleet.NewExecutor(c.ctx, p.task("job", id, size, nil))
+			ended <- err
+		}()
+		c.datasets.block.Store(true)
+		for range 5 {
+			w := c.startWorker("small")
+			<-c.datasets.began
+			w.kill()
+			<-c.datasets.ended
+			c.until("its session is over", func() bool { return c.worker("small") == nil })
+		}
+		c.startWorker("small")
+		select {
+		case err := <-ended:
+			if !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), `worker "small" ended 5 times`) {
+				t.Errorf("the job ends with %v", err)
+			}
+		case <-c.datasets.began:
+			t.Error("the worker gets tiles again")
+		}
+	})
+}

@@ -152,31 +152,19 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 		return true, fault.New(fault.FailedPrecondition, "NO_READERS", "none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
 			attached[0].name, attached[0].version)
 	}
-	if len(able) == 0 {
-		return false, nil // they are away or leaving, and may come back
+	first := r.waiting[0]
+	if !slices.ContainsFunc(able, func(s *session) bool { return first.failed[s] == nil }) && len(able) > 0 {
+		return true, first.unreadable(able)
 	}
-	return true, r.waiting[0].unreadable(able)
+	// Either they are away or leaving, and may come back, or one of them was lost after able was determined: the change that
+	// ended its reading wakes the caller.
+	return false, nil
 }
 
-// unreadable returns the error about a unit that none of the workers can read.
+// unreadable returns the error about a unit that all of the workers have failed to read.
 func (u *unitRead) unreadable(able []*session) error {
-	var first *session
-	others := 0
-	for _, s := range able {
-		if u.failed[s] == nil {
-			continue
-		}
-		if first == nil {
-			first = s
-		} else {
-			others++
-		}
-	}
-	if first == nil {
-		return fault.New(fault.FailedPrecondition, ranged.Unreadable, "no worker can read %s", u.URI).With("uri", u.URI)
-	}
-	also := ""
-	if others > 0 {
+	first, also := able[0], ""
+	if others := len(able) - 1; others > 0 {
 		also = fmt.Sprintf(", and neither can %s", text.Plural(others, "other worker"))
 	}
 	reason := u.failed[first]

@@ -218,9 +218,7 @@ func (j *job) finishAdoption(a adoption, err error) {
 // computeIdentity returns the hash of what determines the tiles of the job.
 func (j *job) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(j.prepareMessage())
-	j.fleet.mu.Lock()
-	inlineHashes(p.ProtoReflect(), j.fleet.payloads)
-	j.fleet.mu.Unlock()
+	inlineHashes(p.ProtoReflect(), j.fleet.payload)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -233,95 +231,19 @@ func (j *job) computeIdentity() ([]byte, error) {
 
 // inlineHashes replaces the references in a message, which differ between coordinators, by hashes of what they refer
 // to.
-func inlineHashes(m protoreflect.Message, payloads map[string][]byte) {
+func inlineHashes(m protoreflect.Message, find func(reference string) ([]byte, bool)) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
 		if p.GetReference() != "" {
-			hash := sha256.Sum256(payloads[p.GetReference()])
+			data, _ := find(p.GetReference())
+			hash := sha256.Sum256(data)
 			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
 		}
 		return
 	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.Message() != nil && !field.IsList() && !field.IsMap() {
-			inlineHashes(value.Message(), payloads)
+			inlineHashes(value.Message(), find)
 		}
 		return true
-	})
-}
-
-// The rest of this file moves tiles away from a worker whose session still exists, because it drains, its connection
-// was closed, or it is not trusted.
-
-// yields reports whether the tiles of a worker move to others as soon as others can take them.
-func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
-
-// handOver abandons the calls to workers that yield their tiles, provided that some worker can take tiles. The
-// operations that waited place the tiles again; tiles that no worker has room for stay, and their calls are repeated. A
-// worker that only drains goes on with the jobs that have a newcomer, until that one has built its tiles. The caller holds
-// f.mu.
-func (f *Fleet) handOver() {
-	if !f.anyTakesTiles() {
-		return
-	}
-	for _, s := range f.sessions {
-		if s.yields() {
-			s.giveUp(f.servedBy(s))
-		}
-	}
-}
-
-// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
-func (f *Fleet) anyTakesTiles() bool {
-	for _, s := range f.sessions {
-		if s.takesTiles() {
-			return true
-		}
-	}
-	return false
-}
-
-// servedBy returns the keys of the jobs that a worker can go on with until a newcomer has built its tiles. The caller holds
-// f.mu.
-func (f *Fleet) servedBy(s *session) map[string]bool {
-	served := map[string]bool{}
-	for j := range f.jobs {
-		if s.working() && j.members[s] != nil {
-			for _, other := range f.sessions {
-				served[j.key] = served[j.key] || j.isNewcomer(other)
-			}
-		}
-	}
-	return served
-}
-
-// giveUp ends all calls that wait for the worker with errLost, except those of some jobs. Commands without a waiting
-// caller, which free memory, are still sent. The caller holds f.mu.
-func (s *session) giveUp(except map[string]bool) {
-	for id, c := range s.pending {
-		if c.waited && !except[c.message.GetCommand().GetJobId()] {
-			delete(s.pending, id)
-			c.answer <- nil
-		}
-	}
-}
-
-// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
-// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
-func (f *Fleet) awaitReturn(s *session) {
-	streams := s.streams
-	time.AfterFunc(f.cfg.ReconnectWithin, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if s.ended || s.stream != nil || s.streams != streams {
-			return
-		}
-		f.cfg.Observe.Session(sessionAway)
-		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		s.away = true
-		for j := range f.jobs {
-			j.countCrash(s)
-		}
-		f.notifyChanged()
-		f.handOver()
 	})
 }

@@ -102,7 +102,7 @@ const keptHashes = 64
 type pieceHashes struct {
 	mu     sync.Mutex
 	hashes map[string][][sha256.Size]byte
-	recent []string // the last one is the most recently used
+	recent []string // the last one was distributed last
 }
 
 func (h *pieceHashes) get(id string) [][sha256.Size]byte {

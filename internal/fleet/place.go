@@ -177,7 +177,8 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) 
 	return layout, unplaced
 }
 
-// unplaceLost takes tiles off workers whose sessions have ended. The caller holds f.mu.
+// unplaceLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and no operation
+// uses the tiles.
 func (j *job) unplaceLost() {
 	for t := range j.tiles {
 		if s := j.tiles[t].worker; s != nil && s.ended {
@@ -187,6 +188,8 @@ func (j *job) unplaceLost() {
 	for s := range j.members {
 		if s.ended {
 			delete(j.members, s)
+		} else if why := j.crashed(s); why != nil {
+			j.putAside(s, why)
 		}
 	}
 	maps.DeleteFunc(j.failing, func(s *session, _ bool) bool { return s.ended })
@@ -265,7 +268,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
-		return fmt.Sprintf("waiting for a worker: all %d are draining", len(sessions)), nil
+		return fmt.Sprintf("waiting for a worker: all %d attached are draining, quarantined, or failed at this job", len(sessions)), nil
 	}
 	plan, err := planning.Make(j.need, alone)
 	if err != nil {

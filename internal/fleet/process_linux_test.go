@@ -135,6 +135,9 @@ const mib = 1 << 20
 
 func buildWorker(t *testing.T) (program string) {
 	t.Helper()
+	if programs.RaceDetector {
+		t.Skip("the race detector takes several times the memory")
+	}
 	folder, err := programs.Build("worker")
 	if err != nil {
 		t.Fatal(err)

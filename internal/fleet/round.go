@@ -258,12 +258,13 @@ func (f *Fleet) markSlow(s *session) {
 	s.slow = true
 	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
 	s.overtaken++
+	overtaken := s.overtaken
 	f.log.Warn("a worker was overtaken by others", "worker", s.name, "id", s.id, "how often", text.Plural(s.overtaken, "time"), "pause", pause)
 	f.notifyChanged()
 	time.AfterFunc(pause, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if !s.ended {
+		if !s.ended && s.overtaken == overtaken { // otherwise a longer pause has begun
 			s.slow = false
 			f.notifyChanged()
 		}

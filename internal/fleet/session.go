@@ -20,6 +20,16 @@ import (
 // errLost is the error of a call whose worker was lost, or began to yield its tiles, before it answered.
 var errLost = errors.New("fleet: the worker is gone")
 
+// The changes of a session that are reported to observe.Coordinator.Session.
+const (
+	sessionAttached = "attached"
+	sessionResumed  = "resumed"
+	sessionAway     = "away" // its connection was closed and it did not come back in time
+	sessionLost     = "lost"
+	sessionLeft     = "left"
+	sessionRefused  = "refused"
+)
+
 // peerKeyBytes is the size of the key of the tickets that a worker accepts.
 const peerKeyBytes = 32
 

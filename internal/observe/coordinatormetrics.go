@@ -76,6 +76,7 @@ type Snapshot struct {
 	Leads                            bool
 	JobsQueued, JobsRunning          int
 	Ready, Silent, Draining          int // number of workers in each state
+	Quarantined                      int
 	Threads, Tiles                   int // of all workers
 	WorkerBytes, WorkerReservedBytes uint64
 	MemoryBytes, MemoryReservedBytes int64 // of the coordinator's jobs
@@ -86,7 +87,7 @@ type Snapshot struct {
 func (m *coordinatorMetrics) addSnapshot(r *registry) {
 	leader := r.gauge("cleave_leader", "1 if this coordinator leads and serves.")
 	jobs := r.gauge("cleave_jobs", "Unfinished jobs: queued, or running.", "state")
-	workers := r.gauge("cleave_workers", "Attached workers: ready, silent or draining.", "state")
+	workers := r.gauge("cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state")
 	threads := r.gauge("cleave_worker_threads", "Threads of all workers.")
 	tiles := r.gauge("cleave_tiles", "Tiles that are placed on workers.")
 	limit := r.gauge("cleave_workers_memory_bytes", "Memory that all workers offer.")
@@ -109,6 +110,7 @@ func (m *coordinatorMetrics) addSnapshot(r *registry) {
 		value(workers, float64(s.Ready), "ready")
 		value(workers, float64(s.Silent), "silent")
 		value(workers, float64(s.Draining), "draining")
+		value(workers, float64(s.Quarantined), "quarantined")
 		value(threads, float64(s.Threads))
 		value(tiles, float64(s.Tiles))
 		value(limit, float64(s.WorkerBytes))

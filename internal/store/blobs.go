@@ -255,7 +255,10 @@ func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
 	if err == nil {
 		return seal.Size(name, sealed.Size)
 	}
-	plain, err := b.Attributes(ctx, name)
+	if gcerrors.Code(err) != gcerrors.NotFound {
+		return 0, b.explain(name, err)
+	}
+	plain, err := b.Attributes(ctx, name) // an earlier version may have written it
 	if err != nil {
 		return 0, b.explain(name, err)
 	}
@@ -307,7 +310,8 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 		}
 	}
 	if b.root != "" {
-		return listDirectory(ctx, b.root, prefix)
+		names, err := listDirectory(ctx, b.root, prefix)
+		return names, b.explain(prefix, err)
 	}
 	var names []string
 	objects := b.Bucket.List(&blob.ListOptions{Prefix: prefix})

@@ -17,7 +17,8 @@ func (b *bucket) Free() (bytes int64, known bool) {
 
 func (b *bucket) Usage(ctx context.Context) (int64, error) {
 	if b.root != "" {
-		return directoryBytes(ctx, b.root)
+		total, err := directoryBytes(ctx, b.root)
+		return total, b.explain("", err)
 	}
 	var total int64
 	objects := b.Bucket.List(nil)

@@ -13,10 +13,14 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
+	"gocloud.dev/gcerrors"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
 func TestIsPermanent(t *testing.T) {
@@ -77,6 +81,58 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 }
 
 // If the directory of an open store is gone, the error names the blob and not the path.
+// failingDriver is a bucket that fails to answer about sealed blobs, as an overloaded object store may, and has no others.
+type failingDriver struct {
+	driver.Bucket
+	failure error
+}
+
+func (d failingDriver) Attributes(_ context.Context, key string) (*driver.Attributes, error) {
+	if strings.HasSuffix(key, seal.Suffix) {
+		return nil, d.failure
+	}
+	return nil, ErrNotFound
+}
+
+func (failingDriver) ErrorCode(err error) gcerrors.ErrorCode {
+	if errors.Is(err, ErrNotFound) {
+		return gcerrors.NotFound
+	}
+	return gcerrors.Unknown
+}
+
+func (failingDriver) Close() error { return nil }
+
+// A store that does not answer is not taken for one without the blob, because callers take a missing blob for lost data.
+func TestTheSizeOfABlobInAStoreThatFails(t *testing.T) {
+	b := &bucket{Bucket: blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")}), remote: true, explain: remoteError}
+	defer b.Close()
+	if _, err := b.Size(t.Context(), "labels"); errors.Is(err, ErrNotFound) || IsPermanent(err) {
+		t.Errorf("got %v", err)
+	}
+	b = &bucket{Bucket: blob.NewBucket(failingDriver{failure: ErrNotFound}), remote: true, explain: remoteError}
+	defer b.Close()
+	if _, err := b.Size(t.Context(), "labels"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of a blob that is not there: %v", err)
+	}
+}
+
+// Callers wait for a directory that cannot be read now, such as one of a file server.
+func TestListingADirectoryThatFails(t *testing.T) {
+	root := t.TempDir()
+	b, err := OpenBlobs(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := os.WriteFile(filepath.Join(root, "jobs"), nil, 0o600); err != nil { // no directory can be below it
+		t.Fatal(err)
+	}
+	if _, err := b.List(t.Context(), "jobs/42/snapshots/"); !fault.Is(err, blobsUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMissingDirectoryNamesTheBlob(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "blobs")
 	b, err := OpenBlobs(t.Context(), dir)

@@ -216,7 +216,7 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 	log := j.worker.log.With("job", j.publicID(), "command", fmt.Sprintf("%T", c.GetOperation()))
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("panic", "panic", p, "stack", string(debug.Stack()))
+			log.Error("a command panicked", "panic", p, "stack", string(debug.Stack()))
 			answer = failed(c, workerv1.FailureKind_FAILURE_KIND_INTERNAL, "PANIC", fmt.Sprint("panic: ", p))
 		}
 	}()

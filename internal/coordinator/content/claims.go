@@ -80,7 +80,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		return nil, err
 	}
 	if existing == nil {
-		err := s.put(id, record, store.Condition{Key: s.key(id)})
+		err := s.put(id, record, store.Txn{If: []store.Condition{{Key: s.key(id)}}, Delete: []string{records.GarbageKey(record.GetBlob())}})
 		if !errors.Is(err, store.ErrConflict) {
 			return record, err
 		}
@@ -94,7 +94,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 		return existing, nil
 	}
 	existing.Claims = append(claimsOf(existing), mine)
-	return existing, s.put(id, existing)
+	return existing, s.put(id, existing, store.Txn{})
 }
 
 // sameSources reports whether two claims are on a value from the same objects.
@@ -119,15 +119,17 @@ func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Cla
 		return nil, s.notFound(id)
 	}
 	mine.Sources = claim.GetSources()
-	return record, s.put(id, record)
+	return record, s.put(id, record, store.Txn{})
 }
 
-func (s *Store[V]) put(id string, record *statev1.ContentRecord, conditions ...store.Condition) error {
+// put stores a record as part of a transaction.
+func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) error {
 	encoded, err := proto.Marshal(record)
 	if err != nil {
 		return err
 	}
-	return s.Commit(store.Txn{If: conditions, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	txn.Put = append(txn.Put, store.Entry{Key: s.key(id), Value: encoded})
+	return s.Commit(txn)
 }
 
 // Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim removes
@@ -169,7 +171,7 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	}
 	if len(left) > 0 {
 		record.Claims = left
-		return s.put(id, record)
+		return s.put(id, record, store.Txn{})
 	}
 	return s.remove(id, record.GetBlob())
 }

@@ -38,7 +38,7 @@ func memoryConfig(t *testing.T) Config {
 		},
 		StopAdmission: func(context.Context) (func(), error) { return func() {}, nil },
 		User:          func(string, *string) string { return "" },
-		DeleteBlob:    func(string) error { return nil },
+		DeleteBlob:    func(name string) error { return blobs.Delete(context.Background(), name) },
 	}
 }
 

@@ -38,6 +38,7 @@ type Store[V any] struct {
 	recordLock chan struct{}
 	mu         sync.Mutex
 	touched    map[string]time.Time // when values were used since the start
+	writing    map[string]bool      // blobs of which it is not known whether a record refers to them
 	used       int64                // bytes in the cache
 	recent     *list.List           // of *decoded[V], the most recently used first
 	byID       map[string]*list.Element
@@ -88,7 +89,7 @@ type decoded[V any] struct {
 
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
-		kind: k, Config: cfg, touched: map[string]time.Time{},
+		kind: k, Config: cfg, touched: map[string]time.Time{}, writing: map[string]bool{},
 		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
 	}
 }
@@ -123,28 +124,70 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		return viewFor(existing, caller), err
 	}
 	// Store the blob even if another owner has the same value, so that the time of an upload does not reveal that.
-	blob := records.NewBlob(s.key(id))
-	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
+	record := s.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
+	record.Blob = records.NewBlob(s.key(id))
+	record.Claims = []*statev1.Claim{claim}
+	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	record := s.describe(value, id, claim.GetDisplayName(), claim.GetCreateTime())
-	record.Blob = blob
-	record.Claims = []*statev1.Claim{claim}
 	unlock, err := s.lock(ctx)
 	if err != nil {
-		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob)
+		s.discard(record.GetBlob())
 		return nil, err
 	}
 	defer unlock()
 	stored, err := s.claim(ctx, id, record)
-	if stored != nil && stored.GetBlob() != blob || err != nil && !records.MayBeCommitted(err) {
-		_ = s.Blobs.Delete(context.WithoutCancel(ctx), blob) // no record refers to it
+	switch {
+	case err == nil && stored.GetBlob() == record.GetBlob():
+		s.settle(record.GetBlob())
+	case err == nil || !records.MayBeCommitted(err):
+		s.discard(record.GetBlob())
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.cache(id, value)
 	return viewFor(stored, caller), nil
+}
+
+// writeBlob stores a value in a blob that no record refers to yet. The blob is garbage until the transaction that stores its
+// record: if the coordinator ends before that, the next one deletes it. The caller then calls settle or discard, or neither if it
+// is not known whether there is a record.
+func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
+	s.mu.Lock()
+	s.writing[blob] = true
+	s.mu.Unlock()
+	if err := s.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+		s.settle(blob)
+		return err
+	}
+	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
+		s.discard(blob)
+		return err
+	}
+	return nil
+}
+
+// settle records that it is known whether a record refers to a blob.
+func (s *Store[V]) settle(blob string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writing, blob)
+}
+
+// discard deletes a blob that no record refers to.
+func (s *Store[V]) discard(blob string) {
+	defer s.settle(blob)
+	if err := s.DeleteBlob(blob); err != nil {
+		s.Logger.Warn("the blob of a "+s.noun+" that was not stored is left until the next start", "blob", blob, "error", err)
+	}
+}
+
+// IsWriting reports whether a blob, which is marked as garbage, may still get a record.
+func (s *Store[V]) IsWriting(blob string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writing[blob]
 }
 
 // Get returns the record of the value that a request names, as the caller sees it.
@@ -222,13 +265,16 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	if value, shared := s.sharedValue(id); shared {
 		return value, nil
 	}
+	if value, found := s.cached(id); found {
+		return value, nil
+	}
 	select {
 	case s.decodeLock <- struct{}{}:
 		defer func() { <-s.decodeLock }()
 	case <-ctx.Done():
 		return value, ctx.Err()
 	}
-	if value, found := s.cached(id); found {
+	if value, found := s.cached(id); found { // somebody else has just decoded it
 		return value, nil
 	}
 	r, err := s.open(ctx, record, id, 0, -1)

@@ -32,6 +32,20 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 	}
 }
 
+// A value in the cache is returned while another one is decoded, which may take minutes.
+func TestACachedValueDoesNotWaitForOthers(t *testing.T) {
+	cfg := memoryConfig(t)
+	cfg.CacheBytes = 100
+	s := NewDatasets(cfg)
+	id := s.addPoint(t, 1)
+	s.decodeLock <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if value, err := s.Load(ctx, id); err != nil || value.Rows() != 1 {
+		t.Errorf("%v, %v", value, err)
+	}
+}
+
 // One owner has only so many uploads under way, and keeps nobody else from theirs.
 func TestUploadsOfOneOwner(t *testing.T) {
 	u := NewUploads(UploadLimits{Bytes: 1 << 30, MessageBytes: 1 << 20, Stall: time.Minute})

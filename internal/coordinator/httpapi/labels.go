@@ -1,11 +1,13 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -32,6 +34,9 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	in.(*cleavev1.GetLabelsRequest).WithRows = true // the number or the id of each row
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	if kind == typeJSON {
+		return writeLabelObject(ctx, w, route, in)
+	}
 	out := &labelWriter{w: w, kind: kind}
 	for m := range receive(ctx, route.Method, in) {
 		if m.err != nil && out.begun {
@@ -69,14 +74,85 @@ func labelType(r *http.Request) (string, error) {
 	}
 }
 
-// labelWriter writes labels as they arrive.
+// labelLists are the members of the JSON object of labels, in order. All but the first are left out if they are empty.
+var labelLists = []struct {
+	name  string
+	count func(*cleavev1.GetLabelsResponse) int
+	add   func(line []byte, part *cleavev1.GetLabelsResponse, at int) ([]byte, error)
+}{
+	{"labels", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetLabels()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
+		return strconv.AppendUint(line, uint64(p.GetLabels()[at]), 10), nil
+	}},
+	{"rows", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetRows()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
+		return strconv.AppendUint(line, uint64(p.GetRows()[at]), 10), nil
+	}},
+	{"ids", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetIds()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
+		id, err := json.Marshal(p.GetIds()[at])
+		return append(line, id...), err
+	}},
+}
+
+// writeLabelObject writes labels as one JSON object with a list for each column. It writes each list while its parts arrive, by a
+// call of its own, because a list follows the one before and the labels of a large job would take much memory.
+func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
+	var first *cleavev1.GetLabelsResponse
+	for at, list := range labelLists {
+		if at > 0 && list.count(first) == 0 {
+			continue
+		}
+		separator := `,"` + list.name + `":[`
+		if at == 0 {
+			separator = `{"` + list.name + `":[`
+		}
+		for m := range receive(ctx, route.Method, in) {
+			if m.err != nil && first != nil {
+				panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+			}
+			if m.err != nil {
+				return m.err
+			}
+			part := m.message.(*cleavev1.GetLabelsResponse)
+			if first == nil {
+				first = part
+				beginLabels(w, typeJSON, "json")
+			}
+			line, err := []byte(nil), error(nil)
+			for i := range list.count(part) {
+				line = append(line, separator...)
+				if line, err = list.add(line, part, i); err != nil {
+					return err
+				}
+				separator = ","
+			}
+			if _, err := w.Write(line); err != nil {
+				return nil //nolint:nilerr // the client has gone
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if first == nil { // there are none from the given one on
+			beginLabels(w, typeJSON, "json")
+			_, _ = w.Write([]byte(separator))
+		}
+		_, _ = w.Write([]byte("]"))
+	}
+	_, _ = w.Write([]byte("}\n"))
+	return nil
+}
+
+// beginLabels sets the headers of a response with labels.
+func beginLabels(w http.ResponseWriter, kind, extension string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "labels." + extension}))
+}
+
+// labelWriter writes labels as a table while they arrive.
 type labelWriter struct {
 	w     http.ResponseWriter
 	kind  string
 	begun bool
-
-	table format.TableWriter         // of a table
-	all   cleavev1.GetLabelsResponse // of JSON, whose columns follow each other
+	table format.TableWriter
 }
 
 func (l *labelWriter) begin(columns []table.Column) (err error) {
@@ -84,23 +160,12 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 		return nil
 	}
 	l.begun = true
-	tabular := labelTypes[l.kind]
-	name := "labels." + cmp.Or(tabular, "json")
-	l.w.Header().Set("Content-Type", l.kind)
-	l.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
-	if tabular != "" {
-		l.table, err = format.NewTableWriter(l.w, tabular, columns) // the writer of Parquet sends the headers: it writes at once
-	}
+	beginLabels(l.w, l.kind, labelTypes[l.kind])
+	l.table, err = format.NewTableWriter(l.w, labelTypes[l.kind], columns) // the writer of Parquet sends the headers: it writes at once
 	return err
 }
 
 func (l *labelWriter) write(part *cleavev1.GetLabelsResponse) error {
-	if l.kind == typeJSON {
-		l.all.Labels = append(l.all.Labels, part.GetLabels()...)
-		l.all.Rows = append(l.all.Rows, part.GetRows()...)
-		l.all.Ids = append(l.all.Ids, part.GetIds()...)
-		return nil
-	}
 	columns := labelColumns(part)
 	if err := l.begin(columns); err != nil {
 		return err
@@ -133,19 +198,7 @@ func labelColumns(part *cleavev1.GetLabelsResponse) []table.Column {
 }
 
 func (l *labelWriter) close() error {
-	if l.kind == typeJSON {
-		if err := l.begin(nil); err != nil {
-			return err
-		}
-		object := struct {
-			Labels []uint32 `json:"labels"`
-			Rows   []uint32 `json:"rows,omitempty"`
-			IDs    []string `json:"ids,omitempty"`
-		}{l.all.GetLabels(), l.all.GetRows(), l.all.GetIds()}
-		_ = json.NewEncoder(l.w).Encode(object)
-		return nil
-	}
-	if err := l.begin(labelColumns(&l.all)); err != nil {
+	if err := l.begin(labelColumns(nil)); err != nil {
 		return err
 	}
 	_ = l.table.Close()

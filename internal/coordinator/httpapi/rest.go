@@ -110,7 +110,7 @@ func (s *Server) addREST(mux *http.ServeMux) {
 			handle = s.stream
 		}
 		mux.HandleFunc(route.Verb+" "+route.pattern(), func(w http.ResponseWriter, r *http.Request) {
-			w, r = s.timed(w, r)
+			w, r = s.timed(w, r, func(err error) error { return err })
 			w.Header().Set("Cache-Control", "no-store")
 			if err := handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route); err != nil {
 				writeError(w, err)

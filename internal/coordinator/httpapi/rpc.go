@@ -60,7 +60,7 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 		}, options...)
 	}
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		w, r = s.timed(w, r)
+		w, r = s.timed(w, r, func(err error) error { return connectError(err, nil) })
 		handler.ServeHTTP(w, r)
 	})
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // Config configures a Server.
@@ -33,6 +35,9 @@ type Config struct {
 	MaxMessageBytes int
 	// MaxUploadBytes limits the body of an upload.
 	MaxUploadBytes int64
+	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large as its share
+	// or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
+	UploadMemory int64
 	// ReadStall is how long a client may send nothing of the body of a request, and WriteStall how long it may accept
 	// nothing of a response.
 	ReadStall, WriteStall time.Duration
@@ -115,25 +120,59 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
 }
 
-// timed limits how long a client may send or accept nothing.
+// strangerBytes is how much of the body of a request is read before it is known who sends it. Without this limit, anyone who
+// reaches the port could make the coordinator hold a message of the largest size for every connection.
+const strangerBytes = 64 << 10
+
+// timed limits how long a client may send or accept nothing, and how much it may send before it is known.
 type timed struct {
 	http.ResponseWriter
 	body        io.ReadCloser
 	control     *http.ResponseController
 	read, write time.Duration
+
+	free     int          // bytes that may be read before identify is called
+	identify func() error // returns an error if the client may not call; nil once it is known that it may
 }
 
-func (s *Server) timed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
-	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall}
+// timed returns a response and a request with limits. refuse converts the error about a client that may not call.
+func (s *Server) timed(w http.ResponseWriter, r *http.Request, refuse func(error) error) (http.ResponseWriter, *http.Request) {
+	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall, free: strangerBytes}
+	t.identify = func() error {
+		if err := identify(withHeaders(r.Context(), r.Header)); err != nil {
+			return refuse(err)
+		}
+		return nil
+	}
 	copied := *r
 	copied.Body = t
 	return t, &copied
 }
 
+// identify makes sure that the client of a request may make calls, by one that every role but that of workers may make.
+func identify(ctx context.Context) error {
+	conn, err := connection(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = cleavev1.NewClusterServiceClient(conn).GetLimits(ctx, &cleavev1.GetLimitsRequest{})
+	return err
+}
+
 // Read reads from the body of the request.
 func (t *timed) Read(p []byte) (int, error) {
+	if t.identify != nil && t.free == 0 {
+		if err := t.identify(); err != nil {
+			return 0, err
+		}
+		t.identify = nil
+	}
+	if t.identify != nil {
+		p = p[:min(len(p), t.free)]
+	}
 	_ = t.control.SetReadDeadline(time.Now().Add(t.read))
 	n, err := t.body.Read(p)
+	t.free -= min(n, t.free)
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
 	if err != nil {
 		if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {

@@ -25,7 +25,7 @@ import (
 const (
 	// maxWholeUploads is how many uploads may be held in memory as a whole at once, which some formats need.
 	maxWholeUploads = 2
-	// maxWholeBytes limits the body of such an upload.
+	// maxWholeBytes limits the body of such an upload, however much memory there is.
 	maxWholeBytes = 1 << 30
 )
 
@@ -239,7 +239,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	in.Stdin = format.Peekable(http.MaxBytesReader(w, struct {
 		io.Reader
 		io.Closer
-	}{in.Stdin, r.Body}, min(maxWholeBytes, s.cfg.MaxUploadBytes)))
+	}{in.Stdin, r.Body}, s.wholeLimit()))
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err
@@ -250,6 +250,12 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	}
 	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), data)
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
+}
+
+// wholeLimit returns how large the body of an upload may be that is held in memory as a whole.
+func (s *Server) wholeLimit() int64 {
+	share := max(s.cfg.UploadMemory/maxWholeUploads, int64(s.cfg.MaxMessageBytes))
+	return min(share, maxWholeBytes, s.cfg.MaxUploadBytes)
 }
 
 func readDataset(in format.Input, kind string) (dataset.Dataset, error) {

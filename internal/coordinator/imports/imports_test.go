@@ -35,10 +35,11 @@ type brokenState struct {
 
 func (s brokenState) Get(context.Context, string) (store.Entry, error) { return store.Entry{}, s.err }
 
-// A repeated import reads the objects again if its table was deleted, and not because the store does not answer.
-func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
+// pinned returns a state with the record of a request whose objects are known.
+func pinned(t *testing.T, imported *cleavev1.ImportedTable) (store.State, *cleavev1.ImportTableRequest) {
+	t.Helper()
 	state := store.NewMemory()
-	defer state.Close()
+	t.Cleanup(func() { state.Close() })
 	if _, err := state.Lead(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	record, err := proto.Marshal(&statev1.ImportRecord{
-		RequestSha256: hash, CreateTime: timestamppb.Now(), Objects: []*cleavev1.SourceObject{{Uri: "s3://bucket/a.csv", Bytes: 10}},
-		Imported: &cleavev1.ImportedTable{Table: &cleavev1.Table{TableId: "t"}},
+		RequestSha256: hash, CreateTime: timestamppb.Now(), Objects: []*cleavev1.SourceObject{{Uri: "s3://bucket/a.csv", Bytes: 10}}, Imported: imported,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +57,12 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: keyOf(t.Context(), request), Value: record}}}); err != nil {
 		t.Fatal(err)
 	}
+	return state, request
+}
+
+// A repeated import reads the objects again if its table was deleted, and not because the store does not answer.
+func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
+	state, request := pinned(t, &cleavev1.ImportedTable{Table: &cleavev1.Table{TableId: "t"}})
 	errAway := errors.New("the store does not answer")
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
@@ -71,4 +77,25 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 			t.Errorf("while the store answers %v: %d reads, %v", answer, workers.calls, err)
 		}
 	}
+}
+
+// failing is a fleet whose answer a defect cannot cope with.
+type failing struct{}
+
+func (failing) ReadObjects(context.Context, []*fleet.ObjectUnit, func(int)) error { panic("a defect") }
+
+// A panic during an import reaches the goroutine of the call, where it ends the call. In another one it would end the coordinator.
+func TestAPanicDuringAnImportEndsTheCall(t *testing.T) {
+	state, request := pinned(t, nil)
+	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
+		Fleet: failing{}, State: state, CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
+	})
+	defer i.Close()
+	defer func() {
+		if p := recover(); p != "a defect" {
+			t.Errorf("the panic is %v", p)
+		}
+	}()
+	err := i.Stream(t.Context(), request, func(*cleavev1.ImportTableResponse) error { return nil })
+	t.Errorf("the import ended with %v", err)
 }

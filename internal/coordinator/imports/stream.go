@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,37 +12,42 @@ import (
 // progressInterval is the time between two reports of progress.
 const progressInterval = time.Second
 
-// Stream imports a table and calls send with the progress, about once a second, and with the table at the end.
+// Stream imports a table and calls send with the progress, about once a second, and with the table at the end. It imports in the
+// caller's goroutine, so that a panic about what the objects contain ends the call and not the coordinator.
 func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequest, send func(*cleavev1.ImportTableResponse) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var latest atomic.Pointer[cleavev1.ImportProgress]
-	var imported *cleavev1.ImportedTable
-	ended := make(chan error, 1)
-	go func() {
-		var err error
-		imported, err = i.Import(ctx, request, latest.Store)
-		ended <- err
-	}()
-	tick := time.NewTicker(progressInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-ended:
-			if err != nil {
-				return err
+	latest.Store(&cleavev1.ImportProgress{})
+	stop := make(chan struct{})
+	var reporting sync.WaitGroup
+	reporting.Go(func() {
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
 			}
-			return send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Imported{Imported: imported}})
-		case <-tick.C:
-			now := latest.Load()
-			if now == nil {
-				now = &cleavev1.ImportProgress{}
-			}
-			if err := send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Progress{Progress: now}}); err != nil {
-				cancel()
-				<-ended
-				return err
+			if err := send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Progress{Progress: latest.Load()}}); err != nil {
+				cancel(err)
+				return
 			}
 		}
+	})
+	endReporting := sync.OnceFunc(func() {
+		close(stop)
+		reporting.Wait()
+	})
+	defer endReporting()
+	imported, err := i.Import(ctx, request, latest.Store)
+	endReporting()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	if err != nil {
+		return err
+	}
+	return send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Imported{Imported: imported}})
 }

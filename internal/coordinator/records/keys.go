@@ -24,7 +24,7 @@ import (
 //	imports/<owner>/<request id>  ImportRecord; deleted after a day
 //	events/<id>/<first sequence>  EventBatch
 //	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
-//	garbage/<prefix of blobs>     empty: these blobs are no longer needed
+//	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record yet
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
 //	identity                      the ID of the cluster, see package ownership; earlier versions expect that it sorts after created
 //

@@ -185,6 +185,9 @@ func (s *Share) Close() {
 	if key := (shareKey{s.coordinator.SessionID, s.id}); e.shares[key] == s {
 		delete(e.shares, key)
 	}
+	if len(e.shares) == 0 {
+		e.peers.close() // workers come and go, and the next data set may come from others
+	}
 }
 
 // lost tells the coordinator that a piece can no longer be passed on.

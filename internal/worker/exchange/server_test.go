@@ -279,3 +279,23 @@ func FuzzAssignments(f *testing.F) {
 		}
 	})
 }
+
+// A worker that runs for weeks, among others that come and go, does not keep a connection to each of them.
+func TestConnectionsToOtherWorkersEndWithTheDataSet(t *testing.T) {
+	e := New(quiet())
+	defer e.Close()
+	coordinator := Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{}), SessionID: "me"}
+	first, second := e.Join(t.Context(), coordinator, datasetID(1), 10), e.Join(t.Context(), coordinator, datasetID(2), 10)
+	if _, err := e.peers.client("127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	for at, share := range []*Share{first, second} {
+		if len(e.peers.connections) != 1 {
+			t.Errorf("%d connections after %d data sets have ended", len(e.peers.connections), at)
+		}
+		share.Close()
+	}
+	if len(e.peers.connections) != 0 {
+		t.Errorf("%d connections are left", len(e.peers.connections))
+	}
+}

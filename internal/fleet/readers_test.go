@@ -1,0 +1,37 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects/ranged"
+)
+
+// A worker is lost after ReadObjects has looked for workers, and before it looks at the units. No worker has failed to read the
+// object, so that the call goes on.
+func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
+	lost := &session{id: "lost", readsObjects: true}
+	unit := &unitRead{ObjectUnit: &ObjectUnit{URI: "s3://test/x"}, failed: map[*session]*fault.Error{}}
+	r := &objectsRead{waiting: []*unitRead{unit}, left: 1, reading: map[*session]bool{}}
+	if done, err := r.state([]*session{lost}, []*session{lost}); done || err != nil {
+		t.Errorf("reading ended, with %v", err)
+	}
+	unit.failed[lost] = fault.New(fault.Unavailable, ranged.Unreadable, "403")
+	if done, err := r.state([]*session{lost}, []*session{lost}); !done || !fault.Is(err, ranged.Unreadable) {
+		t.Errorf("reading ended: %v, with %v", done, err)
+	}
+}
+
+// The error of a call whose context has ended is that of the context, also if the context stands for its job.
+func TestACanceledCallSaysWhy(t *testing.T) {
+	f := New(Config{})
+	why := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}

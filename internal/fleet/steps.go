@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a step
+// consists of.
+func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
+	if !e.fleet.allKnow(minorSteps) {
+		return e.stepInParts(ctx, queries)
+	}
+	done, err := e.stepAtOnce(ctx, queries)
+	if errors.Is(err, errEarlier) { // one has just joined
+		return e.stepInParts(ctx, queries)
+	}
+	return done, err
+}
+
+// stepInParts makes a step by the operations that it consists of.
+func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
+	totals := slices.Clone(queries)
+	for q := range totals {
+		totals[q].Kind, totals[q].Points = vector.Total, nil
+	}
+	before, err := e.Scatter(ctx, totals)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := e.Assign(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	after := before
+	if moves = vector.SortedMoves(e.k, moves); len(moves) > 0 {
+		if err := e.Update(ctx, moves); err != nil {
+			return nil, err
+		}
+		if after, err = e.Scatter(ctx, totals); err != nil {
+			return nil, err
+		}
+	}
+	return &kmeans.Step{Moves: moves, Before: slices.Concat(before...), After: slices.Concat(after...)}, nil
+}
+
+// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change only
+// after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
+func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
+	packed := e.pack(queries)
+	defer packed.free()
+	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.step, Queries: queries}}
+	})
+	s := newStepAnswers(e, queries)
+	op.name, op.minor, op.resultStep = "step", minorSteps, e.step+1
+	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
+	if err := e.atStep(ctx, op); err != nil {
+		e.step += 2 // some tiles are at the next step
+		return nil, err
+	}
+	moves := vector.SortedMoves(e.k, slices.Concat(s.byTile...))
+	if err := e.shape().Apply(e.labels, moves); err != nil {
+		e.step += 2
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	e.step++
+	for at, v := range s.changes {
+		e.sums[at] += v
+	}
+	return &kmeans.Step{Moves: moves, Before: kmeans.Totals(s.before), After: kmeans.Totals(s.after)}, nil
+}
+
+// stepAnswers collects what workers answer to a step.
+type stepAnswers struct {
+	*KMeansExecutor
+	lanes         []int // of the queries
+	byTile        [][]labeling.Move
+	changes       []float64   // of the sums of all lanes
+	before, after [][]float64 // for each query, one value of each tile
+}
+
+func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
+	s := &stepAnswers{KMeansExecutor: e, lanes: queriedLanes(queries), byTile: make([][]labeling.Move, len(e.tiles)), changes: make([]float64, len(e.sums))}
+	for range queries {
+		s.before, s.after = append(s.before, make([]float64, len(e.tiles))), append(s.after, make([]float64, len(e.tiles)))
+	}
+	return s
+}
+
+// maxBytes limits the answer for some tiles.
+func (s *stepAnswers) maxBytes(tiles []int) int {
+	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.rowsOf(tiles)+16*len(tiles)) + s.sumBytes
+}
+
+// merge adds the answer for some tiles.
+func (s *stepAnswers) merge(tiles []int, answer *reply) error {
+	if err := s.split(tiles, answer.moves, s.lanes, s.byTile); err != nil {
+		return err
+	}
+	own, size, totals := vector.SortedMoves(s.k, answer.moves), s.k*s.spec.Width(), len(s.lanes)*len(tiles)
+	moved := vector.MovedLanes(s.k, own)
+	values := make([]float64, len(moved)*size+2*totals)
+	if err := unpackPossible(values, answer.values, number); err != nil {
+		return err
+	}
+	changes, values := values[:len(moved)*size], values[len(moved)*size:]
+	if err := s.checkChanges(tiles, own, changes); err != nil {
+		return err
+	}
+	for at, lane := range moved {
+		for c, v := range changes[at*size : (at+1)*size] {
+			s.changes[lane*size+c] += v
+		}
+	}
+	for q := range s.lanes {
+		for at, t := range tiles {
+			s.before[q][t], s.after[q][t] = values[q*len(tiles)+at], values[totals+q*len(tiles)+at]
+		}
+	}
+	return nil
+}
+
+// unpackStep separates the moves that a worker answers to a step from the values.
+func unpackStep(answer *reply, _ *session, _ []int) (err error) {
+	answer.moves, answer.values, err = wire.UnpackStep(answer.values)
+	return err
+}
