@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -146,9 +147,21 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		line("table", "%s", notice.GetMessage())
 	}
 	if len(files) > 0 {
-		line("files", "%s", strings.Join(files, " "))
+		line("files", "%s", listFiles(files))
 	}
 	return lines.Flush()
+}
+
+// listFiles lists files by their names after the folder that they are in, or by their paths if there are several folders.
+func listFiles(files []string) string {
+	folder, names := filepath.Dir(files[0]), make([]string, len(files))
+	for at, file := range files {
+		if filepath.Dir(file) != folder {
+			return strings.Join(files, " ")
+		}
+		names[at] = filepath.Base(file)
+	}
+	return folder + ": " + strings.Join(names, " ")
 }
 
 // nearest describes the neighbors that points were connected with.

@@ -30,7 +30,7 @@ pairwise F   0.0000 (precision 0.0000, recall 0.0000)
 purity       0.0000
 time         1.5 s
 warning      0-1 is <both> must & cannot
-files        o/labels.csv o/result.json
+files        o: labels.csv result.json
 `
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
