@@ -112,7 +112,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 			return err
 		}
 		runs = append(runs, clustering.NewLabeling(found.Labels, r.spec.K).Among(r.n, rows))
-		if value := multilevel.Value(g, options.K, found.Labels); value > bestValue {
+		if value := multilevel.Value(g, options.K, found.Labels); best.Labels == nil || value > bestValue {
 			best, bestValue = found, value
 		}
 		return nil
