@@ -356,7 +356,7 @@ type RecipeFeature struct {
 	// The one of the categories that all values outside the other categories belong to; empty if there is none.
 	Other string `protobuf:"bytes,10,opt,name=other,proto3" json:"other,omitempty"`
 	// The order of year, month and day if the column holds dates, which become days since 1970-01-01: "ymd", "dmy" or
-	// "mdy". Empty if it does not hold dates.
+	// "mdy"; "hm" if it holds times of day, which become hours. Empty if it holds neither.
 	Dates         string `protobuf:"bytes,11,opt,name=dates,proto3" json:"dates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

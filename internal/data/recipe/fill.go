@@ -47,18 +47,18 @@ func eachColumn(columns int, do func(at int) error) error {
 
 // findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.
 func (f *fitting) findDonors(candidates []candidate) error {
-	empty, any := 0, false
+	empty, hasGaps := 0, false
 	blank := len(blankRows(f.Table)) // these are not filled
 	var where []string
 	for _, g := range candidates {
-		any = any || g.empty > 0
+		hasGaps = hasGaps || g.empty > 0
 		if here := g.empty - blank; here > 0 {
 			empty += here
 			where = append(where, fmt.Sprintf("%.40q %d", g.column.Name, here))
 		}
 	}
 	donors := donorRows(f.Rows(), len(candidates))
-	if !any {
+	if !hasGaps {
 		return nil
 	}
 	how := "from similar rows; --missing selects another method"

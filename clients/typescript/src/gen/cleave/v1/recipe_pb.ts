@@ -254,7 +254,7 @@ export type RecipeFeature = Message<"cleave.v1.RecipeFeature"> & {
 
   /**
    * The order of year, month and day if the column holds dates, which become days since 1970-01-01: "ymd", "dmy" or
-   * "mdy". Empty if it does not hold dates.
+   * "mdy"; "hm" if it holds times of day, which become hours. Empty if it holds neither.
    *
    * @generated from field: string dates = 11;
    */
