@@ -206,6 +206,8 @@ func TestTableFaults(t *testing.T) {
 		"nothing":  {"", "EMPTY_DATA", "the file is empty"},
 		"blank":    {"\n \n", "EMPTY_DATA", "the file is empty"},
 		"header":   {"a,b\n", "EMPTY_DATA", "a header, but no rows"},
+		"short":    {"a,b\n1,2\n3\n", "RAGGED_ROWS", `t.csv, line 3: the line has 1 cell, but other lines have 2, up to column "b"`},
+		"infinite": {"a\n1\n1e999\n", "NOT_FINITE", `line 3, column "a": "1e999" is not a finite number`},
 		"note":     {"a,b\n1,2\nx,y,z\n3,4\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
 		"notes":    {"a,b\n1,2\n" + strings.Repeat("x,y,z\n", 30), "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells`},
 		"ragged":   {"a,b\n1,2\n3,4,5\n", "RAGGED_ROWS", `t.csv, line 3: the line has 3 cells, but other lines have 2, up to column "b"`},

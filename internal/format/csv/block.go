@@ -284,15 +284,11 @@ func (c *csvCells) appendText(cell []byte, row int) {
 
 // parseCells parses the cells of a row in any form.
 func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
+	if width := len(l.columns); len(cells) > width && l.separator != ' ' && emptyCells(cells[width:]) == len(cells)-width {
+		cells = cells[:width]
+	}
 	if len(cells) != len(l.columns) {
-		fitted := l.fit(cells)
-		if fitted == nil {
-			return l.ragged(line, cells)
-		}
-		if len(cells) < len(l.columns) {
-			p.odd.short.add(line)
-		}
-		cells = fitted
+		return l.ragged(line, cells)
 	}
 	for at, cell := range cells {
 		c, kind := &p.columns[at], l.kinds[at]
@@ -313,15 +309,13 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 			}
 		default:
 			v, ok := kind.parse(cell)
-			if !missing && ok && !scan.IsFinite(v) {
-				p.odd.infinite.add(line)
-				missing = true
-			}
 			if missing {
 				v = 0
 			}
 			if !missing && !ok {
 				p.contradict(l, at, cell, line)
+			} else if !scan.IsFinite(v) {
+				return l.inCell(line, at, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
 			} else if !l.survey {
 				c.numbers = append(c.numbers, v)
 				c.mark(missing, p.rows)
@@ -329,30 +323,6 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 		}
 	}
 	return nil
-}
-
-// fit returns the cells of a line with too few or too many of them: it adds empty cells at the end of a short line, and removes
-// empty ones from the end of a long line. It returns nil if a cell would be lost, or if a cell of a short line does not fit the
-// kind of its column, so that other cells than the last may be missing.
-func (l *csvLayout) fit(cells [][]byte) [][]byte {
-	width := len(l.columns)
-	if l.separator == ' ' {
-		return nil // an empty cell cannot be seen between spaces
-	}
-	if len(cells) > width {
-		if emptyCells(cells[width:]) < len(cells)-width {
-			return nil
-		}
-		return cells[:width]
-	}
-	for at, cell := range cells {
-		if l.kinds[at].Type != table.Text && !isMissingNumber(cell) {
-			if _, ok := l.kinds[at].parse(cell); !ok {
-				return nil
-			}
-		}
-	}
-	return append(slices.Clone(cells), make([][]byte, width-len(cells))...)
 }
 
 // mark records that the cell of a row is empty.

@@ -201,11 +201,9 @@ func (c *lineCount) merge(more lineCount) {
 
 // oddLines counts lines that are not read as they are, for notices.
 type oddLines struct {
-	blank    lineCount // blank lines after the last row, which are no notice unless more rows follow
-	notes    lineCount // lines after the last row that are not rows, see csvLayout.isNote
-	skipped  lineCount // blank lines before the last row, comments, and texts that are not rows
-	short    lineCount // rows without their last cells
-	infinite lineCount // lines with infinite numbers
+	blank   lineCount // blank lines after the last row, which are no notice unless more rows follow
+	notes   lineCount // lines after the last row that are not rows, see csvLayout.isNote
+	skipped lineCount // blank lines before the last row, comments, and texts that are not rows
 }
 
 // endBlank records that a row follows the blank lines.
@@ -222,8 +220,6 @@ func (o *oddLines) merge(next *oddLines, rows int) {
 	o.blank.merge(next.blank)
 	o.notes.merge(next.notes)
 	o.skipped.merge(next.skipped)
-	o.short.merge(next.short)
-	o.infinite.merge(next.infinite)
 }
 
 // notices describes how these lines of a file were read.
@@ -235,8 +231,6 @@ func (o *oddLines) notices(name string) (notices []string) {
 		one, more string // what is said about one line, and about several
 	}{
 		{skipped, "is skipped: it is blank or has text instead of a row", "are skipped: they are blank or have text instead of a row"},
-		{o.short, "has fewer cells than others: those missing at its end are read as empty", "have fewer cells than others: those missing at their ends are read as empty"},
-		{o.infinite, "has an infinite number, which is read as missing", "have infinite numbers, which are read as missing"},
 	} {
 		switch kind.count {
 		case 0:
