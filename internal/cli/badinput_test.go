@@ -24,6 +24,7 @@ func TestBadInput(t *testing.T) {
 		"kind.csv":      "i,j,kind\n0,1,maybe\n",
 		"light.csv":     "i,j,kind,weight\n0,1,must,-2\n",
 		"inf.csv":       "1,2\n-Inf,4\n",
+		"bigseed.csv":   "index,label\n0,2\n",
 		"headless.csv":  "0,1,perhaps\n",
 		"farseed.csv":   "index,label\n9,0\n",
 		"minusw.csv":    "index,weight\n0,-1\n",
@@ -44,6 +45,7 @@ func TestBadInput(t *testing.T) {
 	})
 	clitest.Folder(t, files)
 	for _, c := range []struct{ args, want string }{
+		{"--data p.csv --k 2 --seeds bigseed.csv", "seeds name clusters, 0..1"},
 		{"--data inf.csv --k 2", `inf.csv, line 2, column "column 1": "-Inf" is not a finite number`},
 		{"--data nan.csv --k 2 --missing error", `nan.csv, line 3, column "y": there is no value`},
 		{"--data ragged.csv --k 2", "ragged.csv, line 2"},

@@ -45,7 +45,7 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 	clitest.Write(t, "wrong.csv", wrong.String())
 
 	r := invoke(t, "run --data d.csv --k 3 --constraints wrong.csv --enforce always --out o")
-	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints, the clearest r") || !strings.Contains(r.stdout, "; all in suspects.csv") || !strings.Contains(r.stdout, "o/suspects.csv") {
+	if r.code != 0 || !strings.Contains(r.stdout, "suspects     2 of 60 constraints, the clearest r") || !strings.Contains(r.stdout, "; all in suspects.csv") || !strings.Contains(r.stdout, "o: labels.csv suspects.csv") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	if strings.Contains(r.stdout+r.stderr, "no good method") {

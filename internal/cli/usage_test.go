@@ -90,7 +90,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm seeded-kmeans", "seeded-kmeans needs --seeds"},
 		{"run --data p.csv --k 2 --algorithm pc-kmeans --entail", "--entail goes with --constraints only"},
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --seeds likely.csv", "likely.csv: point 0 has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans"},
-		{"run --data p.csv --k 1 --algorithm seeded-kmeans --seeds s.csv", `s.csv: there are 2 classes ("0" and others), but only 1 cluster; --k 2 makes one for each`},
+		{"run --data p.csv --k 1 --algorithm seeded-kmeans --seeds s.csv", "s.csv: point 2 has label 1; seeds name clusters, 0..0 for k = 1"},
 		{"run --data p.csv -f hmrf.yaml --kernel linear", "--kernel does not apply to hmrf-kmeans"},
 		{"run --data p.csv --k 2 --kernel linear --metric full", "no algorithm takes --kernel and --metric together: --kernel goes with kernel-kmeans"},
 		{"run --data p.csv --k 2 --algorithm auto --rho 1", "--rho does not apply to auto, only to kernel-kmeans"},

@@ -169,7 +169,13 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	}
 	j.beginRange(clusters)
 	spec := j.Spec
+	k := firstK(spec)
 	for _, s := range seeds {
+		if int64(s.Label) >= int64(k) {
+			most := max(k, spec.GetKRange().GetMax())
+			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
+				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
+		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
 				path, naming.IDs.Of(int(s.Index)))

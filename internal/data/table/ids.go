@@ -215,13 +215,15 @@ func integerOf(s string) (int64, bool) {
 func (t *Table) resolveLabels(c *Column, n Naming) {
 	numbers, classes := make([]int64, t.rows), n.Classes
 	whole, numbered := true, true
+	different := make(map[int64]bool)
 	for row, name := range c.Texts {
 		if !c.IsEmpty(row) && whole {
 			numbers[row], whole = integerOf(name)
-			numbered = numbered && (n.Clusters == 0 || numbers[row] >= 0 && numbers[row] < int64(n.Clusters))
+			numbered = numbered && numbers[row] >= 0 && numbers[row] < int64(n.Clusters)
+			different[numbers[row]] = true
 		}
 	}
-	if whole && !numbered {
+	if numbered = numbered || len(different) != n.Clusters; whole && !numbered { // such as 1..k
 		t.guessed = append(t.guessed, fmt.Sprintf("its labels are read as names of classes, because clusters are numbered 0..%d", n.Clusters-1))
 	}
 	if !whole || !numbered {
