@@ -118,18 +118,18 @@ func TestObjectsOfALostWorkerAreReadByOthers(t *testing.T) {
 	s := newObjectServer(t, texts)
 	var units []*fleet.ObjectUnit
 	var read []*[]*cleavev1.TableRows
+	// Once the first rows have come, nobody gets anything. Each worker then waits for the rest of an object or for another one.
+	hold := sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hold = make(chan struct{})
+	})
 	for at := range 6 {
 		unit, found := s.unit(fmt.Sprint(at))
-		if at == 2 { // once its first rows have come, nobody gets anything
-			take, held := unit.Take, false
-			unit.Take = func(rows *workerv1.ObjectRows) (bool, error) {
-				s.mu.Lock()
-				if !held {
-					s.hold, held = make(chan struct{}), true
-				}
-				s.mu.Unlock()
-				return take(rows)
-			}
+		take := unit.Take
+		unit.Take = func(rows *workerv1.ObjectRows) (bool, error) {
+			hold()
+			return take(rows)
 		}
 		units, read = append(units, unit), append(read, found)
 	}
