@@ -55,8 +55,8 @@ func LastWord(name string) string {
 	for at, r := range name {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '#':
-			if at+1 < len(name) {
-				start = at + utf8.RuneLen(r)
+			if _, width := utf8.DecodeRuneInString(name[at:]); at+width < len(name) { // not RuneLen: the name may have invalid bytes
+				start = at + width
 			}
 		case at > start && unicode.IsUpper(r) && unicode.IsLower(rune(name[at-1])):
 			start = at

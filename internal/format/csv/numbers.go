@@ -190,10 +190,10 @@ func unitOf(cell []byte) string {
 	return singular(unit)
 }
 
-// cutUnit returns a cell without its unit, and whether it has this one.
+// cutUnit returns a cell without its unit, and whether it is a number with this one. A unit alone is a word.
 func cutUnit(cell []byte, unit string) (bare []byte, found bool) {
 	bare = bytes.TrimRightFunc(cell, func(r rune) bool { return r < '0' || r > '9' })
-	return bare, singular(strings.TrimSpace(string(cell[len(bare):]))) == unit
+	return bare, len(bare) > 0 && singular(strings.TrimSpace(string(cell[len(bare):]))) == unit
 }
 
 // singular returns a unit without the s of its plural: 1 day, 2 days.
