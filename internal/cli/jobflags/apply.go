@@ -125,9 +125,9 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 		last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
 		spec.Clusters = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: uint32(flag.Uint64()), Max: uint32(last)}}
 	}
-	classesTell := f.IsTable() && f.Given("label-column") && !f.Given("seeds") && f.options["init"].path == ""
+	hasClasses := f.IsTable() && f.Given("label-column") && !f.Given("seeds") && f.options["init"].path == ""
 	switch {
-	case spec.GetClusters() == nil && !classesTell:
+	case spec.GetClusters() == nil && !hasClasses:
 		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
 	case spec.GetKRange() != nil && f.options["init"].path != "":
 		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)

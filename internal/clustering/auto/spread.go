@@ -20,7 +20,8 @@ const (
 	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice.
 	spreadTolerance = 1e-8
 	spreadSteps     = 200
-	// roughSpreadTolerance replaces it where shares of groups are but a part of a score and many rows are known.
+	// roughSpreadTolerance is used instead for the scores of classifiers that know many rows: what spreads is only a part
+	// of these scores.
 	roughSpreadTolerance = 1e-4
 )
 

@@ -33,8 +33,8 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
-// AsRead returns a column as the recipe reads it, for people: without numbers and words that stand for missing values, with times
-// in hours and one spelling of each category. Dates stay as they are. It returns c itself if nothing changes.
+// AsRead returns a column with the values that the recipe uses, to show them to people: placeholders such as -999 are empty, times
+// are in hours, and each category has one spelling. Dates stay as they are. It returns c itself if nothing changes.
 func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	at := slices.IndexFunc(r.Features, func(f Feature) bool { return f.Column == c.Name })
 	if at < 0 {

@@ -84,8 +84,8 @@ type Naming struct {
 	IDs     *IDs
 	Classes *Classes
 	InOrder bool // row i is about point i, whatever its id
-	// Clusters is the number of clusters if labels that are integers number clusters. If one of them is none of these numbers, all
-	// are names of classes. 0 means that any integer is a number.
+	// Clusters is the number of clusters, 0 if it is unknown. Labels that are integers are the numbers of clusters, unless some
+	// are out of range and there are as many different ones as clusters, such as 1..k: then they are names of classes.
 	Clusters int
 }
 

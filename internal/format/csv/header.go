@@ -70,8 +70,8 @@ func (b *beginning) learn(d dialect, cells [][]byte) {
 	}
 }
 
-// secondHasUnits reports whether the second row belongs to the header, such as a row of units: it has words in all columns of
-// numbers, of which there are at least two, and the first row has, too.
+// secondHasUnits reports whether the second row belongs to the header, such as a row of units. It does if there are at least two
+// columns of numbers and both the first and the second row have a word in each of them.
 func (b *beginning) secondHasUnits(d dialect) bool {
 	numbers := 0
 	for at, seen := range b.below {

@@ -346,7 +346,8 @@ func (r *Reader) restart() error {
 	return ErrRestarted
 }
 
-// survey collects evidence about the columns from the remaining rows.
+// survey collects evidence about the columns from the remaining rows. If there is nothing new, it returns the contradiction
+// as an error: reading the rows again would end at the same cell.
 func (r *Reader) survey() error {
 	doubt := r.queue[0].Parsed.doubt
 	if r.input.Lost() {
@@ -357,6 +358,7 @@ func (r *Reader) survey() error {
 	if len(r.learned) != len(survey.columns) {
 		r.learned = make([]evidence, len(survey.columns))
 	}
+	before := slices.Clone(r.learned)
 	for at := range r.queue { // these were parsed only up to the first contradicting cell
 		r.queue[at].Parsed, r.queue[at].Err = survey.parse(r.queue[at].Block)
 	}
@@ -379,8 +381,11 @@ func (r *Reader) survey() error {
 	if err := r.blocks.End(r.lines); err != nil {
 		return err
 	}
-	if r.input.Lost() {
+	switch {
+	case r.input.Lost():
 		return r.cannotRepeat(doubt)
+	case slices.Equal(before, r.learned):
+		return doubt
 	}
 	return nil
 }
