@@ -167,6 +167,12 @@ func uploadNotFound(id string) error {
 	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "nothing is kept of the upload %.60q; send it from its first part on", id).With("upload_id", id)
 }
 
+// uploadLost returns the error of a client that resumes an upload of which less is kept than GetUpload said. Clients try
+// again after it, and begin with asking GetUpload.
+func uploadLost(id string) error {
+	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "the parts of the upload %.60q are no longer kept; ask how many are, and send the others", id).With("upload_id", id)
+}
+
 // uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.
 type uploadHeader interface {
 	comparable
@@ -176,13 +182,13 @@ type uploadHeader interface {
 }
 
 // receiveUpload feeds the parts of an upload to into and returns it. If an upload with an id breaks off, its parts
-// are kept, and a later upload whose header asks for it continues from them. check may reject a part before it is
-// added.
+// are kept, and a later upload whose header asks for it continues from them. It may repeat parts that arrived after the
+// client asked: a connection that broke is noticed late. check may reject a part before it is added.
 func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
 	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
 ) (U, error) {
 	var none, header H
-	parts, refused := uint32(0), false
+	parts, repeated, refused := uint32(0), uint32(0), false
 	err := content.Receive(held, receive, func(part P) (err error) {
 		defer func() { refused = err != nil }()
 		if h := headerOf(part); header == none && h != none && h.GetUploadId() != "" {
@@ -191,15 +197,22 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 				return err
 			}
 			kept := held.Resume(h.GetUploadId())
-			if h.GetFirstPart() > 0 {
-				before, is := resumed[U](kept, h)
-				if !is {
+			if first := h.GetFirstPart(); first > 0 {
+				if kept == nil || kept.Parts < first {
+					return uploadLost(h.GetUploadId())
+				}
+				before, same := resumed[U](kept, h)
+				if !same {
 					return uploadNotFound(h.GetUploadId())
 				}
-				into, parts = before, kept.Parts
+				into, parts, repeated = before, kept.Parts, kept.Parts-first
 				return nil
 			}
 		} else if h == none {
+			if repeated > 0 {
+				repeated--
+				return nil
+			}
 			parts++
 		}
 		return cmp.Or(check(part), into.Add(part))
@@ -210,10 +223,9 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 	return into, err
 }
 
-// resumed returns the receiver of a kept upload. same is false unless it has the expected type, the same header, and
-// as many parts as the new header claims.
+// resumed returns the receiver of a kept upload. same is false unless it has the expected type and the same header.
 func resumed[U any, H uploadHeader](kept *content.KeptUpload, header H) (into U, same bool) {
-	if kept == nil || kept.Parts != header.GetFirstPart() || !proto.Equal(withoutFirstPart(kept.Header), withoutFirstPart(header)) {
+	if !proto.Equal(withoutFirstPart(kept.Header), withoutFirstPart(header)) {
 		return into, false
 	}
 	into, same = kept.Value.(U)

@@ -164,3 +164,79 @@ func TestUploadsGoOn(t *testing.T) {
 		t.Errorf("after the end %d bytes are held, %v", h.c.uploads.Reserved(), err)
 	}
 }
+
+// A client whose connection breaks may try again and break again before the coordinator notices either. Whatever the order
+// in which the attempts are noticed, the parts that GetUpload reported suffice to resume.
+func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	points := noise(t, 3000, 100) // three parts
+	whole, err := dataset.ID(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []*cleavev1.CreateDatasetRequest
+	if err := wire.Parts("noise", points, func(part *cleavev1.CreateDatasetRequest) error { parts = append(parts, part); return nil }); err != nil || len(parts) != 4 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	header := parts[0].GetHeader()
+	header.UploadId = "nightly"
+	await := func(what string, happened func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !happened(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not happen; %d bytes are held", what, h.c.uploads.Reserved())
+			}
+		}
+	}
+	begin := func(parts ...*cleavev1.CreateDatasetRequest) (leave func()) {
+		t.Helper()
+		before, sent := h.c.uploads.Reserved(), 0
+		for _, part := range parts {
+			sent += 2 * proto.Size(part)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		stream, err := h.datasets.CreateDataset(ctx)
+		for _, part := range parts {
+			if err == nil {
+				err = stream.Send(part)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		await("the arrival of parts", func() bool { return h.c.uploads.Reserved() == before+int64(sent) })
+		return leave
+	}
+	resume := func(firstPart int) (string, error) {
+		header.FirstPart = uint32(firstPart)
+		stream, err := h.datasets.CreateDataset(t.Context())
+		for _, part := range append(parts[:1:1], parts[1+firstPart:]...) {
+			if err == nil {
+				err = stream.Send(part)
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		response, err := stream.CloseAndRecv()
+		return response.GetDataset().GetDatasetId(), err
+	}
+	for firstPart := 1; firstPart <= 2; firstPart++ { // as many as had arrived when the client asked
+		first := begin(parts[:3]...)
+		second := begin(parts[:2]...)
+		all := h.c.uploads.Reserved()
+		first()
+		await("the end of the first attempt", func() bool {
+			response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
+			return err == nil && response.GetParts() == 2
+		})
+		second()
+		await("the end of the second attempt", func() bool { return h.c.uploads.Reserved() < all })
+		if id, err := resume(firstPart); err != nil || id != whole {
+			t.Errorf("from part %d on, the data set is %q, %v; want %s", firstPart, id, err, whole)
+		}
+		header.FirstPart = 0
+	}
+	_, err = resume(2)
+	wantError(t, err, codes.Unavailable, "UPLOAD_NOT_FOUND") // clients try again, and start over
+}

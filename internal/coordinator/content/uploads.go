@@ -127,11 +127,15 @@ func (u *Upload) End() {
 	}
 }
 
-// Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it.
+// Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it. Of
+// several attempts at one upload, which may be noticed to have broken off in any order, the one with most parts is kept.
 func (u *Upload) Keep(id string, kept KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
+	if before := u.all.kept[key]; before != nil && before.Parts > kept.Parts {
+		return
+	}
 	u.all.discard(key)
 	u.all.keeps++
 	kept.number, kept.held, u.held = u.all.keeps, u.held, 0
