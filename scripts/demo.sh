@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+bin=${1:-bin} # the folder of the programs
 out=demo-out
 points=${DEMO_POINTS:-20000}
 rm -rf "$out"
@@ -24,7 +25,7 @@ heading() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 field() { sed -n "s/^  *\"$2\": \(.*[^,]\),*$/\1/p" "$1" | head -n 1; }
 
 start_worker() {
-	bin/worker --coordinator "$server" --name "$1" --threads 1 >"$out/logs/$1.log" 2>&1 &
+	"$bin/worker" --coordinator "$server" --name "$1" --threads 1 >"$out/logs/$1.log" 2>&1 &
 	process[$1]=$!
 }
 
@@ -39,34 +40,34 @@ await() { # await WHAT COMMAND...: until the command succeeds, for 30 s at most
 	exit 1
 }
 listening() { server=$(sed -n 's/^listening on //p' "$out/logs/coordinator.address"); [ -n "$server" ]; }
-workers_are() { [ "$(bin/cleave workers --server "$server" | grep -c READY)" -eq "$1" ]; }
+workers_are() { [ "$("$bin/cleave" workers --server "$server" | grep -c READY)" -eq "$1" ]; }
 
 heading "Starting a coordinator and three workers"
-bin/coordinator --listen 127.0.0.1:0 --data-dir "$out/state" >"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
+"$bin/coordinator" --listen 127.0.0.1:0 --data-dir "$out/state" >"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
 process[coordinator]=$!
 await "the coordinator's start" listening
 for name in ada grace kurt; do start_worker "$name"; done
 await "the workers' arrival" workers_are 3
-bin/cleave workers --server "$server"
+"$bin/cleave" workers --server "$server"
 
 heading "Two moons that touch, and nothing known about them"
-bin/cleave generate two-moons --n 400 --noise 0.16 --constraints 150 --seed 1 --out "$out/moons"
+"$bin/cleave" generate two-moons --n 400 --noise 0.16 --constraints 150 --seed 1 --out "$out/moons"
 moons=(--server "$server" --data "$out/moons/data.csv" --k 2 --truth "$out/moons/truth.csv" --seed 1 --quiet)
-bin/cleave run "${moons[@]}" --name "Two moons without constraints" --out "$out/moons-alone"
+"$bin/cleave" run "${moons[@]}" --name "Two moons without constraints" --out "$out/moons-alone"
 echo "adjusted Rand index $(field "$out/moons-alone/result.json" ari): distances alone do not tell where one moon ends (1 would be right)"
 
 heading "The same with 150 pairs of points that are known to belong together or apart"
-bin/cleave run "${moons[@]}" --name "Two moons with 150 constraints" --constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
-bin/cleave explain "$out/moons-constrained"
+"$bin/cleave" run "${moons[@]}" --name "Two moons with 150 constraints" --constraints "$out/moons/constraints.csv" --out "$out/moons-constrained"
+"$bin/cleave" explain "$out/moons-constrained"
 scripts/side-by-side.sh "$out/moons-alone/clusters.svg" "$out/moons-constrained/clusters.svg" >"$out/moons.svg"
 
 heading "$points points in 16 dimensions, undisturbed"
-bin/cleave generate gaussians --n "$points" --d 16 --k 20 --noise 5 --seed 1 --out "$out/large"
+"$bin/cleave" generate gaussians --n "$points" --d 16 --k 20 --noise 5 --seed 1 --out "$out/large"
 large=(--data "$out/large/data.csv" --k 20 --algorithm kernel-kmeans --init random --restarts 1)
-bin/cleave run --server "$server" "${large[@]}" --truth "$out/large/truth.csv" --out "$out/undisturbed"
+"$bin/cleave" run --server "$server" "${large[@]}" --truth "$out/large/truth.csv" --out "$out/undisturbed"
 
 heading "The same again, killing a worker after the first iteration"
-job=$(bin/cleave submit --server "$server" "${large[@]}")
+job=$("$bin/cleave" submit --server "$server" "${large[@]}")
 killed=
 while read -r line; do
 	echo "$line"
@@ -80,8 +81,8 @@ while read -r line; do
 		echo "    is lost; ada and kurt build those tiles again from the data and the current labels, and the"
 		echo "    iteration that was under way is repeated for them. Nothing else starts over."
 	fi
-done < <(bin/cleave watch --server "$server" "$job" 2>&1)
-bin/cleave result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" --out "$out/disturbed"
+done < <("$bin/cleave" watch --server "$server" "$job" 2>&1)
+"$bin/cleave" result --server "$server" "$job" --data "$out/large/data.csv" --truth "$out/large/truth.csv" --out "$out/disturbed"
 
 heading "What it shows"
 printf 'ARI   two moons, nothing known      %.2f\n' "$(field "$out/moons-alone/result.json" ari)"

@@ -1,3 +1,5 @@
+//go:build !small
+
 package main
 
 // The object stores that --blobs may name. The other programs need none, and are half as large without them.

@@ -8,19 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"cloud.google.com/go/storage"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/gcsblob" // gs://
-	_ "gocloud.dev/blob/s3blob"  // s3://
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 
@@ -153,18 +146,7 @@ func describe(ctx context.Context, bucket *blob.Bucket, u objects.URI) (Object, 
 	if err != nil {
 		return Object{}, explain(u, err)
 	}
-	o := Object{URI: u.String(), Bytes: found.Size, ETag: found.ETag, Modified: found.ModTime}
-	var ofS3 s3.HeadObjectOutput
-	var ofGCS storage.ObjectAttrs
-	switch {
-	case found.As(&ofS3):
-		if ofS3.VersionId != nil && *ofS3.VersionId != "null" {
-			o.Version = *ofS3.VersionId
-		}
-	case found.As(&ofGCS):
-		o.Version = strconv.FormatInt(ofGCS.Generation, 10)
-	}
-	return o, nil
+	return Object{URI: u.String(), Bytes: found.Size, ETag: found.ETag, Version: versionOf(found), Modified: found.ModTime}, nil
 }
 
 // Sign returns a URL by which a version of an object can be read for a while, without credentials. The URL names the version if
@@ -179,14 +161,8 @@ func (b *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag 
 		return "", "", err
 	}
 	signed, err = bucket.SignedURL(ctx, u.Key, &blob.SignedURLOptions{Expiry: expiry, Method: http.MethodGet, BeforeSign: func(as func(any) bool) error {
-		var ofS3 *s3.GetObjectInput
-		var ofGCS *storage.SignedURLOptions
-		switch {
-		case o.Version == "":
-		case as(&ofS3):
-			ofS3.VersionId = &o.Version
-		case as(&ofGCS):
-			ofGCS.Scheme, ofGCS.QueryParameters = storage.SigningSchemeV4, url.Values{"generation": {o.Version}}
+		if o.Version != "" {
+			selectVersion(as, o.Version)
 		}
 		return nil
 	}})
@@ -221,8 +197,8 @@ func causeOf(err error) string {
 	if network, is := errors.AsType[*net.OpError](err); is {
 		return network.Error()
 	}
-	if said, is := errors.AsType[smithy.APIError](err); is {
-		return strings.TrimSuffix(said.ErrorCode()+": "+said.ErrorMessage(), ": ")
+	if answer := answerOf(err); answer != "" {
+		return answer
 	}
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
