@@ -301,9 +301,9 @@ $(KUBERNETES_BIN)/kube-apiserver: tools/kubernetes/go.mod
 	go build -C tools/kubernetes -ldflags '-s -w' -o '$(KUBERNETES_BIN)/' $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager kube-scheduler kubectl)
 	touch '$@'
 
-# Small programs take half of the time to compile. They lack Parquet, Arrow and object stores.
+# Small programs take half of the time to compile. They lack Parquet, Arrow and object stores, and keep their state in memory.
 .PHONY: small
-small: ## Build cleave, coordinator and worker without Parquet, Arrow and object stores into bin/small/
+small: ## Build cleave, coordinator and worker without etcd, Parquet, Arrow and object stores into bin/small/
 	go build -tags $(BUILD_TAGS),small -ldflags '$(LDFLAGS)' -o bin/small/ ./cmd/...
 
 .PHONY: demo

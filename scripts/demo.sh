@@ -43,7 +43,7 @@ listening() { server=$(sed -n 's/^listening on //p' "$out/logs/coordinator.addre
 workers_are() { [ "$("$bin/cleave" workers --server "$server" | grep -c READY)" -eq "$1" ]; }
 
 heading "Starting a coordinator and three workers"
-"$bin/coordinator" --listen 127.0.0.1:0 --data-dir "$out/state" >"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
+"$bin/coordinator" --listen 127.0.0.1:0 --store memory --data-dir "$out/state" >"$out/logs/coordinator.address" 2>"$out/logs/coordinator.log" &
 process[coordinator]=$!
 await "the coordinator's start" listening
 for name in ada grace kurt; do start_worker "$name"; done

@@ -9,10 +9,7 @@ import (
 	"time"
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"gocloud.dev/gcerrors"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store/seal"
@@ -52,53 +49,6 @@ func IsPermanent(err error) bool {
 	}
 	f, isFault := errors.AsType[*fault.Error](err)
 	return isFault && f.Kind != fault.Unavailable
-}
-
-// explain converts etcd errors that a person can act on into faults.
-func (s *etcdState) explain(err error) error {
-	if failure := s.failed(); failure != nil {
-		return failure
-	}
-	if s.ctx.Err() != nil {
-		return ErrClosed
-	}
-	return explainEtcd(err)
-}
-
-func explainEtcd(err error) error {
-	switch {
-	case errors.Is(err, rpctypes.ErrTooManyOps):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LONG",
-			"etcd refuses a transaction with so many operations; start etcd with --max-txn-ops=1024")
-	case errors.Is(err, rpctypes.ErrRequestTooLarge):
-		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
-			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
-				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
-	case errors.Is(err, rpctypes.ErrCorrupt):
-		return fault.New(fault.DataLoss, storeDamaged,
-			"etcd reports damaged data; restore it from a backup or start with another data directory")
-	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
-		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
-			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, or use another etcd", err)
-	case etcdCode(err) == codes.Unavailable:
-		return unanswered(err)
-	}
-	return err
-}
-
-func unanswered(err error) error {
-	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
-}
-
-// etcdCode returns the gRPC code of an error of etcd's client.
-func etcdCode(err error) codes.Code {
-	if own, is := errors.AsType[rpctypes.EtcdError](err); is {
-		return own.Code()
-	}
-	return status.Code(err)
 }
 
 // blobError adds the blob's name to an error. The path of a local file goes to the log only; clients see the name of
