@@ -42,17 +42,19 @@ func triedLine(t *cleavev1.MethodTried) string {
 	return line
 }
 
-// shownMethods is how many methods a summary lists.
-const shownMethods = 6
+// shownMethods is how many methods a summary lists; methods.svg and the page show all.
+const shownMethods = 3
 
 // summarizeChoice writes which method was chosen and why, and the held-out accuracy of the best methods. The method that
 // would be chosen without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
 	line("method", "%s", explain.MethodText(c.GetChosen()))
-	if c.GetReason() != "" {
-		line("why", "%s", c.GetReason())
+	name := "why"
+	for _, clause := range clauses(c.GetReason()) {
+		line(name, "%s", clause)
+		name = ""
 	}
-	name := "held-out"
+	name = "held-out"
 	for _, t := range bestMethods(c, shownMethods) {
 		mark := ""
 		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
@@ -61,6 +63,20 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodName(t.GetMethod()), mark)
 		name = ""
 	}
+}
+
+// clauses splits a reason where a semicolon separates two, but not within parentheses.
+func clauses(reason string) (all []string) {
+	begin := 0
+	for at := range reason {
+		if strings.HasPrefix(reason[at:], "; ") && strings.Count(reason[begin:at], "(") == strings.Count(reason[begin:at], ")") {
+			all, begin = append(all, reason[begin:at]), at+len("; ")
+		}
+	}
+	if reason != "" {
+		all = append(all, reason[begin:])
+	}
+	return all
 }
 
 // bestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the

@@ -14,7 +14,7 @@ import (
 
 // exampleChoice has eight ways; the fifth is the one without constraints, and the best is not taken.
 func exampleChoice() *cleavev1.Choice {
-	c := &cleavev1.Choice{Reason: "it has more right"}
+	c := &cleavev1.Choice{Reason: "it has more right (0.9; ignoring them 0.2); k-means continues from there"}
 	for _, t := range []struct {
 		space                cleavev1.Space
 		use                  cleavev1.ConstraintUse
@@ -41,12 +41,10 @@ func TestSummaryOfAChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
-why         it has more right
+why         it has more right (0.9; ignoring them 0.2)
+            k-means continues from there
 held-out    0.95 rows, metric
             0.90 neighbors, hard (chosen)
-            0.80 rows, hard
-            0.70 rows, soft
-            0.65 neighbors, soft
             0.25 standardized, no constraints
 objective   auto 0
 `
@@ -57,7 +55,7 @@ objective   auto 0
 
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines, live := &Progress{w: &plain, now: time.Now}, &Progress{w: &terminal, width: 120, now: time.Now}
+	lines, live := &Progress{w: &plain, now: time.Now, all: true}, &Progress{w: &terminal, width: 120, now: time.Now}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
 		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,

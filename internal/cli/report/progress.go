@@ -14,11 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Plain output shows the first steps, then one in each interval, and the last, so that the log of a short run stays short.
-const (
-	plainLines    = 5
-	plainInterval = 5 * time.Second
-)
+// plainInterval is the time between two lines of progress in plain output, so that the log of a short run has none.
+const plainInterval = 5 * time.Second
 
 // Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
@@ -38,14 +35,13 @@ type Progress struct {
 	violated uint32        // constraints, at the last iteration
 	timeLeft time.Duration // of an eigensolver, by the last live progress; 0 if unknown
 
-	lines   int       // plain lines of iterations so far
-	last    time.Time // when the last of them was written
-	skipped string    // the last one that was not written, in case it stays the last
+	last     time.Time // when plain output last had a line, at first when the progress began
+	lastLine string
 }
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now}
+	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now, last: time.Now()}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
@@ -114,7 +110,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.plain("eigenvectors: " + strings.Join(parts, ", "))
 	case *cleavev1.Event_K:
 		p.restarts = restartLog{}
-		p.line("%s", kText(what.K))
+		p.plain(kText(what.K))
 	case *cleavev1.Event_Level:
 		p.plain(levelText(what.Level))
 	case *cleavev1.Event_MethodTried:
@@ -135,10 +131,12 @@ func (p *Progress) line(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// End writes the last iteration if it was skipped, and clears the live line.
+// End clears the live line.
 func (p *Progress) End() {
-	p.flush()
-	p.clear()
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
 }
 
 func (p *Progress) iteration(it *cleavev1.Iteration) {
@@ -171,19 +169,13 @@ func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes the line of a step, or skips it when there are too many. On a terminal the next live progress shows the step.
+// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are wanted. It
+// does not repeat a line.
 func (p *Progress) plain(line string) {
-	if p.width > 0 {
-		return
+	if now := p.now(); p.width == 0 && line != p.lastLine && (p.all || now.Sub(p.last) >= plainInterval) {
+		p.last, p.lastLine = now, line
+		fmt.Fprintln(p.w, line)
 	}
-	now := p.now()
-	if !p.all && p.lines >= plainLines && now.Sub(p.last) < plainInterval {
-		p.skipped = line
-		return
-	}
-	p.skipped, p.last = "", now
-	p.lines++
-	fmt.Fprintln(p.w, line)
 }
 
 func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
@@ -200,28 +192,20 @@ func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	return line
 }
 
-// flush writes the last iteration if it was skipped.
-func (p *Progress) flush() {
-	if p.skipped != "" {
-		fmt.Fprintln(p.w, p.skipped)
-		p.skipped = ""
-	}
-}
-
 func (p *Progress) live(live *cleavev1.Progress) {
 	p.restarts.of = live.GetRestarts()
-	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
+	began := live.GetPhase() != p.phase || live.GetMessage() != p.message
 	p.phase, p.message = live.GetPhase(), live.GetMessage()
 	if p.timeLeft = 0; live.GetSolver() != nil {
 		p.timeLeft = live.GetTimeLeft().AsDuration()
 	}
-	if p.width > 0 {
+	switch {
+	case p.width > 0:
 		p.draw(p.liveLine(live))
-		return
-	}
-	// In plain output iterations have their own lines, and other phases one when they begin.
-	if changed && live.GetPhase() != cleavev1.Phase_PHASE_ITERATING {
+	case began && p.phase == cleavev1.Phase_PHASE_WAITING && p.message != "": // why nothing happens
 		fmt.Fprintln(p.w, p.liveLine(live))
+	case p.phase != cleavev1.Phase_PHASE_ITERATING && (began || !p.all): // iterations have lines of their own
+		p.plain(p.liveLine(live))
 	}
 }
 
@@ -295,12 +279,4 @@ func (p *Progress) draw(line string) {
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 	p.drawn = true
-}
-
-// clear removes the live line.
-func (p *Progress) clear() {
-	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
-	}
 }

@@ -39,7 +39,11 @@ func (e *explainer) clusters() (all []string) {
 			tiny = append(tiny, c)
 		}
 	}
-	all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", text.Plural(int(slices.Min(sizes)), "point"), slices.Max(sizes)))
+	if smallest := text.Plural(int(slices.Min(sizes)), "point"); slices.Min(sizes) == slices.Max(sizes) {
+		all = append(all, "Each has "+smallest+".")
+	} else {
+		all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", smallest, slices.Max(sizes)))
+	}
 	if len(empty) > 0 {
 		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
 		e.suspect(emptyClusters)
