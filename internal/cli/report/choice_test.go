@@ -14,7 +14,7 @@ import (
 
 // exampleChoice has eight ways; the fifth is the one without constraints, and the best is not taken.
 func exampleChoice() *cleavev1.Choice {
-	c := &cleavev1.Choice{Reason: "it has more right (0.9; ignoring them 0.2); k-means continues from there"}
+	c := &cleavev1.Choice{Reason: "it has more right"}
 	for _, t := range []struct {
 		space                cleavev1.Space
 		use                  cleavev1.ConstraintUse
@@ -37,7 +37,9 @@ func exampleChoice() *cleavev1.Choice {
 
 func TestSummaryOfAChoice(t *testing.T) {
 	var out strings.Builder
-	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}}}).Summarize(&out, nil, nil); err != nil {
+	choice := exampleChoice()
+	choice.Reason += " (0.9; ignoring them 0.2); k-means continues from there"
+	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: choice}}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
