@@ -65,7 +65,7 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 	if err != nil {
 		return err
 	}
-	facts.Classes = r.Classes()
+	facts.Classes = r.Classes
 	switch held := result.GetConstraints(); {
 	case constraints != "":
 		facts.Constraints, err = constraintsOf(r, constraints)
@@ -85,8 +85,8 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 
 // constraintsOf reads constraints between the points of a report from a file.
 func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
-	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
-	return r.Filter().Constraints(list), err
+	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter.FileRows(len(r.Labels)), r.Naming())
+	return r.Filter.Constraints(list), err
 }
 
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or

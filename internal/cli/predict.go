@@ -154,7 +154,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 			}
 			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
 			if unread == nil {
-				p.classes = labels.Classes()
+				p.classes = labels.Classes
 			}
 		}
 		return p, func() {}, err

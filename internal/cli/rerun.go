@@ -148,7 +148,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}
 	again := report.New(o, filter)
-	again.SetNames(ids.All(), nil)
+	again.RowIDs = ids.All()
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}

@@ -132,8 +132,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	r := report.New(o, filter)
-	r.SetNames(ids.All(), j.ClusterClasses(o.Labels))
-	r.SetClasses(j.ClusterClasses)
+	r.RowIDs, r.Classes, r.ClassesFor = ids.All(), j.ClusterClasses(o.Labels), j.ClusterClasses
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 

@@ -170,8 +170,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
-	r.SetNames(j.IDs().All(), j.ClusterClasses(o.Labels))
-	r.SetClasses(j.ClusterClasses)
+	r.RowIDs, r.Classes, r.ClassesFor = j.IDs().All(), j.ClusterClasses(o.Labels), j.ClusterClasses
 	r.AddRecipe(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)

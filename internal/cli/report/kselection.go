@@ -141,9 +141,6 @@ var kNames = map[string]string{
 	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }
 
-// SetClasses sets the function that names the clusters of every k of a range by its labels.
-func (r *Report) SetClasses(classes func(labels []int32) []string) { r.classesFor = classes }
-
 // kLabelFiles returns the labels for the numbers of clusters that are not proposed.
 func (r *Report) kLabelFiles() (files []File) {
 	for _, s := range r.Result.GetKSelection().GetScores() {
@@ -152,9 +149,9 @@ func (r *Report) kLabelFiles() (files []File) {
 			continue
 		}
 		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
-			rows := format.LabelRows{IDs: r.ids, Labels: r.filter.Restore(labels)}
-			if r.classesFor != nil {
-				rows.Classes = r.classesFor(labels)
+			rows := format.LabelRows{IDs: r.RowIDs, Labels: r.Filter.Restore(labels)}
+			if r.ClassesFor != nil {
+				rows.Classes = r.ClassesFor(labels)
 			}
 			return format.WriteLabelRows(w, rows)
 		}})

@@ -107,8 +107,8 @@ func (b *pageBuilder) title() string {
 
 // fileRow returns the row of the data file that a point comes from.
 func (b *pageBuilder) fileRow(point int32) int {
-	if b.filter != nil {
-		return int(b.filter.Kept[point])
+	if b.Filter != nil {
+		return int(b.Filter.Kept[point])
 	}
 	return int(point)
 }
@@ -119,8 +119,8 @@ const maxName = 120
 // name returns the id of a point, or the number of its row.
 func (b *pageBuilder) name(point int32) string {
 	row := b.fileRow(point)
-	if row < len(b.ids) {
-		return page.Short(b.ids[row], maxName)
+	if row < len(b.RowIDs) {
+		return page.Short(b.RowIDs[row], maxName)
 	}
 	if b.fileRows != nil {
 		row = int(b.fileRows[point])
@@ -130,7 +130,7 @@ func (b *pageBuilder) name(point int32) string {
 
 // inSentence names a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
-	if len(b.ids) > 0 {
+	if len(b.RowIDs) > 0 {
 		return page.Isolated(b.name(point))
 	}
 	return b.noun() + " " + b.name(point)
@@ -158,7 +158,7 @@ func (b *pageBuilder) counted(n int) string {
 
 // idHeading returns the heading of a column of names.
 func (b *pageBuilder) idHeading() string {
-	if len(b.ids) > 0 {
+	if len(b.RowIDs) > 0 {
 		return "id"
 	}
 	return b.noun()

@@ -129,10 +129,10 @@ const maxClass = 40
 
 // clusterClass returns the class of a cluster, "" if it has none.
 func (b *pageBuilder) clusterClass(cluster int) string {
-	if cluster >= len(b.classes) {
+	if cluster >= len(b.Classes) {
 		return ""
 	}
-	return page.Short(b.classes[cluster], maxClass)
+	return page.Short(b.Classes[cluster], maxClass)
 }
 
 // ofCluster returns a cell that names a cluster.

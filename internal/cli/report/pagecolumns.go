@@ -83,11 +83,11 @@ func (b *pageBuilder) isID(c *table.Column) bool {
 		}
 		return len(seen) == c.Len() && c.Len() > 1
 	}
-	if len(b.ids) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.ids) {
+	if len(b.RowIDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.RowIDs) {
 		return false
 	}
 	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
-		if strconv.FormatInt(c.Integers[row], 10) != b.ids[row] {
+		if strconv.FormatInt(c.Integers[row], 10) != b.RowIDs[row] {
 			return false
 		}
 	}

@@ -29,7 +29,7 @@ func (b *pageBuilder) clusterMap() (*page.Section, error) {
 		return nil, nil
 	}
 	plot := picture.ClustersPlot{
-		Labels: b.Labels, K: b.k, Pairs: b.pairs, Classes: b.classes, Sizes: b.sizesOf(), Noun: b.plural(), Describe: b.describeRow,
+		Labels: b.Labels, K: b.k, Pairs: b.pairs, Classes: b.Classes, Sizes: b.sizesOf(), Noun: b.plural(), Describe: b.describeRow,
 		Title:    titled(b.scene.Title, text.Plural(b.k, "cluster")+" of "+b.counted(len(b.whole.Labels))),
 		Subtitle: b.subtitle(),
 	}

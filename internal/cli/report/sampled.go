@@ -18,11 +18,11 @@ func (r *Report) sampled(s Scene) (*Report, Scene) {
 	few := &Report{Outcome: &client.Outcome{
 		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: choose.At(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
 		Rows: pickScores(r.Rows, s.Sample),
-	}, Run: r.Run, classes: r.classes, fileRows: s.Sample}
-	if r.filter != nil {
-		few.fileRows = choose.At(r.filter.Kept, s.Sample)
+	}, Run: r.Run, Classes: r.Classes, fileRows: s.Sample}
+	if r.Filter != nil {
+		few.fileRows = choose.At(r.Filter.Kept, s.Sample)
 	}
-	few.ids = choose.At(r.ids, few.fileRows)
+	few.RowIDs = choose.At(r.RowIDs, few.fileRows)
 	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
 	if t := s.Truth; t != nil {
 		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}

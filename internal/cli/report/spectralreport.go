@@ -61,10 +61,10 @@ func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
 		return nil
 	}
 	var index []int32
-	if r.filter != nil {
-		index = r.filter.Kept
+	if r.Filter != nil {
+		index = r.Filter.Kept
 	}
-	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.ids, index, e.Columns, e.Values) }}}
+	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.RowIDs, index, e.Columns, e.Values) }}}
 }
 
 // restartLog remembers the objectives of the restarts of a job.

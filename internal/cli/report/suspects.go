@@ -52,7 +52,7 @@ func (r *Report) suspectColumns() []table.Column {
 			if s.Label == nil {
 				return ""
 			}
-			return explain.NameIn(r.classes, s.GetLabel())
+			return explain.NameIn(r.Classes, s.GetLabel())
 		}),
 	}
 	strengths := table.Column{Name: "strength", Type: table.Number, Numbers: make([]float64, len(all))}
@@ -66,7 +66,7 @@ func (r *Report) suspectColumns() []table.Column {
 func (r *Report) suspectText(written bool) string {
 	all := r.Result.GetSuspects()
 	line := explain.SuspectCount(r.Result)
-	clearest := explain.SuspectText(all[0], r.PointNames(), r.classes)
+	clearest := explain.SuspectText(all[0], r.PointNames(), r.Classes)
 	if len(all) == 1 {
 		line += ": " + clearest
 	} else {
