@@ -92,26 +92,23 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or
 // those that the run made of classes. It returns nil if they cannot be found.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
-	origin := r.Run.GetOrigin()
-	for _, input := range origin.GetInputs() {
-		if input.GetFlag() != "constraints" {
-			continue
-		}
-		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
-		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
-			return nil
-		}
-		list, err := constraintsOf(r, path)
-		if err != nil {
-			return nil
-		}
-		return list
+	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
+	var list []constraint.Constraint
+	var err error
+	switch {
+	case !unchanged:
+		return nil
+	case len(files) > 0:
+		list, err = constraintsOf(r, files[0])
+	default:
+		var s report.Scene
+		s, err = a.recordedScene(ctx, folder, r)
+		list = s.Constraints
 	}
-	s, err := a.recordedScene(ctx, folder, r)
 	if err != nil {
 		return nil
 	}
-	return s.Constraints
+	return list
 }
 
 // explainJob explains a job of a coordinator in any state.

@@ -188,6 +188,21 @@ func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
 	return nil
 }
 
+// recordedFiles returns the files that a run read by a flag, and whether all of them are still what they were.
+func recordedFiles(origin *cleavev1.Origin, flag string) (paths []string, unchanged bool) {
+	for _, input := range origin.GetInputs() {
+		if input.GetFlag() != flag {
+			continue
+		}
+		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
+		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
+			return nil, false
+		}
+		paths = append(paths, path)
+	}
+	return paths, true
+}
+
 // compare reports whether another run has the same labels and objective, bit for bit.
 func (r *recorded) compare(w io.Writer, again *report.Report) error {
 	labels, differ := again.FileLabels(), 0

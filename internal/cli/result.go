@@ -228,8 +228,7 @@ type labelFlags struct {
 }
 
 func (f *labelFlags) add(set *pflag.FlagSet) {
-	f.format = jobflags.NewChoice("csv", format.TableFormats...)
-	set.Var(f.format, "labels-format", "format of the labels in --out; labels.csv is always written")
+	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output with --out -")
 }
 

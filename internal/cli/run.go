@@ -50,9 +50,7 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 }
 
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
-	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
-	set.Var(workers, "workers", "number of workers on this machine")
-	return workers
+	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -66,9 +64,9 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
-	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
-	cmd.Flags().Var(f.onTerm, "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
+	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
+		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
 	f.addOutputFlags(cmd.Flags(), "show no progress")
 	f.flags = cmd.Flags()
 	return cmd, f

@@ -41,7 +41,7 @@ type serveFlags struct {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	f := &serveFlags{workers: jobflags.NewWhole(embeddedWorkers, 0, 1024)}
+	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a coordinator and workers in one process, for trials",
@@ -50,7 +50,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	set.Var(f.workers, "workers", "number of workers in this process; others may join")
+	f.workers = jobflags.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.http.AddFlags(set)

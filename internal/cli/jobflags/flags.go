@@ -50,9 +50,8 @@ func Add(set *pflag.FlagSet) *Flags {
 	f.inputFlags.add(set, "cluster the rows or points in this `FILE`, a folder of parts, objects in a store such as s3://bucket/*.parquet, or - for standard input (tables: "+suffixes(format.TableSuffixes())+
 		"; arrays: .npy, .npz, .mtx; sparse: "+suffixes(format.SparseSuffixes())+"; gzip and zstd are decompressed); may be repeated to read several files as one table")
 	f.tableFlags.add(set)
-	f.labelAs, f.sample = NewChoice("auto", wire.LabelUses()...), NewWhole(0, 1, math.MaxInt32)
-	set.Var(f.labelAs, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
-	set.Var(f.sample, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
+	f.labelAs = NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
+	f.sample = NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
@@ -69,8 +68,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	}
 	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec, and display_name, priority, time_limit and verify; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
-	f.urgency = NewChoice("normal", "low", "normal", "high")
-	set.Var(f.urgency, "priority", "low: after your other jobs; high: before all others, for administrators")
+	f.urgency = NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
 	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
 	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")

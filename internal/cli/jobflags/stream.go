@@ -24,8 +24,7 @@ const streamFrom = 256 << 20
 
 // addStreamFlags declares a hidden flag for tests.
 func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
-	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64)
-	set.Var(f.streamFrom, "stream-from", "send tables of at least this many `BYTES` while they are read")
+	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from", "send tables of at least this many `BYTES` while they are read")
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 
