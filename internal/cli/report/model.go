@@ -377,3 +377,20 @@ func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
 	}
 	return &clustering.Embedding{Rows: rows, Columns: columns, Values: values}, nil
 }
+
+// embeddingFiles returns embedding.csv: a row for each point that was clustered, with its row number in the data file.
+func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
+	e := r.Embedding
+	if e == nil {
+		return nil
+	}
+	if bytes := textBytes(e.Values); bytes > maxTableBytes {
+		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile, text.Bytes(bytes))
+		return nil
+	}
+	var index []int32
+	if r.Filter != nil {
+		index = r.Filter.Kept
+	}
+	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.RowIDs, index, e.Columns, e.Values) }}}
+}

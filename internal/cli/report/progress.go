@@ -10,6 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -279,4 +280,78 @@ func (p *Progress) draw(line string) {
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 	p.drawn = true
+}
+
+// restartLog remembers the objectives of the restarts of a job.
+type restartLog struct {
+	begun    bool
+	current  uint32 // from 0 on
+	of       uint32 // how many there are; 0 if not known yet
+	first    float64
+	last     float64 // objective of the current one so far
+	any      bool    // the current one has an objective
+	rises    bool    // the objective is maximized: it rose within a restart
+	best     float64 // of those that have ended
+	finished int
+}
+
+// begin ends the current restart, if there is one, and begins another.
+func (l *restartLog) begin(restart uint32) {
+	if l.begun && l.any {
+		if l.finished == 0 || l.rises && l.last > l.best || !l.rises && l.last < l.best {
+			l.best = l.last
+		}
+		l.finished++
+	}
+	l.begun, l.current, l.any = true, restart, false
+}
+
+// iteration records the objective of the current restart. Its direction tells whether it is minimized or maximized.
+func (l *restartLog) iteration(objective float64) {
+	if !l.any {
+		l.first, l.any = objective, true
+	}
+	if l.last = objective; l.finished == 0 {
+		l.rises = l.last > l.first
+	}
+}
+
+// String describes the current restart and the best so far: "restart 7 of 12, best so far 123.4".
+func (l restartLog) String() string {
+	says := fmt.Sprintf("restart %d", l.current+1)
+	if l.of > 0 {
+		says += fmt.Sprintf(" of %d", l.of)
+	}
+	if l.finished > 0 {
+		says += ", best so far " + Brief(l.best)
+	}
+	return says
+}
+
+// triedText says which method was tried, and on which fold of the constraints.
+func triedText(t *cleavev1.MethodTried) string {
+	line := "tried " + explain.MethodName(t.GetMethod())
+	if t.GetFold() > 0 {
+		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
+	}
+	return line
+}
+
+// triedLine also says how many held-out constraints the method predicted.
+func triedLine(t *cleavev1.MethodTried) string {
+	line := triedText(t)
+	for _, kind := range []struct {
+		name       string
+		all, right uint32
+	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(), t.GetCannotLinksRight()}} {
+		if kind.all > 0 {
+			line += fmt.Sprintf(", %d of %d %s right", kind.right, kind.all, kind.name)
+		}
+	}
+	return line
+}
+
+// kText describes the number of clusters that is being run.
+func kText(k *cleavev1.KStarted) string {
+	return fmt.Sprintf("k = %d of %d..%d", k.GetK(), k.GetMin(), k.GetMax())
 }

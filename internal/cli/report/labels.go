@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -134,3 +135,21 @@ func (r *Report) labelRows() format.LabelRows {
 
 // FileLabels returns the labels of all rows of the data file, -1 for those that were not clustered.
 func (r *Report) FileLabels() []int32 { return r.Filter.Restore(r.Labels) }
+
+// kLabelFiles returns the labels for the numbers of clusters that are not proposed.
+func (r *Report) kLabelFiles() (files []File) {
+	for _, s := range r.Result.GetKSelection().GetScores() {
+		labels, fetched := r.KLabels[int(s.GetK())]
+		if !fetched || s.GetK() == r.Result.GetKSelection().GetProposed() {
+			continue
+		}
+		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
+			rows := format.LabelRows{IDs: r.RowIDs, Labels: r.Filter.Restore(labels)}
+			if r.ClassesFor != nil {
+				rows.Classes = r.ClassesFor(labels)
+			}
+			return format.WriteLabelRows(w, rows)
+		}})
+	}
+	return files
+}
