@@ -229,7 +229,7 @@ type labelFlags struct {
 
 func (f *labelFlags) add(set *pflag.FlagSet) {
 	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
-	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output with --out -")
+	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
 }
 
 // check refuses flags that contradict each other, before anything runs.

@@ -114,7 +114,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
-	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), firstOf(result.GetClusterSizes(), 20, formatSize))
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(result.GetClusterSizes(), 20))
 	if g := result.GetNeighborGraph(); g != nil {
 		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
@@ -229,20 +229,6 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 	return line
 }
 
-// firstOf lists at most limit values.
-func firstOf[T any](values []T, limit int, text func(T) string) string {
-	var shown []string
-	for _, v := range values[:min(limit, len(values))] {
-		shown = append(shown, text(v))
-	}
-	if len(values) > limit {
-		shown = append(shown, fmt.Sprintf("... (%d more)", len(values)-limit))
-	}
-	return strings.Join(shown, ", ")
-}
-
-func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }
-
 // landmarkText says how well landmarks approximate the kernel matrix.
 func landmarkText(l *cleavev1.LandmarkReport) string {
 	says := fmt.Sprintf("%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
@@ -328,7 +314,11 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	if s.GetChosen() != cleavev1.CutRule_CUT_RULE_UNSPECIFIED {
 		line("chosen", "%s", describeCandidates(s))
 	}
-	line("eigenvalues", "%s", firstOf(s.GetEigenvalues(), 8, Brief))
+	var values []string
+	for _, v := range s.GetEigenvalues() {
+		values = append(values, Brief(v))
+	}
+	line("eigenvalues", "%s", text.First(values, 8))
 }
 
 // describeCandidates names the rule that the constraints chose, the share of held-out constraints that each finalist

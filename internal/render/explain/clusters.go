@@ -68,17 +68,14 @@ func (e *explainer) clusters() (all []string) {
 // named lists the first of some clusters, with their classes.
 func (e *explainer) named(clusters []int) string {
 	var names []string
-	for _, cluster := range clusters[:min(len(clusters), listed)] {
+	for _, cluster := range clusters {
 		name := strconv.Itoa(cluster)
 		if cluster < len(e.Classes) && e.Classes[cluster] != "" {
 			name += " (" + e.Classes[cluster] + ")"
 		}
 		names = append(names, name)
 	}
-	if more := len(clusters) - listed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return text.First(names, listed)
 }
 
 // lowConfidence is the confidence below which a point may as well be in another cluster.
