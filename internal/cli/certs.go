@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
@@ -231,4 +232,68 @@ change everything in etcd; workers and clients of Cleave need none.
 `, folder.Dir, hosts[0])
 	}
 	return cmd
+}
+
+func (a *app) tokenCommand() *cobra.Command {
+	return groupCommand("token", "Create tokens for clients without a certificate", a.tokenCreateCommand())
+}
+
+func (a *app) tokenCreateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "create --name NAME [--role ROLE] [--file FILE]",
+		Short: "Print a new token, and its line for the coordinator's --token-file",
+		Args:  shell.FlagsOnly,
+	}
+	set := cmd.Flags()
+	name := set.String("name", "", "`NAME` of the user, who owns the jobs and data that they create")
+	role := set.String("role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
+	days := set.Int("days", 0, "number of days after which it expires (default: never)")
+	file := set.String("file", "", "append the line to this token `FILE`")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		caller := identity.Caller{Name: *name}
+		var err error
+		if caller.Role, err = identity.ParseRole(*role); err != nil {
+			return err
+		}
+		var expires time.Time
+		if *days < 0 {
+			return shell.Usage("--days is %d; it must not be negative", *days)
+		}
+		if *days > 0 {
+			expires = time.Now().AddDate(0, 0, *days)
+		}
+		token := access.NewToken()
+		line, err := access.TokenLine(token, caller, expires)
+		if err != nil {
+			return err
+		}
+		if *file == "" {
+			fmt.Fprintf(a.stderr, "the line for the coordinator's --token-file:\n%s\nthe token, which is shown only this time:\n", line)
+		} else {
+			if err := appendLine(*file, line); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "added a line to %s; the token, which is shown only this time:\n", *file)
+		}
+		_, err = fmt.Fprintln(a.stdout, token)
+		return err
+	}
+	return cmd
+}
+
+// appendLine appends a line to a file. The file need not exist or end with a line break.
+func appendLine(path, line string) error {
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return shell.Usage("the token file cannot be read: %v", err)
+	}
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		line = "\n" + line
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return shell.Usage("the token file cannot be written: %v", err)
+	}
+	_, err = file.WriteString(line + "\n")
+	return errors.Join(err, file.Sync(), file.Close())
 }

@@ -2,11 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -14,6 +19,9 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -222,96 +230,104 @@ func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) err
 		})
 }
 
-// candidate is something that a shortened id may stand for.
-type candidate struct {
-	id, about string
-	names     []string // other names for it
-}
-
-// The lengths of ids: those of jobs are UUIDs, those of stored data SHA-256 hashes.
-const (
-	jobIDLength    = 36
-	storedIDLength = 64
-)
-
-// maxCandidates is the number of candidates that an error lists.
-const maxCandidates = 8
-
-// pick returns the id that the user means: given is an id, a name, or a prefix that only one of them has. If nothing
-// matches, it returns given, so that the coordinator reports the error.
-func pick(what, given string, all []candidate) (string, error) {
-	var begun []candidate
-	for _, c := range all {
-		for _, name := range append([]string{c.id}, c.names...) {
-			if name == given {
-				return c.id, nil
-			}
-			if strings.HasPrefix(name, given) {
-				begun = append(begun, c)
-				break
-			}
+func (a *app) backupCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backup --out FILE",
+		Short: "Copy everything that a coordinator stores into one file, while it serves",
+		Args:  shell.FlagsOnly,
+	}
+	server := addServerFlag(cmd.Flags())
+	out := cmd.Flags().String("out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *out == "" {
+			return shell.Usage("the file is missing; give --out")
 		}
+		return a.onServer(*server, func(c *client.Client) error { return a.backup(cmd.Context(), c, *out) })
 	}
-	switch len(begun) {
-	case 0:
-		return given, nil
-	case 1:
-		return begun[0].id, nil
-	}
-	var lines []string
-	for _, c := range begun[:min(len(begun), maxCandidates)] {
-		lines = append(lines, fmt.Sprintf("%s (%s)", c.id, c.about))
-	}
-	if more := len(begun) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return "", shell.Usage("%q matches %d %ss: %s", given, len(begun), what, strings.Join(lines, ", "))
+	return cmd
 }
 
-// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may not list
-// can give whole ids.
-func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
-	if len(given) >= length {
-		return given, nil
+// backup writes a backup to a file, under another name until it is complete and known to be intact.
+func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
+	if path == "-" {
+		_, err := receiveBackup(ctx, c, a.stdout, func(uint64) error { return nil })
+		return err
 	}
-	all, err := list()
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
 	if err != nil {
-		return given, nil
+		return shell.Usage("--out %s cannot be written: %v", path, err)
 	}
-	return pick(what, given, all)
-}
-
-// jobID returns the id of the job that an id or a prefix of one stands for.
-func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
-	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
-		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
-		return jobCandidates(jobs), err
+	defer os.Remove(file.Name())
+	defer file.Close()
+	head, err := receiveBackup(ctx, c, file, func(total uint64) error {
+		free, known := store.FreeBytes(filepath.Dir(path))
+		if known && uint64(free) < total {
+			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out", text.Bytes(total), text.Bytes(free), filepath.Dir(path))
+		}
+		return nil
 	})
-}
-
-func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
-	for _, j := range jobs {
-		about := strings.ToLower(report.ShortName(j.GetState()))
-		if j.GetDisplayName() != "" {
-			about = text.OneLine(j.GetDisplayName()) + ", " + about
-		}
-		all = append(all, candidate{id: j.GetJobId(), about: about})
-	}
-	return all
-}
-
-// workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
-func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
-	workers, err := c.ListWorkers(ctx)
 	if err != nil {
-		return given, nil
+		return err
 	}
-	var all []candidate
-	for _, w := range workers {
-		if w.GetName() == given {
-			return given, nil // the coordinator reports if several workers have the name
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return a.printf("%s has the state of revision %d and %s, %s in all; restore it into an empty directory with: coordinator --restore %s --data-dir DIR\n",
+		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
+}
+
+// receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes anything.
+func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.Cluster.Backup(ctx, &cleavev1.BackupRequest{})
+	if err != nil {
+		return backup.Head{}, c.Explain(err)
+	}
+	first, err := stream.Recv()
+	if err != nil {
+		return backup.Head{}, c.Explain(err)
+	}
+	if err := room(first.GetTotalBytes()); err != nil {
+		return backup.Head{}, err
+	}
+	received := &backupReader{stream: stream}
+	all := io.TeeReader(received, w)
+	head, err := backup.Check(all)
+	if err == nil {
+		_, err = io.Copy(io.Discard, all) // the padding of the last block
+	}
+	if received.err != nil {
+		return head, c.Explain(received.err)
+	}
+	return head, err
+}
+
+// backupReader reads the content of a stream.
+type backupReader struct {
+	stream grpc.ServerStreamingClient[cleavev1.BackupResponse]
+	rest   []byte
+	err    error // of the stream; nil at its end
+}
+
+func (r *backupReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		part, err := r.stream.Recv()
+		if err != nil {
+			if err != io.EOF {
+				r.err = err
+			}
+			return 0, err
 		}
-		all = append(all, candidate{w.GetWorkerId(), w.GetName(), []string{w.GetName()}})
+		r.rest = part.GetContent()
 	}
-	return pick("worker", given, all)
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }

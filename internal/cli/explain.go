@@ -65,7 +65,7 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 	if err != nil {
 		return err
 	}
-	facts.Classes = r.Classes()
+	facts.Classes = r.Classes
 	switch held := result.GetConstraints(); {
 	case constraints != "":
 		facts.Constraints, err = constraintsOf(r, constraints)
@@ -85,33 +85,30 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 
 // constraintsOf reads constraints between the points of a report from a file.
 func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, error) {
-	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter().FileRows(len(r.Labels)), r.Naming())
-	return r.Filter().Constraints(list), err
+	_, list, err := format.LoadNamed(format.Input{Path: path}, table.Constraints, r.Filter.FileRows(len(r.Labels)), r.Naming())
+	return r.Filter.Constraints(list), err
 }
 
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or
 // those that the run made of classes. It returns nil if they cannot be found.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
-	origin := r.Run.GetOrigin()
-	for _, input := range origin.GetInputs() {
-		if input.GetFlag() != "constraints" {
-			continue
-		}
-		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
-		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
-			return nil
-		}
-		list, err := constraintsOf(r, path)
-		if err != nil {
-			return nil
-		}
-		return list
+	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
+	var list []constraint.Constraint
+	var err error
+	switch {
+	case !unchanged:
+		return nil
+	case len(files) > 0:
+		list, err = constraintsOf(r, files[0])
+	default:
+		var s report.Scene
+		s, err = a.recordedScene(ctx, folder, r)
+		list = s.Constraints
 	}
-	s, err := a.recordedScene(ctx, folder, r)
 	if err != nil {
 		return nil
 	}
-	return s.Constraints
+	return list
 }
 
 // explainJob explains a job of a coordinator in any state.

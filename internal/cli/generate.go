@@ -48,17 +48,7 @@ func shapeNames() []string {
 }
 
 func (a *app) generateCommand() *cobra.Command {
-	f := &generateFlags{
-		n:           jobflags.NewWhole(200, 2, dataset.MaxRows),
-		d:           jobflags.NewWhole(2, 1, 1<<20),
-		k:           jobflags.NewWhole(2, 1, dataset.MaxRows),
-		constraints: jobflags.NewWhole(0, 0, math.MaxInt32),
-		background:  jobflags.NewWhole(0, 0, dataset.MaxRows),
-		seed:        jobflags.NewWhole(0, 0, math.MaxUint64),
-		noise:       jobflags.NewNumber("0", 0),
-		inside:      jobflags.NewNumber("10", 0),
-		outside:     jobflags.NewNumber("2", 0),
-	}
+	f := &generateFlags{}
 	cmd := &cobra.Command{
 		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
 		Short: "Generate a synthetic data set with its truth and random constraints, or the graph of a picture",
@@ -66,15 +56,15 @@ func (a *app) generateCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
 	f.set = cmd.Flags()
-	f.set.Var(f.n, "n", "number of points or vertices")
-	f.set.Var(f.d, "d", "number of features (gaussians)")
-	f.set.Var(f.k, "k", "number of clusters (gaussians, blocks)")
-	f.set.Var(f.constraints, "constraints", "number of random constraints that the truth satisfies")
-	f.set.Var(f.background, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
-	f.set.Var(f.seed, "seed", "seed of all random choices")
-	f.set.Var(f.noise, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
-	f.set.Var(f.inside, "inside", "mean number of neighbors in the same block (blocks)")
-	f.set.Var(f.outside, "outside", "mean number of neighbors in other blocks (blocks)")
+	f.n = jobflags.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
+	f.d = jobflags.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")
+	f.k = jobflags.NewWhole(2, 1, dataset.MaxRows).Declare(f.set, "k", "number of clusters (gaussians, blocks)")
+	f.constraints = jobflags.NewWhole(0, 0, math.MaxInt32).Declare(f.set, "constraints", "number of random constraints that the truth satisfies")
+	f.background = jobflags.NewWhole(0, 0, dataset.MaxRows).Declare(f.set, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
+	f.seed = jobflags.NewWhole(0, 0, math.MaxUint64).Declare(f.set, "seed", "seed of all random choices")
+	f.noise = jobflags.NewNumber("0", 0).Declare(f.set, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
+	f.inside = jobflags.NewNumber("10", 0).Declare(f.set, "inside", "mean number of neighbors in the same block (blocks)")
+	f.outside = jobflags.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -176,12 +166,7 @@ type pictureFlags struct {
 
 // pictureCommand returns the command that draws a picture for image-affinity.
 func (a *app) pictureCommand() *cobra.Command {
-	f := &pictureFlags{
-		width:  jobflags.NewWhole(48, 8, segment.MaxPixels),
-		height: jobflags.NewWhole(32, 8, segment.MaxPixels),
-		noise:  jobflags.NewNumber("10", 0),
-		seed:   jobflags.NewWhole(0, 0, math.MaxUint64),
-	}
+	f := &pictureFlags{}
 	cmd := &cobra.Command{
 		Use:   "picture --out DIR",
 		Short: "Draw a noisy picture of two halves, to be segmented",
@@ -189,10 +174,10 @@ func (a *app) pictureCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
-	set.Var(f.width, "width", "width in pixels")
-	set.Var(f.height, "height", "height in pixels")
-	set.Var(f.noise, "noise", "standard deviation of the gray values, which go from 0 to 255")
-	set.Var(f.seed, "seed", "seed of the noise")
+	f.width = jobflags.NewWhole(48, 8, segment.MaxPixels).Declare(set, "width", "width in pixels")
+	f.height = jobflags.NewWhole(32, 8, segment.MaxPixels).Declare(set, "height", "height in pixels")
+	f.noise = jobflags.NewNumber("10", 0).Declare(set, "noise", "standard deviation of the gray values, which go from 0 to 255")
+	f.seed = jobflags.NewWhole(0, 0, math.MaxUint64).Declare(set, "seed", "seed of the noise")
 	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
 	return cmd
 }
@@ -226,12 +211,7 @@ type affinityFlags struct {
 
 // affinityCommand returns the command that makes a graph of a picture's pixels and constraints on them (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
-	f := &affinityFlags{
-		radius:        jobflags.NewNumber("5", 1),
-		sigmaPosition: jobflags.NewNumber("auto", jobflags.Positive, "auto"),
-		sigmaGray:     jobflags.NewNumber("auto", jobflags.Positive, "auto"),
-		weight:        jobflags.NewNumber(fmt.Sprint(segment.UnitWeight), jobflags.Positive),
-	}
+	f := &affinityFlags{}
 	cmd := &cobra.Command{
 		Use:   "image-affinity PICTURE --out DIR",
 		Short: "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented",
@@ -250,11 +230,11 @@ func (a *app) affinityCommand() *cobra.Command {
 		}
 		return pflag.NormalizedName(name)
 	})
-	f.set.Var(f.radius, "radius", "connect pixels that are at most this many pixels apart")
-	f.set.Var(f.sigmaPosition, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
-	f.set.Var(f.sigmaGray, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
+	f.radius = jobflags.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
+	f.sigmaPosition = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
+	f.sigmaGray = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
 	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): must-links within a label, cannot-links between labels")
-	f.set.Var(f.weight, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
+	f.weight = jobflags.NewNumber(fmt.Sprint(segment.UnitWeight), jobflags.Positive).Declare(f.set, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
 	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every pair of labeled pixels, not only a minimal equivalent set")
 	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (size and widths) into this `DIR`")
 	return cmd

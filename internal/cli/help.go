@@ -33,7 +33,7 @@ func (a *app) help() *shell.Help {
 }
 
 // essentialFlags are the flags that most users need for commands that describe a job.
-var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm scale constraints seeds out truth join json quiet server workers timeout wait request-id parallel help help-all")
+var essentialFlags = strings.Fields("data graph kernel-matrix label-column k algorithm constraints seeds out truth join json quiet server workers timeout wait parallel help help-all")
 
 // exitCodes are those of package shell; docs/guide/pipelines.md says more about them.
 var exitCodes = [][2]string{

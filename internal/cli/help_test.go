@@ -55,6 +55,13 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
+// What most users need fits two screens; --help-all has the rest.
+func TestHelpOfRunIsShort(t *testing.T) {
+	if lines := strings.Count(succeed(t, "run --help"), "\n"); lines > 66 {
+		t.Errorf("cleave run --help has %d lines", lines)
+	}
+}
+
 // Every example is a command line that parses.
 func TestExamplesParse(t *testing.T) {
 	a := &app{env: func(string) string { return "" }}

@@ -30,7 +30,7 @@ type overlayFlags struct {
 }
 
 func (a *app) overlayCommand() *cobra.Command {
-	f := &overlayFlags{scale: jobflags.NewNumber("auto", 1, "auto")}
+	f := &overlayFlags{}
 	cmd := &cobra.Command{
 		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
 		Short: "Draw the segments of a picture, or a column of their embedding, over it",
@@ -43,7 +43,7 @@ func (a *app) overlayCommand() *cobra.Command {
 	set.StringVar(&f.embedding, "embedding", "", "draw a column of this `FILE` (index,u0,...) from blue to red instead")
 	set.StringVar(&f.column, "column", "", "the column's `NAME` (default: the first after index)")
 	set.StringVar(&f.boxes, "constraint-boxes", "", "outline the rectangles in this `FILE` (x,y,width,height,label)")
-	set.Var(f.scale, "scale", "width of a drawn pixel (auto: enlarges small pictures)")
+	f.scale = jobflags.NewNumber("auto", 1, "auto").Declare(set, "scale", "width of a drawn pixel (auto: enlarges small pictures)")
 	set.StringVar(&f.out, "out", "", "write the drawing to this `FILE`, a .png")
 	return cmd
 }

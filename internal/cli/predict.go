@@ -59,8 +59,7 @@ func (a *app) predictCommand() *cobra.Command {
 	f.data = jobflags.AddNewPointsFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class if clusters have one, distance,margin if there is a model, confidence by a mixture) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
-	f.format = jobflags.NewChoice("csv", format.TableFormats...)
-	set.Var(f.format, "labels-format", "the format of the labels")
+	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
 	return cmd
 }
 
@@ -154,7 +153,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 			}
 			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
 			if unread == nil {
-				p.classes = labels.Classes()
+				p.classes = labels.Classes
 			}
 		}
 		return p, func() {}, err
@@ -176,21 +175,12 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 // findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they are
 // still where they were and have not changed.
 func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
-	found := map[string]string{} // by flag
-	for _, input := range origin.GetInputs() {
-		flag, path := input.GetFlag(), jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
-		if flag != "data" && flag != "weights" {
-			continue
-		}
-		if hash, _, err := hashFile(path); err != nil || hash != input.GetSha256() || found[flag] != "" {
-			return false
-		}
-		found[flag] = path
-	}
-	if found["data"] == "" {
+	data, same := recordedFiles(origin, "data")
+	weights, sameWeights := recordedFiles(origin, "weights")
+	if !same || !sameWeights || len(data) != 1 || len(weights) > 1 {
 		return false
 	}
-	f.trainedOn, f.weights = found["data"], found["weights"]
+	f.trainedOn, f.weights = data[0], strings.Join(weights, "")
 	return true
 }
 

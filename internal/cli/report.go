@@ -100,7 +100,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	if data.Table != nil && data.Table.Recipe != nil {
 		s.LabelColumn = data.Table.Recipe.Label
 	}
-	r.SetRows(data.Filter, data.IDs().All())
+	r.Filter, r.RowIDs = data.Filter, data.IDs().All()
 	return s, nil
 }
 
@@ -116,7 +116,7 @@ func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord)
 
 // addTables reads the constraints and the truth that flags name.
 func (f *reportFlags) addTables(s *report.Scene, r *report.Report) (err error) {
-	filter, naming := r.Filter(), r.Naming()
+	filter, naming := r.Filter, r.Naming()
 	rows := filter.FileRows(len(r.Labels))
 	if f.constraints != "" {
 		if s.Constraints, err = constraintsOf(r, f.constraints); err != nil {
@@ -158,7 +158,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	r.SetRows(j.Filter, j.IDs().All())
+	r.Filter, r.RowIDs = j.Filter, j.IDs().All()
 	s = sceneOf(j, truth)
 	s.Spec = nil // the spec of the origin has names for its tables
 	return s, nil

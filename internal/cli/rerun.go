@@ -148,7 +148,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}
 	again := report.New(o, filter)
-	again.SetNames(ids.All(), nil)
+	again.RowIDs = ids.All()
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}
@@ -186,6 +186,21 @@ func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
 		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", r.dir, strings.Join(other, "; "))
 	}
 	return nil
+}
+
+// recordedFiles returns the files that a run read by a flag, and whether all of them are still what they were.
+func recordedFiles(origin *cleavev1.Origin, flag string) (paths []string, unchanged bool) {
+	for _, input := range origin.GetInputs() {
+		if input.GetFlag() != flag {
+			continue
+		}
+		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
+		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
+			return nil, false
+		}
+		paths = append(paths, path)
+	}
+	return paths, true
 }
 
 // compare reports whether another run has the same labels and objective, bit for bit.

@@ -132,8 +132,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	r := report.New(o, filter)
-	r.SetNames(ids.All(), j.ClusterClasses(o.Labels))
-	r.SetClasses(j.ClusterClasses)
+	r.RowIDs, r.Classes, r.ClassesFor = ids.All(), j.ClusterClasses(o.Labels), j.ClusterClasses
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
@@ -229,9 +228,8 @@ type labelFlags struct {
 }
 
 func (f *labelFlags) add(set *pflag.FlagSet) {
-	f.format = jobflags.NewChoice("csv", format.TableFormats...)
-	set.Var(f.format, "labels-format", "format of the labels in --out; labels.csv is always written")
-	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels: to joined.csv in --out, or to standard output with --out -")
+	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
+	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
 }
 
 // check refuses flags that contradict each other, before anything runs.

@@ -50,9 +50,7 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 }
 
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
-	workers := jobflags.NewWhole(embeddedWorkers, 1, 1024)
-	set.Var(workers, "workers", "number of workers on this machine")
-	return workers
+	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -66,9 +64,9 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.describedJob,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
-	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
-	cmd.Flags().Var(f.onTerm, "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
+	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
+		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
 	f.addOutputFlags(cmd.Flags(), "show no progress")
 	f.flags = cmd.Flags()
 	return cmd, f
@@ -78,7 +76,7 @@ func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
 func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.StringVar(&f.out, "out", "", "write labels.csv, result.json, the model or embedding and pictures into this `DIR`; - writes only labels, to standard output")
+	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - writes only labels, to standard output")
 	f.labelFlags.add(set)
 	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
@@ -170,8 +168,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
-	r.SetNames(j.IDs().All(), j.ClusterClasses(o.Labels))
-	r.SetClasses(j.ClusterClasses)
+	r.RowIDs, r.Classes, r.ClassesFor = j.IDs().All(), j.ClusterClasses(o.Labels), j.ClusterClasses
 	r.AddRecipe(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)

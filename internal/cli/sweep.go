@@ -44,8 +44,8 @@ func (a *app) sweepCommand() *cobra.Command {
 	set := cmd.Flags()
 	f.job.TakeSeveral(set)
 	set.Lookup("k").Usage = "numbers of clusters, such as 2,3,4 or 2..8: a job for each"
-	f.workers, f.parallel = addWorkersFlag(set), jobflags.NewWhole(defaultParallel, 1, 64)
-	set.Var(f.parallel, "parallel", "number of jobs at a time")
+	f.workers = addWorkersFlag(set)
+	f.parallel = jobflags.NewWhole(defaultParallel, 1, 64).Declare(set, "parallel", "number of jobs at a time")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the results against")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.StringVar(&f.out, "out", "", "write "+report.SweepTable+", "+report.SweepResults+" and "+report.SweepChart+" into this `DIR`; a second call continues from there")

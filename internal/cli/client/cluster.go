@@ -18,7 +18,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -27,23 +26,18 @@ import (
 // Cluster runs a coordinator and its workers in this process. When one of them fails, Err returns why, and the contexts that
 // Context made end.
 type Cluster struct {
-	Address      net.Addr
-	AwaitWorkers func(ctx context.Context, workers int) error // waits until that many workers are ready
-	Ready        func(ctx context.Context) error              // returns nil, or why the coordinator is not ready
+	*coordinator.Coordinator
 
 	// Drained is called when a worker was drained, with the number of workers that are left. If it is nil, a worker that ends is
 	// a failure. Set it before AddWorkers.
 	Drained func(name string, left int)
-
-	shareDataset  func(ctx context.Context, name string, data dataset.Dataset) (id string, err error)
-	sharedDataset func(id string) dataset.Dataset
 
 	broken context.Context // ends, with the cause, when a part fails
 	fail   context.CancelCauseFunc
 
 	stopWorkers, stopCoordinator context.CancelFunc
 	serving, working             context.Context
-	coordinator, workers         sync.WaitGroup
+	coordinatorDone, workersDone sync.WaitGroup
 }
 
 // StartCluster starts a coordinator, which runs until Stop is called, even if ctx ends before.
@@ -53,11 +47,11 @@ func StartCluster(ctx context.Context, cfg coordinator.Config) (*Cluster, error)
 		return nil, err
 	}
 	unbounded := context.WithoutCancel(ctx)
-	cluster := &Cluster{Address: c.Addr(), AwaitWorkers: c.AwaitWorkers, Ready: c.Ready, shareDataset: c.ShareDataset, sharedDataset: c.SharedDataset}
+	cluster := &Cluster{Coordinator: c}
 	cluster.broken, cluster.fail = context.WithCancelCause(unbounded)
 	cluster.serving, cluster.stopCoordinator = context.WithCancel(unbounded)
 	cluster.working, cluster.stopWorkers = context.WithCancel(unbounded)
-	cluster.coordinator.Go(func() { cluster.checkEnd(cluster.serving, "the coordinator", c.Serve(cluster.serving)) })
+	cluster.coordinatorDone.Go(func() { cluster.checkEnd(cluster.serving, "the coordinator", c.Serve(cluster.serving)) })
 	return cluster, nil
 }
 
@@ -71,9 +65,9 @@ func (c *Cluster) AddWorkers(count int, cfg worker.Config) {
 		cfg.Name = fmt.Sprintf("worker-%d", i)
 		cfg.Threads = max(1, runtime.GOMAXPROCS(0)/count)
 		cfg.MemoryBytes = shell.DefaultMemory() / uint64(count)
-		cfg.SharedDataset = c.sharedDataset
+		cfg.SharedDataset = c.SharedDataset
 		cfg.LeaveTimeout = time.Millisecond // all workers leave together, so none could take over
-		c.workers.Go(func() {
+		c.workersDone.Go(func() {
 			err := worker.Run(c.working, cfg)
 			if err == nil && c.working.Err() == nil && c.Drained != nil {
 				c.Drained(cfg.Name, int(left.Add(-1)))
@@ -108,9 +102,9 @@ func (c *Cluster) Context(ctx context.Context) (context.Context, context.CancelF
 // Stop stops the workers, then the coordinator, and waits for them.
 func (c *Cluster) Stop() {
 	c.stopWorkers()
-	c.workers.Wait()
+	c.workersDone.Wait()
 	c.stopCoordinator()
-	c.coordinator.Wait()
+	c.coordinatorDone.Wait()
 }
 
 // Err returns why a part failed, or nil.

@@ -72,7 +72,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		}
 		shared := proto.CloneOf(spec)
 		got := labels(shared, c, data)
-		if c.embedded.sharedDataset(shared.GetDatasetId()) != data {
+		if c.embedded.SharedDataset(shared.GetDatasetId()) != data {
 			t.Errorf("%v: the data is not shared", data.Kind())
 		}
 		c.Close()

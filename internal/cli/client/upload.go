@@ -29,7 +29,7 @@ func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.J
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	if c.embedded != nil {
 		limitGarbage(dataset.EncodedSize(data))
-		return c.embedded.shareDataset(ctx, name, data)
+		return c.embedded.ShareDataset(ctx, name, data)
 	}
 	return c.target().Dataset(ctx, name, data, func() { w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data))) })
 }

@@ -233,9 +233,8 @@ type readingFlags struct {
 }
 
 func (f *readingFlags) add(set *pflag.FlagSet) {
-	f.header = NewChoice("auto", "auto", "yes", "no")
 	set.StringVar(&f.delimiter, "delimiter", "", "separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
-	set.Var(f.header, "header", "whether the first line of a table names its columns")
+	f.header = NewChoice("auto", "auto", "yes", "no").Declare(set, "header", "whether the first line of a table names its columns")
 }
 
 // apply sets the options of a table reader.
@@ -280,17 +279,15 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
 	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty where unknown; it is not used as a feature")
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
 	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
 	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
 	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
-	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers)
-	set.Var(f.dates, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
+	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
 	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
-	set.Var(f.missing, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
+	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
 }
 
 // reading returns the options of the table reader.

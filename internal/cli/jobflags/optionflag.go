@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/spf13/pflag"
 )
 
 // OptionFlag is a pflag.Value for an option of the catalog, or for one that is described like it.
@@ -31,6 +32,12 @@ func NewNumber(value string, lowest float64, words ...string) *OptionFlag {
 // NewWhole returns a flag that takes a whole number within bounds. value is the default.
 func NewWhole(value, lowest, highest uint64) *OptionFlag {
 	return &OptionFlag{option: catalog.Option{Type: catalog.Whole, Min: float64(lowest), Max: float64(highest)}, text: strconv.FormatUint(value, 10)}
+}
+
+// Declare adds the flag to a set, and returns it.
+func (f *OptionFlag) Declare(set *pflag.FlagSet, name, usage string) *OptionFlag {
+	set.Var(f, name, usage)
+	return f
 }
 
 // Positive is the lowest value of a flag that takes numbers greater than 0.

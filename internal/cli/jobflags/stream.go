@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -16,6 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/wire/reading"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // streamFrom is the size of the files from which a table is sent to a coordinator while it is read, in constant memory.
@@ -24,8 +25,7 @@ const streamFrom = 256 << 20
 
 // addStreamFlags declares a hidden flag for tests.
 func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
-	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64)
-	set.Var(f.streamFrom, "stream-from", "send tables of at least this many `BYTES` while they are read")
+	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from", "send tables of at least this many `BYTES` while they are read")
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 

@@ -4,55 +4,29 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/forest"
-	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/picture"
-	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// triedText says which method was tried, and on which fold of the constraints.
-func triedText(t *cleavev1.MethodTried) string {
-	line := "tried " + explain.MethodName(t.GetMethod())
-	if t.GetFold() > 0 {
-		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
-	}
-	return line
-}
-
-// triedLine also says how many held-out constraints the method predicted.
-func triedLine(t *cleavev1.MethodTried) string {
-	line := triedText(t)
-	for _, kind := range []struct {
-		name       string
-		all, right uint32
-	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(), t.GetCannotLinksRight()}} {
-		if kind.all > 0 {
-			line += fmt.Sprintf(", %d of %d %s right", kind.right, kind.all, kind.name)
-		}
-	}
-	return line
-}
-
-// shownMethods is how many methods a summary lists.
-const shownMethods = 6
+// shownMethods is how many methods a summary lists; methods.svg and the page show all.
+const shownMethods = 3
 
 // summarizeChoice writes which method was chosen and why, and the held-out accuracy of the best methods. The method that
 // would be chosen without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
 	line("method", "%s", explain.MethodText(c.GetChosen()))
-	if c.GetReason() != "" {
-		line("why", "%s", c.GetReason())
+	name := "why"
+	for _, clause := range clauses(c.GetReason()) {
+		line(name, "%s", clause)
+		name = ""
 	}
-	name := "held-out"
+	name = "held-out"
 	for _, t := range bestMethods(c, shownMethods) {
 		mark := ""
 		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
@@ -61,6 +35,20 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodName(t.GetMethod()), mark)
 		name = ""
 	}
+}
+
+// clauses splits a reason where a semicolon separates two, but not within parentheses.
+func clauses(reason string) (all []string) {
+	begin := 0
+	for at := range reason {
+		if strings.HasPrefix(reason[at:], "; ") && strings.Count(reason[begin:at], "(") == strings.Count(reason[begin:at], ")") {
+			all, begin = append(all, reason[begin:at]), at+len("; ")
+		}
+	}
+	if reason != "" {
+		all = append(all, reason[begin:])
+	}
+	return all
 }
 
 // bestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the
@@ -97,85 +85,125 @@ func (r *Report) drawMethods(w io.Writer, title string) error {
 	return picture.Write(w, plot.Figure)
 }
 
-// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
-// model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
-func byClassifier(r *cleavev1.Result) bool {
-	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
+// ClustersText returns how many clusters a job asks for: "3", or "2..6".
+func ClustersText(spec *cleavev1.JobSpec) string {
+	if r := spec.GetKRange(); r != nil {
+		return fmt.Sprintf("%d..%d", r.GetMin(), r.GetMax())
+	}
+	return fmt.Sprint(spec.GetK())
 }
 
-// loadClassifier reads a classifier from a folder, and the names of the columns.
-func loadClassifier(folder string, head *cleavev1.ModelHead, names []string) (*clustering.Model, []string, error) {
-	k, of := int(head.GetK()), head.GetLandmarks()
-	if k < 1 || head.GetColumns() != head.GetK() || head.GetK() > of.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a classifier of %s fitted to %s", filepath.Join(folder, ResultFile),
-			text.Plural(k, "group"), text.Plural(int(of.GetCount()), "row"))
-	}
-	landmarks, header, err := loadLandmarks(folder, of, k, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	m := &clustering.Model{K: k, D: k, Distortion: metric.SquaredEuclidean, Metric: metric.NewIdentity(k), Centroids: groupIndicators(k), Landmarks: landmarks}
-	if head.GetScaled() {
-		m.Units, err = loadUnits(folder, m.Columns(), names)
-	}
-	if of := head.GetForest(); of != nil && err == nil {
-		m.Forest, err = loadForest(folder, of, k, m.Columns())
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return m, header, nil
+// kColumn is a kind of score. of returns nil for a number of clusters that does not have it.
+type kColumn struct {
+	name string
+	of   func(*cleavev1.KScore) *float64
 }
 
-// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
-// the others.
-func groupIndicators(k int) []float64 {
-	scores := make([]float64, k*k)
-	for at := range scores {
-		if scores[at] = -1 / float64(k); at%(k+1) == 0 {
-			scores[at]++
+// kColumns returns the scores that at least one number of clusters has.
+func kColumns(h *cleavev1.KSelection) []kColumn {
+	var known []kColumn
+	for _, c := range []kColumn{
+		{"held-out", func(s *cleavev1.KScore) *float64 { return s.Agreement }},
+		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
+		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
+		{"modularity", func(s *cleavev1.KScore) *float64 { return s.Modularity }},
+		{"eigengap", func(s *cleavev1.KScore) *float64 { return s.Eigengap }},
+	} {
+		for _, s := range h.GetScores() {
+			if c.of(s) != nil {
+				known = append(known, c)
+				break
+			}
 		}
 	}
-	return scores
+	return known
 }
 
-// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters, and its trees
-// with clusters in place of groups, nil if there are none. The group of a cluster is the one in which its centroid scores highest.
-func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
-	group, cluster := make([]int, m.K), make([]int32, m.K)
-	for c := range group {
-		scores := m.Centroids[c*m.D : (c+1)*m.D]
-		group[c] = slices.Index(scores, slices.Max(scores))
-		cluster[group[c]] = int32(c)
+// confidenceOfK describes the confidence in a proposal: "likely", "unsure: 2, 3 or 4".
+func confidenceOfK(h *cleavev1.KSelection) string {
+	confidence := wire.EnumWord(h.GetConfidence())
+	if h.GetConfidence() != cleavev1.Confidence_CONFIDENCE_UNSURE || len(h.GetPlausible()) < 2 {
+		return confidence
 	}
-	var ordered []float64
-	for row := range slices.Chunk(m.Landmarks.Projection, m.D) {
-		for _, g := range group {
-			ordered = append(ordered, row[g])
-		}
+	var ks []string
+	for _, k := range h.GetPlausible() {
+		ks = append(ks, fmt.Sprint(k))
 	}
-	if m.Forest == nil {
-		return ordered, nil
-	}
-	return ordered, m.Forest.Trees.Renumbered(cluster)
+	return confidence + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
 }
 
-// columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all points are at hand.
-func (r *Report) columnMeans(s Scene) []float64 {
-	points, dense := s.Data.(*dataset.Points)
-	if !dense || s.Sample != nil || points.N != len(r.Labels) || points.D != r.Model.Columns() {
-		return nil
-	}
-	means, sizes := make([]float64, r.Model.K*points.D), make([]float64, r.Model.K)
-	for i, label := range r.Labels {
-		sizes[label]++
-		of := means[int(label)*points.D : (int(label)+1)*points.D]
-		for j, v := range points.Row(i) {
-			of[j] += v
+// summarizeKSelection writes the scores of every k, in 60 columns, and what is proposed.
+func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
+	columns := kColumns(h)
+	var text strings.Builder
+	line := func(mark, k string, cell func(c kColumn) string, space string) {
+		row := fmt.Sprintf("%-2s%3s", mark, k)
+		for _, c := range columns {
+			row += fmt.Sprintf("  %10s", cell(c))
 		}
+		text.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
 	}
-	for at := range means {
-		means[at] /= max(1, sizes[at/points.D])
+	space := ""
+	if h.GetScores()[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED {
+		space = "space"
 	}
-	return means
+	line("", "k", func(c kColumn) string { return c.name }, space)
+	for _, s := range h.GetScores() {
+		mark := ""
+		if s.GetK() == h.GetProposed() {
+			mark = "*"
+		}
+		line(mark, fmt.Sprint(s.GetK()), func(c kColumn) string {
+			if v := c.of(s); v != nil {
+				return fmt.Sprintf("%.2f", *v)
+			}
+			return "-"
+		}, wire.EnumWord(s.GetSpace()))
+	}
+	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), confidenceOfK(h), h.GetReason())
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// drawKSelection draws the scores over the numbers of clusters.
+func (r *Report) drawKSelection(w io.Writer, title string) error {
+	h := r.Result.GetKSelection()
+	plot := picture.CurvesPlot{
+		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), confidenceOfK(h)),
+		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
+	}
+	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
+	for _, c := range kColumns(h) {
+		panel.Curves = append(panel.Curves, kCurves(h, c)...)
+	}
+	plot.Panels = []picture.CurvesPanel{panel}
+	return picture.Write(w, plot.Figure)
+}
+
+// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a curve.
+func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
+	for _, s := range h.GetScores() {
+		v, name := c.of(s), kNames[c.name]
+		if v == nil {
+			continue
+		}
+		if space := wire.EnumWord(s.GetSpace()); c.name == "silhouette" && space != "" {
+			name += " (" + space + ")"
+		}
+		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
+		if at < 0 {
+			at, curves = len(curves), append(curves, picture.Curve{Name: name})
+		}
+		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
+	}
+	return curves
+}
+
+// kNames explains the scores in a legend.
+var kNames = map[string]string{
+	"held-out":   "held-out accuracy",
+	"stability":  "stability: the worst cluster, from a part of the data",
+	"silhouette": "silhouette",
+	"modularity": "modularity",
+	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }

@@ -37,16 +37,16 @@ func exampleChoice() *cleavev1.Choice {
 
 func TestSummaryOfAChoice(t *testing.T) {
 	var out strings.Builder
-	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: exampleChoice()}}}).Summarize(&out, nil, nil); err != nil {
+	choice := exampleChoice()
+	choice.Reason += " (0.9; ignoring them 0.2); k-means continues from there"
+	if err := (&Report{Outcome: &client.Outcome{Result: &cleavev1.Result{ObjectiveName: "auto", Choice: choice}}}).Summarize(&out, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
-why         it has more right
+why         it has more right (0.9; ignoring them 0.2)
+            k-means continues from there
 held-out    0.95 rows, metric
             0.90 neighbors, hard (chosen)
-            0.80 rows, hard
-            0.70 rows, soft
-            0.65 neighbors, soft
             0.25 standardized, no constraints
 objective   auto 0
 `
@@ -57,7 +57,7 @@ objective   auto 0
 
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines, live := &Progress{w: &plain, now: time.Now}, &Progress{w: &terminal, width: 120, now: time.Now}
+	lines, live := &Progress{w: &plain, now: time.Now, all: true}, &Progress{w: &terminal, width: 120, now: time.Now}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
 		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,

@@ -52,8 +52,8 @@ func TestFilesOfARange(t *testing.T) {
 	labels := map[int][]int32{2: {0, 1, 0, 1}, 3: {0, 1, 2, 1}, 4: {0, 1, 2, 3}}
 	files := map[string]string{}
 	r := New(&client.Outcome{Result: result, Labels: labels[3], KLabels: labels}, nil)
-	r.SetNames([]string{"ann", "bob", "cy", "di"}, nil)
-	r.SetClasses(func(labels []int32) []string { return []string{"good", "", "bad"} })
+	r.RowIDs = []string{"ann", "bob", "cy", "di"}
+	r.ClassesFor = func(labels []int32) []string { return []string{"good", "", "bad"} }
 	for _, f := range r.Files(Scene{Title: "iris"}, func(string, ...any) {}) {
 		var text strings.Builder
 		if err := f.Write(&text); err != nil {

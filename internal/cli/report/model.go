@@ -5,12 +5,15 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -97,130 +100,297 @@ func (r *Report) centroids() *dataset.Points {
 
 // LoadModel reads the model that a result describes from its folder, and returns the names of its columns.
 func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
-	head := result.GetModel()
-	var names []string
+	r := &modelReader{folder: folder}
 	if steps := wire.Recipe(result.GetRecipe()); steps != nil {
-		names = steps.Names()
+		r.names = steps.Names()
 	}
-	distortion := metric.Distortion(head.GetDistortion()) // the same numbers
-	if distortion < metric.SquaredEuclidean || distortion > metric.IDivergence {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: the distortion of the model is missing or unknown", filepath.Join(folder, ResultFile))
-	}
-	if byClassifier(result) && head.GetLandmarks() != nil {
-		return loadClassifier(folder, head, names)
-	}
-	centroids, header, err := loadTable(folder, centroidsFile, names, int(head.GetK()), int(head.GetColumns()))
-	if err != nil {
-		return nil, nil, err
-	}
-	m := &clustering.Model{K: centroids.N, D: centroids.D, Centroids: centroids.Values, Distortion: distortion}
-	if of := head.GetLandmarks(); of != nil {
-		if m.Landmarks, header, err = loadLandmarks(folder, of, m.D, names); err != nil {
-			return nil, nil, err
-		}
-	}
-	if m.Metric, err = loadMetric(folder, head.GetMetric(), m.D, names); err == nil && head.GetScaled() {
-		m.Units, err = loadUnits(folder, m.Columns(), names)
-	}
-	if err == nil && head.GetMixture() != nil {
-		m.Mixture, err = loadMixture(folder, head, names)
-	}
-	if err != nil {
-		return nil, nil, err
+	m, header := r.model(result.GetModel(), byClassifier(result) && result.GetModel().GetLandmarks() != nil)
+	if r.err != nil {
+		return nil, nil, r.err
 	}
 	return m, header, nil
 }
 
-// loadTable reads a table of a model, which must have the given size.
-func loadTable(folder, name string, names []string, rows, columns int) (*dataset.Points, []string, error) {
-	path := filepath.Join(folder, name)
+// modelReader reads the files of a model. After the first error, which err keeps, its methods read nothing and return zero
+// values, so that no size in result.json is believed before a file has confirmed it.
+type modelReader struct {
+	folder string
+	names  []string // the names of the columns, if the recipe of the run tells them
+	err    error
+}
+
+// model reads the model of a head, and returns the names of its columns.
+func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *clustering.Model, header []string) {
+	m = &clustering.Model{K: int(head.GetK()), D: int(head.GetColumns()), Distortion: metric.Distortion(head.GetDistortion())} // the same numbers
+	landmarks := head.GetLandmarks()
+	switch {
+	case m.Distortion < metric.SquaredEuclidean || m.Distortion > metric.IDivergence:
+		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "the distortion of the model is missing or unknown"))
+	case !classifier:
+		m.Centroids, header = r.table(centroidsFile, r.names, m.K, m.D)
+	case m.K < 1 || m.D != m.K || head.GetK() > landmarks.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY:
+		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "this is not a classifier of %s fitted to %s", text.Plural(m.K, "group"), text.Plural(int(landmarks.GetCount()), "row")))
+	}
+	if landmarks != nil {
+		m.Landmarks, header = r.landmarks(landmarks, m.D)
+	}
+	if r.err == nil && classifier {
+		m.Centroids = groupIndicators(m.K)
+	}
+	m.Metric = r.metric(head.GetMetric(), m.D)
+	if r.err == nil && head.GetScaled() {
+		m.Units = r.units(m.Columns())
+	}
+	if head.GetMixture() != nil {
+		m.Mixture = r.mixture(head)
+	}
+	if r.err == nil && head.GetForest() != nil {
+		m.Forest = r.forest(head.GetForest(), m.K, m.Columns())
+	}
+	return m, header
+}
+
+// fail keeps the first error, with the path of the file that it is about.
+func (r *modelReader) fail(name string, err error) {
+	if r.err == nil && err != nil {
+		r.err = fault.Wrap(err, "%s", filepath.Join(r.folder, name))
+	}
+}
+
+// table reads a file that must have the given size, and returns its values and the names of its columns.
+func (r *modelReader) table(name string, names []string, rows, columns int) (values []float64, header []string) {
+	if r.err != nil {
+		return nil, nil
+	}
+	path := filepath.Join(r.folder, name)
 	points, header, err := format.LoadPointsOf(path, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	if points.N != rows || points.D != columns {
-		return nil, nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
+	switch {
+	case err != nil:
+		r.err = err
+	case points.N != rows || points.D != columns:
+		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
+	default:
+		return points.Values, header
 	}
-	return points, header, nil
+	return nil, nil
 }
 
-// loadMixture reads the mixture of a model.
-func loadMixture(folder string, head *cleavev1.ModelHead, names []string) (*mixture.Mixture, error) {
-	if err := wire.CheckMixture(head); err != nil {
-		return nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
+// landmarks reads the landmarks and their projection to features, and returns the names of the columns.
+func (r *modelReader) landmarks(head *cleavev1.LandmarkHead, rank int) (*clustering.Landmarks, []string) {
+	count, columns := int(head.GetCount()), int(head.GetColumns())
+	values, header := r.table(landmarksFile, r.names, count, columns)
+	projection, _ := r.table(projectionFile, nil, count, rank)
+	if r.err != nil {
+		return nil, nil
 	}
-	rows := mixture.ValueRows(uint64(head.GetK()), uint64(head.GetColumns()))
-	points, _, err := loadTable(folder, mixtureFile, names, int(rows), int(head.GetColumns()))
+	landmarks, err := wire.NewLandmarks(head, &dataset.Points{N: count, D: columns, Values: values}, projection)
 	if err != nil {
-		return nil, err
+		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "%v", err))
 	}
-	m, err := mixture.New(head.GetMixture().GetShares(), points.D, points.Values)
-	return m, fault.Wrap(err, "%s", filepath.Join(folder, mixtureFile))
+	return landmarks, header
 }
 
-// loadLandmarks reads the landmarks and their projection to features, and returns the names of the columns.
-func loadLandmarks(folder string, head *cleavev1.LandmarkHead, rank int, names []string) (*clustering.Landmarks, []string, error) {
-	points, header, err := loadTable(folder, landmarksFile, names, int(head.GetCount()), int(head.GetColumns()))
-	if err != nil {
-		return nil, nil, err
-	}
-	projection, _, err := loadTable(folder, projectionFile, nil, points.N, rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	landmarks, err := wire.NewLandmarks(head, points, projection.Values)
-	if err != nil {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, ResultFile), err)
-	}
-	return landmarks, header, nil
-}
-
-// loadForest reads the decision trees of a classifier of k groups.
-func loadForest(folder string, head *cleavev1.ForestHead, k, columns int) (*clustering.Forest, error) {
-	path := filepath.Join(folder, forestFile)
-	nodes, _, err := format.LoadPoints(path)
-	if err != nil {
-		return nil, err
-	}
-	if nodes.N != int(head.GetNodes()) || nodes.D != forest.ValueColumns {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; %s says %d of %d", path,
-			text.Plural(nodes.N, "node"), text.Plural(nodes.D, "column"), ResultFile, head.GetNodes(), forest.ValueColumns)
-	}
-	trees, err := wire.NewForest(head, k, columns, nodes.Values)
-	if err != nil {
-		return nil, fault.Invalid("BAD_MODEL", "%s: %v", path, err)
-	}
-	return trees, nil
-}
-
-// loadUnits reads the units of the columns: a row of centers and a row of scales.
-func loadUnits(folder string, columns int, names []string) (*dataset.Units, error) {
-	points, _, err := loadTable(folder, unitsFile, names, 2, columns)
-	if err != nil {
-		return nil, err
-	}
-	units, err := dataset.NewUnits(points.Row(0), points.Row(1))
-	return units, fault.Wrap(err, "%s", filepath.Join(folder, unitsFile))
-}
-
-// loadMetric reads a metric: one row of a diagonal metric, all rows of a full one. The identity has no file.
-func loadMetric(folder string, form cleavev1.Metric, columns int, names []string) (m *metric.Metric, err error) {
+// metric reads a metric: one row of a diagonal metric, all rows of a full one. The identity has no file.
+func (r *modelReader) metric(form cleavev1.Metric, columns int) (m *metric.Metric) {
 	rows := columns
-	switch form {
-	case cleavev1.Metric_METRIC_IDENTITY:
-		return metric.NewIdentity(columns), nil
-	case cleavev1.Metric_METRIC_DIAGONAL:
+	switch {
+	case r.err != nil:
+		return nil
+	case form == cleavev1.Metric_METRIC_IDENTITY:
+		return metric.NewIdentity(columns)
+	case form == cleavev1.Metric_METRIC_DIAGONAL:
 		rows = 1
 	}
-	points, _, err := loadTable(folder, metricFile, names, rows, columns)
+	values, _ := r.table(metricFile, r.names, rows, columns)
+	if r.err != nil {
+		return nil
+	}
+	var err error
+	if form == cleavev1.Metric_METRIC_DIAGONAL {
+		m, err = metric.NewDiagonal(values)
+	} else {
+		m, err = metric.NewFull(columns, values)
+	}
+	r.fail(metricFile, err)
+	return m
+}
+
+// units reads the units of the columns: a row of centers and a row of scales.
+func (r *modelReader) units(columns int) *dataset.Units {
+	values, _ := r.table(unitsFile, r.names, 2, columns)
+	if r.err != nil {
+		return nil
+	}
+	units, err := dataset.NewUnits(values[:columns], values[columns:])
+	r.fail(unitsFile, err)
+	return units
+}
+
+func (r *modelReader) mixture(head *cleavev1.ModelHead) *mixture.Mixture {
+	if err := wire.CheckMixture(head); err != nil {
+		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "%v", err))
+	}
+	columns := int(head.GetColumns())
+	values, _ := r.table(mixtureFile, r.names, int(mixture.ValueRows(uint64(head.GetK()), uint64(columns))), columns)
+	if r.err != nil {
+		return nil
+	}
+	m, err := mixture.New(head.GetMixture().GetShares(), columns, values)
+	r.fail(mixtureFile, err)
+	return m
+}
+
+// forest reads the decision trees of a classifier of k groups.
+func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *clustering.Forest {
+	values, _ := r.table(forestFile, nil, int(head.GetNodes()), forest.ValueColumns)
+	if r.err != nil {
+		return nil
+	}
+	trees, err := wire.NewForest(head, k, columns, values)
+	if err != nil {
+		r.fail(forestFile, fault.Invalid("BAD_MODEL", "%v", err))
+	}
+	return trees
+}
+
+// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
+// model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
+func byClassifier(r *cleavev1.Result) bool {
+	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
+}
+
+// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
+// the others.
+func groupIndicators(k int) []float64 {
+	scores := make([]float64, k*k)
+	for at := range scores {
+		if scores[at] = -1 / float64(k); at%(k+1) == 0 {
+			scores[at]++
+		}
+	}
+	return scores
+}
+
+// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters, and its trees
+// with clusters in place of groups, nil if there are none. The group of a cluster is the one in which its centroid scores highest.
+func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
+	group, cluster := make([]int, m.K), make([]int32, m.K)
+	for c := range group {
+		scores := m.Centroids[c*m.D : (c+1)*m.D]
+		group[c] = slices.Index(scores, slices.Max(scores))
+		cluster[group[c]] = int32(c)
+	}
+	var ordered []float64
+	for row := range slices.Chunk(m.Landmarks.Projection, m.D) {
+		for _, g := range group {
+			ordered = append(ordered, row[g])
+		}
+	}
+	if m.Forest == nil {
+		return ordered, nil
+	}
+	return ordered, m.Forest.Trees.Renumbered(cluster)
+}
+
+// columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all points are at hand.
+func (r *Report) columnMeans(s Scene) []float64 {
+	points, dense := s.Data.(*dataset.Points)
+	if !dense || s.Sample != nil || points.N != len(r.Labels) || points.D != r.Model.Columns() {
+		return nil
+	}
+	means, sizes := make([]float64, r.Model.K*points.D), make([]float64, r.Model.K)
+	for i, label := range r.Labels {
+		sizes[label]++
+		of := means[int(label)*points.D : (int(label)+1)*points.D]
+		for j, v := range points.Row(i) {
+			of[j] += v
+		}
+	}
+	for at := range means {
+		means[at] /= max(1, sizes[at/points.D])
+	}
+	return means
+}
+
+// ReadFolder reads the report of a run back from its output folder.
+func ReadFolder(folder string, result *cleavev1.Result, run *cleavev1.RunRecord) (*Report, error) {
+	r, err := ReadLabels(folder, result, run)
 	if err != nil {
 		return nil, err
 	}
-	if form == cleavev1.Metric_METRIC_DIAGONAL {
-		m, err = metric.NewDiagonal(points.Values)
-	} else {
-		m, err = metric.NewFull(columns, points.Values)
+	if result.GetModel() != nil {
+		// Files that would have been too large were not written.
+		if r.Model, _, err = LoadModel(folder, result); err != nil && !fault.Is(err, "FILE_NOT_READABLE") {
+			return nil, err
+		}
 	}
-	return m, fault.Wrap(err, "%s", filepath.Join(folder, metricFile))
+	if result.GetEmbedding() != nil {
+		if r.Embedding, err = readEmbedding(folder, len(r.Labels)); err != nil && !fault.Is(err, "FILE_NOT_READABLE") {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// ReadLabels reads labels.csv: the labels, scores and ids of the rows, and which rows were left out.
+func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord) (*Report, error) {
+	path := filepath.Join(folder, LabelsFile)
+	rows, err := format.LoadLabelRows(path)
+	if err != nil {
+		return nil, err
+	}
+	o := &client.Outcome{Result: result, SolverSteps: run.GetSolverSteps()}
+	var kept []int32
+	for row, label := range rows.Labels {
+		if label >= int32(result.GetK()) {
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: label %d is out of range; according to %s there are %s", path, label, ResultFile, text.Plural(int(result.GetK()), "cluster"))
+		}
+		if label >= 0 {
+			kept, o.Labels = append(kept, int32(row)), append(o.Labels, label)
+		}
+	}
+	if len(kept) != int(result.GetRows()) {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has labels for %s; according to %s there are %d", path, text.Plural(len(kept), "row"), ResultFile, result.GetRows())
+	}
+	r := &Report{Outcome: o, Run: run, RowIDs: rows.IDs, Classes: rows.Classes}
+	if len(kept) < len(rows.Labels) {
+		r.Filter = jobflags.FilterOf(kept, len(rows.Labels))
+	}
+	if head := result.GetRowScores(); head != nil {
+		o.Rows = &clustering.RowScores{
+			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
+		}
+	}
+	return r, nil
+}
+
+// readEmbedding reads embedding.csv, whose first column numbers the rows.
+func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
+	path := filepath.Join(folder, embeddingFile)
+	found, columns, values, err := format.LoadEmbedding(path)
+	if err != nil {
+		return nil, err
+	}
+	if found != rows || columns < 1 {
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s", path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
+	}
+	return &clustering.Embedding{Rows: rows, Columns: columns, Values: values}, nil
+}
+
+// embeddingFiles returns embedding.csv: a row for each point that was clustered, with its row number in the data file.
+func (r *Report) embeddingFiles(warn func(format string, args ...any)) []File {
+	e := r.Embedding
+	if e == nil {
+		return nil
+	}
+	if bytes := textBytes(e.Values); bytes > maxTableBytes {
+		warn("%s was not written: it would take about %s; the coordinator's GetEmbedding has it", embeddingFile, text.Bytes(bytes))
+		return nil
+	}
+	var index []int32
+	if r.Filter != nil {
+		index = r.Filter.Kept
+	}
+	return []File{{embeddingFile, func(w io.Writer) error { return format.WriteEmbedding(w, r.RowIDs, index, e.Columns, e.Values) }}}
 }

@@ -2,12 +2,16 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strconv"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -107,8 +111,8 @@ func (b *pageBuilder) title() string {
 
 // fileRow returns the row of the data file that a point comes from.
 func (b *pageBuilder) fileRow(point int32) int {
-	if b.filter != nil {
-		return int(b.filter.Kept[point])
+	if b.Filter != nil {
+		return int(b.Filter.Kept[point])
 	}
 	return int(point)
 }
@@ -119,8 +123,8 @@ const maxName = 120
 // name returns the id of a point, or the number of its row.
 func (b *pageBuilder) name(point int32) string {
 	row := b.fileRow(point)
-	if row < len(b.ids) {
-		return page.Short(b.ids[row], maxName)
+	if row < len(b.RowIDs) {
+		return page.Short(b.RowIDs[row], maxName)
 	}
 	if b.fileRows != nil {
 		row = int(b.fileRows[point])
@@ -130,7 +134,7 @@ func (b *pageBuilder) name(point int32) string {
 
 // inSentence names a point within a sentence.
 func (b *pageBuilder) inSentence(point int32) string {
-	if len(b.ids) > 0 {
+	if len(b.RowIDs) > 0 {
 		return page.Isolated(b.name(point))
 	}
 	return b.noun() + " " + b.name(point)
@@ -158,7 +162,7 @@ func (b *pageBuilder) counted(n int) string {
 
 // idHeading returns the heading of a column of names.
 func (b *pageBuilder) idHeading() string {
-	if len(b.ids) > 0 {
+	if len(b.RowIDs) > 0 {
 		return "id"
 	}
 	return b.noun()
@@ -179,4 +183,66 @@ func (b *pageBuilder) sizesOf() []int {
 		sizes[label]++
 	}
 	return sizes
+}
+
+// sampled returns the report and the scene of the sample, if the scene has one.
+func (r *Report) sampled(s Scene) (*Report, Scene) {
+	if s.Sample == nil {
+		return r, s
+	}
+	few := &Report{Outcome: &client.Outcome{
+		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: choose.At(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
+		Rows: pickScores(r.Rows, s.Sample),
+	}, Run: r.Run, Classes: r.Classes, fileRows: s.Sample}
+	if r.Filter != nil {
+		few.fileRows = choose.At(r.Filter.Kept, s.Sample)
+	}
+	few.RowIDs = choose.At(r.RowIDs, few.fileRows)
+	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
+	if t := s.Truth; t != nil {
+		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
+	}
+	s.Sample = nil
+	return few, s
+}
+
+// addSample builds the sections about single rows from the sample of the scene.
+func (b *pageBuilder) addSample() (err error) {
+	few, scene := b.sampled(b.scene)
+	if b.rows, err = few.newPageBuilder(scene); err != nil {
+		return err
+	}
+	b.rows.whole, b.rows.k = b.Report, b.k
+	if b.rows.space == nil {
+		return nil
+	}
+	space := *b.rows.space
+	space.rows = choose.At(b.scene.Sample, space.rows)
+	space.places = slices.Clone(space.places)
+	for at := range space.places {
+		space.places[at].Row = b.scene.Sample[space.places[at].Row]
+	}
+	b.space = &space
+	return nil
+}
+
+func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
+	if s == nil {
+		return nil
+	}
+	few := *s
+	few.Distance, few.Margin, few.Confidence = choose.At(s.Distance, rows), choose.At(s.Margin, rows), choose.At(s.Confidence, rows)
+	return &few
+}
+
+func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
+	if e == nil {
+		return nil
+	}
+	few := *e
+	few.Rows, few.Values = len(rows), nil
+	for _, row := range rows {
+		few.Values = append(few.Values, e.Values[int(row)*e.Columns:(int(row)+1)*e.Columns]...)
+	}
+	return &few
 }

@@ -112,7 +112,7 @@ func TestPageOfATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.SetNames(ids, []string{"warm"})
+	r.RowIDs, r.Classes = ids, []string{"warm"}
 	page := pageOf(t, r, Scene{Data: points, Table: table, Title: "t"})
 	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
 		if !strings.Contains(page, want) {

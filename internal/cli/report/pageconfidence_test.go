@@ -15,7 +15,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 		r.Rows.Confidence[i] = 1
 	}
 	r.Rows.Confidence[7], r.Rows.Confidence[8], r.Rows.Confidence[9] = 0.4, 0.6, 0.8
-	r.SetNames(nil, []string{"good <b>", ""})
+	r.Classes = []string{"good <b>", ""}
 	page := pageOf(t, r, Scene{Data: points})
 	for _, want := range []string{
 		"compared with 4 other runs", "the runs disagree about 3 of 40 rows", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>",

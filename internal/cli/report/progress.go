@@ -8,17 +8,16 @@ import (
 	"strings"
 	"time"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Plain output shows the first steps, then one in each interval, and the last, so that the log of a short run stays short.
-const (
-	plainLines    = 5
-	plainInterval = 5 * time.Second
-)
+// plainInterval is the time between two lines of progress in plain output, so that the log of a short run has none.
+const plainInterval = 5 * time.Second
 
 // Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
@@ -38,14 +37,13 @@ type Progress struct {
 	violated uint32        // constraints, at the last iteration
 	timeLeft time.Duration // of an eigensolver, by the last live progress; 0 if unknown
 
-	lines   int       // plain lines of iterations so far
-	last    time.Time // when the last of them was written
-	skipped string    // the last one that was not written, in case it stays the last
+	last     time.Time // when plain output last had a line, at first when the progress began
+	lastLine string
 }
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now}
+	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now, last: time.Now()}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
@@ -114,7 +112,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		p.plain("eigenvectors: " + strings.Join(parts, ", "))
 	case *cleavev1.Event_K:
 		p.restarts = restartLog{}
-		p.line("%s", kText(what.K))
+		p.plain(kText(what.K))
 	case *cleavev1.Event_Level:
 		p.plain(levelText(what.Level))
 	case *cleavev1.Event_MethodTried:
@@ -135,10 +133,12 @@ func (p *Progress) line(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// End writes the last iteration if it was skipped, and clears the live line.
+// End clears the live line.
 func (p *Progress) End() {
-	p.flush()
-	p.clear()
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
 }
 
 func (p *Progress) iteration(it *cleavev1.Iteration) {
@@ -171,19 +171,13 @@ func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes the line of a step, or skips it when there are too many. On a terminal the next live progress shows the step.
+// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are wanted. It
+// does not repeat a line.
 func (p *Progress) plain(line string) {
-	if p.width > 0 {
-		return
+	if now := p.now(); p.width == 0 && line != p.lastLine && (p.all || now.Sub(p.last) >= plainInterval) {
+		p.last, p.lastLine = now, line
+		fmt.Fprintln(p.w, line)
 	}
-	now := p.now()
-	if !p.all && p.lines >= plainLines && now.Sub(p.last) < plainInterval {
-		p.skipped = line
-		return
-	}
-	p.skipped, p.last = "", now
-	p.lines++
-	fmt.Fprintln(p.w, line)
 }
 
 func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
@@ -200,28 +194,20 @@ func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	return line
 }
 
-// flush writes the last iteration if it was skipped.
-func (p *Progress) flush() {
-	if p.skipped != "" {
-		fmt.Fprintln(p.w, p.skipped)
-		p.skipped = ""
-	}
-}
-
 func (p *Progress) live(live *cleavev1.Progress) {
 	p.restarts.of = live.GetRestarts()
-	changed := live.GetPhase() != p.phase || live.GetMessage() != p.message
+	began := live.GetPhase() != p.phase || live.GetMessage() != p.message
 	p.phase, p.message = live.GetPhase(), live.GetMessage()
 	if p.timeLeft = 0; live.GetSolver() != nil {
 		p.timeLeft = live.GetTimeLeft().AsDuration()
 	}
-	if p.width > 0 {
+	switch {
+	case p.width > 0:
 		p.draw(p.liveLine(live))
-		return
-	}
-	// In plain output iterations have their own lines, and other phases one when they begin.
-	if changed && live.GetPhase() != cleavev1.Phase_PHASE_ITERATING {
+	case began && p.phase == cleavev1.Phase_PHASE_WAITING && p.message != "": // why nothing happens
 		fmt.Fprintln(p.w, p.liveLine(live))
+	case p.phase != cleavev1.Phase_PHASE_ITERATING && (began || !p.all): // iterations have lines of their own
+		p.plain(p.liveLine(live))
 	}
 }
 
@@ -297,10 +283,76 @@ func (p *Progress) draw(line string) {
 	p.drawn = true
 }
 
-// clear removes the live line.
-func (p *Progress) clear() {
-	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+// restartLog remembers the objectives of the restarts of a job.
+type restartLog struct {
+	begun    bool
+	current  uint32 // from 0 on
+	of       uint32 // how many there are; 0 if not known yet
+	first    float64
+	last     float64 // objective of the current one so far
+	any      bool    // the current one has an objective
+	rises    bool    // the objective is maximized: it rose within a restart
+	best     float64 // of those that have ended
+	finished int
+}
+
+// begin ends the current restart, if there is one, and begins another.
+func (l *restartLog) begin(restart uint32) {
+	if l.begun && l.any {
+		if l.finished == 0 || l.rises && l.last > l.best || !l.rises && l.last < l.best {
+			l.best = l.last
+		}
+		l.finished++
 	}
+	l.begun, l.current, l.any = true, restart, false
+}
+
+// iteration records the objective of the current restart. Its direction tells whether it is minimized or maximized.
+func (l *restartLog) iteration(objective float64) {
+	if !l.any {
+		l.first, l.any = objective, true
+	}
+	if l.last = objective; l.finished == 0 {
+		l.rises = l.last > l.first
+	}
+}
+
+// String describes the current restart and the best so far: "restart 7 of 12, best so far 123.4".
+func (l restartLog) String() string {
+	says := fmt.Sprintf("restart %d", l.current+1)
+	if l.of > 0 {
+		says += fmt.Sprintf(" of %d", l.of)
+	}
+	if l.finished > 0 {
+		says += ", best so far " + Brief(l.best)
+	}
+	return says
+}
+
+// triedText says which method was tried, and on which fold of the constraints.
+func triedText(t *cleavev1.MethodTried) string {
+	line := "tried " + explain.MethodName(t.GetMethod())
+	if t.GetFold() > 0 {
+		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
+	}
+	return line
+}
+
+// triedLine also says how many held-out constraints the method predicted.
+func triedLine(t *cleavev1.MethodTried) string {
+	line := triedText(t)
+	for _, kind := range []struct {
+		name       string
+		all, right uint32
+	}{{"must-links", t.GetMustLinks(), t.GetMustLinksRight()}, {"cannot-links", t.GetCannotLinks(), t.GetCannotLinksRight()}} {
+		if kind.all > 0 {
+			line += fmt.Sprintf(", %d of %d %s right", kind.right, kind.all, kind.name)
+		}
+	}
+	return line
+}
+
+// kText describes the number of clusters that is being run.
+func kText(k *cleavev1.KStarted) string {
+	return fmt.Sprintf("k = %d of %d..%d", k.GetK(), k.GetMin(), k.GetMax())
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/render/picture"
 )
 
 // The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and data.
@@ -45,52 +45,41 @@ const (
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
-// Report is the outcome of a job and what is needed to write it: which rows it is about, and the names of rows and clusters.
+// Report is the outcome of a job and what is needed to write it: which rows of the data file its points are, and the names of
+// rows and clusters.
 type Report struct {
 	*client.Outcome
-	Run    *cleavev1.RunRecord // what result.json has besides the result
-	filter *jobflags.RowFilter // nil if all rows of the data file were clustered
+	Run     *cleavev1.RunRecord // what result.json has besides the result
+	Filter  *jobflags.RowFilter // nil if all rows of the data file were clustered
+	RowIDs  []string            // of all rows of the data file; nil if rows are identified by number
+	Classes []string            // of the clusters, "" for none; nil if none has a class
+	// ClassesFor returns the classes of the clusters of other labels, for a range of k; nil if none has a class.
+	ClassesFor func(labels []int32) []string
 
-	ids      []string // of all rows of the data file; nil if rows are identified by number
-	classes  []string // of the clusters, "" for none; nil if none has a class
-	fileRows []int32  // of a sample of rows, their places in the data file; nil if this is about all rows
-
-	classesFor func(labels []int32) []string // returns the classes of the clusters of other labels; nil if none has a class
+	fileRows []int32 // of a sample of rows, their places in the data file; nil if this is about all rows
 }
 
-// Filter returns which rows of the data file were clustered; nil means all.
-func (r *Report) Filter() *jobflags.RowFilter { return r.filter }
-
-// SetRows sets which rows of the data file were clustered, nil for all, and the ids of all of them.
-func (r *Report) SetRows(filter *jobflags.RowFilter, ids []string) { r.filter, r.ids = filter, ids }
-
 // Naming returns how tables name the rows of the data file.
-func (r *Report) Naming() table.Naming { return table.Naming{IDs: table.NewIDs(r.ids)} }
-
-// Classes returns the classes of the clusters, "" for none; nil if none has one.
-func (r *Report) Classes() []string { return r.classes }
+func (r *Report) Naming() table.Naming { return table.Naming{IDs: table.NewIDs(r.RowIDs)} }
 
 // PointNames returns the ids of the points that were clustered, or their rows in the data file; nil if both are the
 // numbers of the points.
 func (r *Report) PointNames() []string {
-	if r.ids == nil && r.filter == nil {
+	if r.RowIDs == nil && r.Filter == nil {
 		return nil
 	}
 	names := make([]string, len(r.Labels))
 	for point := range names {
 		row := point
-		if r.filter != nil {
-			row = int(r.filter.Kept[point])
+		if r.Filter != nil {
+			row = int(r.Filter.Kept[point])
 		}
-		if names[point] = strconv.Itoa(row); r.ids != nil {
-			names[point] = r.ids[row]
+		if names[point] = strconv.Itoa(row); r.RowIDs != nil {
+			names[point] = r.RowIDs[row]
 		}
 	}
 	return names
 }
-
-// SetNames sets the ids of the rows of the data file, and the classes of the clusters; either may be nil.
-func (r *Report) SetNames(ids, classes []string) { r.ids, r.classes = ids, classes }
 
 // AddRecipe adds the notices about a table, and the recipe of its points unless the coordinator made them. Nil adds nothing.
 func (r *Report) AddRecipe(rows *jobflags.Rows) {
@@ -112,7 +101,7 @@ func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 		o.Result.Warnings = append(o.Result.Warnings, &cleavev1.Notice{Reason: wire.MissingRows, Message: filter.String()})
 	}
 	o.SolverSteps = choose.At(o.SolverSteps, choose.Even[int](len(o.SolverSteps), maxSolverSteps))
-	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, filter: filter}
+	return &Report{Outcome: o, Run: &cleavev1.RunRecord{SolverSteps: o.SolverSteps}, Filter: filter}
 }
 
 // Score compares the labels with the truth. It does nothing if t is nil.

@@ -1,18 +1,25 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // PrintPlan describes how a job would run.
@@ -107,7 +114,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
-	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), firstOf(result.GetClusterSizes(), 20, formatSize))
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(result.GetClusterSizes(), 20))
 	if g := result.GetNeighborGraph(); g != nil {
 		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
@@ -222,20 +229,6 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 	return line
 }
 
-// firstOf lists at most limit values.
-func firstOf[T any](values []T, limit int, text func(T) string) string {
-	var shown []string
-	for _, v := range values[:min(limit, len(values))] {
-		shown = append(shown, text(v))
-	}
-	if len(values) > limit {
-		shown = append(shown, fmt.Sprintf("... (%d more)", len(values)-limit))
-	}
-	return strings.Join(shown, ", ")
-}
-
-func formatSize(size uint32) string { return strconv.FormatUint(uint64(size), 10) }
-
 // landmarkText says how well landmarks approximate the kernel matrix.
 func landmarkText(l *cleavev1.LandmarkReport) string {
 	says := fmt.Sprintf("%d, %s; they leave out %.2g%% of the kernel: the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
@@ -246,4 +239,109 @@ func landmarkText(l *cleavev1.LandmarkReport) string {
 		says += ", whose objective is " + Exact(l.GetExactObjective())
 	}
 	return says
+}
+
+// PrintJSON writes a document with indentation.
+func PrintJSON(w io.Writer, document any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document)
+}
+
+// PrintMessage writes a message of the API as JSON. protojson varies its white space on purpose; encoding/json
+// makes it stable.
+func PrintMessage(w io.Writer, message proto.Message) error {
+	text, err := protojson.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return PrintJSON(w, json.RawMessage(text))
+}
+
+// ShortName returns the value of an enum without its prefix: RUNNING for JOB_STATE_RUNNING.
+func ShortName(value fmt.Stringer) string {
+	name := value.String()
+	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_", "PRIORITY_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return name
+}
+
+// FormatTime writes a time in the local time zone; it returns "" for nil.
+func FormatTime(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().Local().Format(time.DateTime)
+}
+
+// Exact writes a number so that it reads back the same.
+func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Brief writes a number with at most six digits.
+func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
+type EventLines struct{ Events, Warnings io.Writer }
+
+// Item writes an event.
+func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
+	if item.GetEvent() == nil {
+		return
+	}
+	if text, err := protojson.Marshal(item.GetEvent()); err == nil {
+		if text, err = json.Marshal(json.RawMessage(text)); err == nil { // protojson varies its white space
+			fmt.Fprintf(l.Events, "%s\n", text)
+		}
+	}
+}
+
+// Uploading writes nothing.
+func (l *EventLines) Uploading(int, uint64) {}
+
+// Warn writes a line of text.
+func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }
+
+// summarizeSpectral describes the eigenvectors that were used; only constrained-spectral has a beta.
+func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.SpectralReport) {
+	if s.Beta != nil {
+		line("beta", "%s (volume %s)", Brief(s.GetBeta()), Brief(s.GetVolume()))
+	}
+	if s.FeasibleVectors != nil {
+		line("feasible", "%s", text.Plural(int(s.GetFeasibleVectors()), "vector"))
+	}
+	if s.GetChosen() != cleavev1.CutRule_CUT_RULE_UNSPECIFIED {
+		line("chosen", "%s", describeCandidates(s))
+	}
+	var values []string
+	for _, v := range s.GetEigenvalues() {
+		values = append(values, Brief(v))
+	}
+	line("eigenvalues", "%s", text.First(values, 8))
+}
+
+// describeCandidates names the rule that the constraints chose, the share of held-out constraints that each finalist
+// violated, and the rules that were not finalists.
+func describeCandidates(s *cleavev1.SpectralReport) string {
+	var compared, others []string
+	for _, c := range s.GetCandidates() {
+		name := wire.EnumWord(c.GetRule())
+		if c.Violated != nil {
+			compared = append(compared, fmt.Sprintf("%s %.1f%%", name, 100*c.GetViolated()))
+		} else if c.GetRule() != cleavev1.CutRule_CUT_RULE_UNCONSTRAINED {
+			others = append(others, name)
+		}
+	}
+	what := wire.EnumWord(s.GetChosen())
+	if s.GetWidth() > 0 {
+		what += " of " + text.Plural(int(s.GetWidth()), "eigenvector")
+	}
+	if len(compared) > 0 {
+		what += "; held-out constraints violated: " + strings.Join(compared, ", ")
+	}
+	if len(others) > 0 {
+		what += "; not clearly better on held-out constraints: " + strings.Join(others, ", ")
+	}
+	return what
 }

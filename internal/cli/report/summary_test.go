@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,15 +33,6 @@ files        o: labels.csv result.json
 `
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-	}
-}
-
-func TestLongListsAreCut(t *testing.T) {
-	if got, want := firstOf(slices.Repeat([]uint32{7}, 25), 3, formatSize), "7, 7, 7, ... (22 more)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := firstOf([]uint32{7, 8}, 3, formatSize), "7, 8"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"io"
 	"slices"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // suspectFiles returns suspects.csv if the data contradict any seed or constraint.
@@ -52,7 +53,7 @@ func (r *Report) suspectColumns() []table.Column {
 			if s.Label == nil {
 				return ""
 			}
-			return explain.NameIn(r.classes, s.GetLabel())
+			return explain.NameIn(r.Classes, s.GetLabel())
 		}),
 	}
 	strengths := table.Column{Name: "strength", Type: table.Number, Numbers: make([]float64, len(all))}
@@ -66,7 +67,7 @@ func (r *Report) suspectColumns() []table.Column {
 func (r *Report) suspectText(written bool) string {
 	all := r.Result.GetSuspects()
 	line := explain.SuspectCount(r.Result)
-	clearest := explain.SuspectText(all[0], r.PointNames(), r.classes)
+	clearest := explain.SuspectText(all[0], r.PointNames(), r.Classes)
 	if len(all) == 1 {
 		line += ": " + clearest
 	} else {

@@ -61,8 +61,8 @@ func TestSuspectsFile(t *testing.T) {
 		want string
 	}{
 		{"numbers", func(*Report) {}, "0,3,must,,0.75\n4,5,cannot,,0\n2,,seed,1,0.5\n"},
-		{"names", func(r *Report) { r.SetNames(ids, classes) }, "ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
-		{"dropped", func(r *Report) { r.SetRows(jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8), nil) }, "1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
+		{"names", func(r *Report) { r.RowIDs, r.Classes = ids, classes }, "ann,di,must,,0.75\ned,flo,cannot,,0\n\"cy, jr\",,seed,bad,0.5\n"},
+		{"dropped", func(r *Report) { r.Filter = jobflags.FilterOf([]int32{1, 2, 3, 5, 6, 7}, 8) }, "1,5,must,,0.75\n6,7,cannot,,0\n3,,seed,1,0.5\n"},
 	} {
 		r := withSuspects(slices.Concat(pairs, seeds)...)
 		c.call(r)
@@ -95,7 +95,7 @@ func TestSuspectsInSummary(t *testing.T) {
 		r := withSuspects(c.suspects...)
 		r.Result.Constraints = &cleavev1.ConstraintReport{Total: c.total, Satisfied: c.total}
 		if c.ids != nil {
-			r.SetNames(c.ids, []string{"good", "bad"})
+			r.RowIDs, r.Classes = c.ids, []string{"good", "bad"}
 		}
 		var out strings.Builder
 		if err := r.Summarize(&out, r.Result.GetWarnings(), c.files); err != nil {
@@ -121,7 +121,7 @@ func TestSuspectsInSummary(t *testing.T) {
 // The page has all suspects, says what holds and what to do, and scrolls where they are many.
 func TestSuspectsOnPage(t *testing.T) {
 	r := withSuspects(suspectPair(0, 3, true, 0.9), suspectPair(3, 4, true, 0.5))
-	r.SetNames([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
+	r.RowIDs, r.Classes = []string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"}
 	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 40, Satisfied: 39, MustLinkViolated: 1}
 	page := pageOf(t, r, Scene{})
 	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
@@ -138,7 +138,7 @@ func TestSuspectsOnPage(t *testing.T) {
 		many = append(many, suspectSeed(i%6, 1, float64(i)/1000))
 	}
 	r = withSuspects(many...)
-	r.SetNames([]string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"})
+	r.RowIDs, r.Classes = []string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"}
 	page = pageOf(t, r, Scene{Spec: &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Enforce: cleavev1.Enforcement_ENFORCEMENT_NEVER}}}})
 	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run the data could overrule them") || strings.Contains(page, "it satisfies") {
 		t.Errorf("the page of seeds has %d of 5 rows", strings.Count(page, "&lt;cy&gt;"))
@@ -179,7 +179,7 @@ func TestClassifierFiles(t *testing.T) {
 		if fmt.Sprint(back.Forest.Trees.Values()) != "[1 0.25 -1 1 -1 0 -1 0]" || back.Forest.Weight != 0.5 {
 			t.Errorf("the trees are read back as %v", back.Forest)
 		}
-		if scene.Data == nil && !missing(dir, centroidsFile) {
+		if _, err := os.Stat(filepath.Join(dir, centroidsFile)); scene.Data == nil && err == nil {
 			t.Error("there are centroids without data")
 		}
 	}

@@ -2,8 +2,10 @@ package shell
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -72,4 +74,125 @@ func valueAt(line string) int {
 		gap = max(strings.Index(line, "  "), 0)
 	}
 	return gap + len(line[gap:]) - len(strings.TrimLeft(line[gap:], " "))
+}
+
+// Table formats a list: a header, and rows whose first cell is an id.
+type Table struct {
+	Header []string
+	rows   [][]string
+}
+
+// Add adds a row. Cells are escaped by text.OneLine, because other users choose names.
+func (t *Table) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for at, cell := range cells {
+		row[at] = text.OneLine(fmt.Sprint(cell))
+	}
+	t.rows = append(t.rows, row)
+}
+
+// between is the number of spaces between columns.
+const between = 2
+
+// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not enough, every
+// row becomes a paragraph. A width of 0 means no limit.
+func (t *Table) Write(w io.Writer, width int) error {
+	var out strings.Builder
+	switch short := t.shortened(); {
+	case width == 0 || t.width() <= width:
+		t.columns(&out)
+	case short.width() <= width:
+		short.columns(&out)
+	default:
+		t.paragraphs(&out, width)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// widths returns the width of each column.
+func (t *Table) widths() []int {
+	widths := make([]int, len(t.Header))
+	for _, row := range append([][]string{t.Header}, t.rows...) {
+		for at, cell := range row {
+			widths[at] = max(widths[at], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+func (t *Table) width() int {
+	total := between * (len(t.Header) - 1)
+	for _, width := range t.widths() {
+		total += width
+	}
+	return total
+}
+
+func (t *Table) columns(out *strings.Builder) {
+	widths := t.widths()
+	for _, row := range append([][]string{t.Header}, t.rows...) {
+		line := ""
+		for at, cell := range row {
+			line += cell + strings.Repeat(" ", widths[at]-utf8.RuneCountInString(cell)+between)
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+}
+
+// paragraphs writes a line or more for every cell that is not empty, with an empty line between rows.
+func (t *Table) paragraphs(out *strings.Builder, width int) {
+	indent := between
+	for _, name := range t.Header {
+		indent = max(indent, len(name)+between)
+	}
+	for number, row := range t.rows {
+		if number > 0 {
+			fmt.Fprintln(out)
+		}
+		for at, cell := range row {
+			if cell == "" {
+				continue
+			}
+			for line, part := range text.Wrap(cell, max(width-indent, 1)) {
+				name := ""
+				if line == 0 {
+					name = strings.ToLower(t.Header[at])
+				}
+				fmt.Fprintf(out, "%-*s%s\n", indent, name, part)
+			}
+		}
+	}
+}
+
+// shortestID is the minimum length of a shortened id.
+const shortestID = 8
+
+// shortened returns the table with ids cut to the shortest length that keeps them distinct.
+func (t *Table) shortened() *Table {
+	var ids []string
+	for _, row := range t.rows {
+		ids = append(ids, row[0])
+	}
+	sorted := slices.Sorted(slices.Values(ids))
+	length := shortestID
+	for at := 1; at < len(sorted); at++ {
+		length = max(length, common(sorted[at-1], sorted[at])+1)
+	}
+	short := &Table{Header: t.Header}
+	for _, row := range t.rows {
+		row = slices.Clone(row)
+		row[0] = row[0][:min(length, len(row[0]))]
+		short.rows = append(short.rows, row)
+	}
+	return short
+}
+
+// common returns the length of the common prefix of two strings.
+func common(a, b string) int {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
 }

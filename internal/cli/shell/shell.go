@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
@@ -253,4 +257,58 @@ func NoCommand(program *cobra.Command, name string) error {
 		return Usage("there is no command %q%s", name, suggestion)
 	}
 	return Usage("there is no command %q; see %s --help", name, program.CommandPath())
+}
+
+// The linker sets version and commit: -X github.com/cleave-project/cleave/internal/cli/shell.version=v1.2.3
+var version, commit string
+
+// Version returns the version that the linker set, or the one that Go recorded from the repository, or "devel".
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// LongVersion returns the program's name, version and commit, and the version of Go and platform it was built for.
+func LongVersion(program string) string {
+	return fmt.Sprintf("%s %s (commit %s, %s, %s/%s)", program, Version(), cmp.Or(commit, recordedCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// recordedCommit returns the commit that Go recorded, or "".
+func recordedCommit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
+}
+
+// Logs configures the log of a program. The zero Format is text.
+type Logs struct{ Level, Format string }
+
+// AddFlags declares --log-level and --log-format. level is the default level.
+func (l *Logs) AddFlags(set *pflag.FlagSet, level string) {
+	set.StringVar(&l.Level, "log-level", level, "trace, debug, info, warn, error or off")
+	set.StringVar(&l.Format, "log-format", "text", "text, or json for one object a line")
+}
+
+// Logger returns a logger that writes to w and redacts secrets.
+func (l *Logs) Logger(name string, w io.Writer) (hclog.Logger, error) {
+	level := hclog.LevelFromString(l.Level)
+	if level == hclog.NoLevel {
+		return nil, Usage("the log level %q is unknown; use trace, debug, info, warn, error or off", l.Level)
+	}
+	if l.Format != "text" && l.Format != "json" && l.Format != "" {
+		return nil, Usage("the log format %q is unknown; use text or json", l.Format)
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: redact.Writer(w), JSONFormat: l.Format == "json"}), nil
 }

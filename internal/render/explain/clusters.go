@@ -39,7 +39,11 @@ func (e *explainer) clusters() (all []string) {
 			tiny = append(tiny, c)
 		}
 	}
-	all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", text.Plural(int(slices.Min(sizes)), "point"), slices.Max(sizes)))
+	if smallest := text.Plural(int(slices.Min(sizes)), "point"); slices.Min(sizes) == slices.Max(sizes) {
+		all = append(all, "Each has "+smallest+".")
+	} else {
+		all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", smallest, slices.Max(sizes)))
+	}
 	if len(empty) > 0 {
 		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
 		e.suspect(emptyClusters)
@@ -64,17 +68,14 @@ func (e *explainer) clusters() (all []string) {
 // named lists the first of some clusters, with their classes.
 func (e *explainer) named(clusters []int) string {
 	var names []string
-	for _, cluster := range clusters[:min(len(clusters), listed)] {
+	for _, cluster := range clusters {
 		name := strconv.Itoa(cluster)
 		if cluster < len(e.Classes) && e.Classes[cluster] != "" {
 			name += " (" + e.Classes[cluster] + ")"
 		}
 		names = append(names, name)
 	}
-	if more := len(clusters) - listed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return text.First(names, listed)
 }
 
 // lowConfidence is the confidence below which a point may as well be in another cluster.

@@ -8,14 +8,18 @@ package picture
 
 import (
 	_ "embed" // chart.css
+	"encoding/hex"
 	"fmt"
 	"html"
 	"html/template"
+	"image/color"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Style is the style sheet of inline figures. It begins with the colors, as CSS variables.
@@ -291,4 +295,126 @@ func fit(txt string, size, width float64) string {
 		}
 	}
 	return txt
+}
+
+// colors is how many clusters differ by color alone; chart.css has them as --c0 to --c11. None is close to the red of
+// violations, and the first six stay distinguishable under simulated protanopia and deuteranopia.
+const colors = 12
+
+// shapes are the outlines of markers, about 10 wide. They are combined with colors in steps of six, so that the first 36
+// clusters look different, and clusters of similar colors differ in shape.
+var shapes = [...]string{
+	"M4.3 0A4.3 4.3 0 1 1-4.3 0A4.3 4.3 0 1 1 4.3 0Z",
+	"M-3.8-3.8H3.8V3.8H-3.8Z",
+	"M0-5.6L5.1 3.4H-5.1Z",
+	"M0-5.5L5.5 0L0 5.5L-5.5 0Z",
+	"M0 5.6L5.1-3.4H-5.1Z",
+	"M-1.7-5H1.7V-1.7H5V1.7H1.7V5H-1.7V1.7H-5V-1.7H-1.7Z",
+}
+
+// centerShape is a disc with a cross in it.
+const centerShape = `<path d="M7 0A7 7 0 1 1-7 0A7 7 0 1 1 7 0Z"/><path class="cross" d="M-.9-4H.9V-.9H4V.9H.9V4H-.9V.9H-4V-.9H-.9Z"/>`
+
+// ColorClass returns the CSS class that sets the color of a cluster.
+func ColorClass(cluster int) string { return "c" + strconv.Itoa(cluster%colors) }
+
+// ShapeName returns the id of the shape of a cluster's markers.
+func ShapeName(cluster int) string { return "s" + strconv.Itoa(shapeOf(cluster)) }
+
+func shapeOf(cluster int) int { return cluster / (colors / 2) % len(shapes) }
+
+// Shapes returns the definitions that inline figures refer to, scaled by a factor.
+func Shapes(scale float64) template.HTML {
+	var b strings.Builder
+	for at, path := range shapes {
+		fmt.Fprintf(&b, `<path id="s%d" d="%s"`, at, path)
+		if scale > 0 && scale != 1 {
+			fmt.Fprintf(&b, ` transform="scale(%v)"`, scale)
+		}
+		b.WriteString("/>")
+	}
+	return template.HTML(b.String() + `<g id="center">` + centerShape + "</g>")
+}
+
+// markerScale makes the markers of crowded figures smaller, by class. A page does that in its style sheet.
+var markerScale = map[string]float64{"crowd": 0.5, "many": 0.7, "some": 0.85}
+
+// palette has the light colors of chart.css, for pictures that are not SVG.
+var palette = func() (list [colors]color.NRGBA) {
+	values := lightColors()
+	for at := range list {
+		if rgb, err := hex.DecodeString(strings.TrimPrefix(values["--c"+strconv.Itoa(at)], "#")); err == nil && len(rgb) == 3 {
+			list[at] = color.NRGBA{R: rgb[0], G: rgb[1], B: rgb[2], A: 255}
+		}
+	}
+	return list
+}()
+
+var white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
+
+const (
+	legendWidth = 210.0
+	legendLine  = 18.0
+	inOneColumn = 18 // more clusters are listed in two columns
+	maxInLegend = 36 // as many clusters as look different
+)
+
+// drawLegend draws the legend of a file, from the top down, and returns its height, 0 if there is nothing to list.
+func (g *Figure) drawLegend(c *canvas) (height float64) {
+	y := 0.0
+	heading := func(name string) {
+		y += legendLine
+		c.text("strong", point{0, y}, name)
+	}
+	row := func(left, right float64, name, count string) {
+		c.text("", point{left, y}, fit(name, fontSize, right-left-8-textWidth(count, fontSize)))
+		c.text("tick end", point{right, y}, count)
+	}
+	if len(g.Clusters) > 0 {
+		heading("Clusters")
+		shown, columns, noun := len(g.Clusters), 1, "cluster "
+		if shown > maxInLegend {
+			shown = maxInLegend - 2 // the last line says how many more there are
+		}
+		if shown > inOneColumn {
+			columns, noun = 2, ""
+		}
+		top, lines := y, (shown+columns-1)/columns
+		width := legendWidth / float64(columns)
+		for at, entry := range g.Clusters[:shown] {
+			left := float64(at/lines) * width
+			y = top + float64(at%lines+1)*legendLine
+			name := noun + strconv.Itoa(entry.Cluster)
+			if entry.Class != "" {
+				name = strconv.Itoa(entry.Cluster) + " " + entry.Class
+			}
+			c.printf(`<path class="mark %s" d="%s" transform="translate(%v %v)"/>`, ColorClass(entry.Cluster), shapes[shapeOf(entry.Cluster)], number(left+14), number(y-4))
+			row(left+36, left+width-10, name, text.Grouped(entry.Size))
+		}
+		if y = top + float64(lines)*legendLine; shown < len(g.Clusters) {
+			rest := 0
+			for _, entry := range g.Clusters[shown:] {
+				rest += entry.Size
+			}
+			y += legendLine
+			row(36, legendWidth-10, "\u2026 "+text.Grouped(len(g.Clusters)-shown)+" more", text.Grouped(rest))
+		}
+		y += 8
+	}
+	for _, kind := range g.Kinds {
+		y += legendLine
+		indent := 36.0
+		switch at := (point{14, y - 4}); {
+		case kind.Class == "":
+			indent = 0
+		case kind.Class == "center":
+			c.printf(`<g class="mark c0 center" transform="translate(%v %v)">%s</g>`, number(at.x), number(at.y), centerShape)
+		case kind.Round():
+			c.printf(`<circle class="sample %s" cx="%v" cy="%v" r="4.5"/>`, kind.Class, number(at.x), number(at.y))
+		default:
+			c.line("link "+kind.Class, point{0, at.y}, point{28, at.y})
+		}
+		row(indent, legendWidth-10, kind.Name, kind.Count)
+	}
+	return y
 }

@@ -1,8 +1,10 @@
 package picture
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -160,4 +162,252 @@ func scatter(centered [][]float64) func(dst, src [][]float64) {
 			}
 		}
 	}
+}
+
+const (
+	maxSparseValues = 1_000_000 // principal components come from an even sample with about this many values
+	minSparseRows   = 500
+	sparseProducts  = 240
+)
+
+// ProjectSparse returns the first two principal components of every row, and the names of the axes. With many rows, the
+// components come from an even sample. It never forms the centered rows, which would not be sparse: a product with them is
+// one with the sparse rows minus one with their mean.
+func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]string) {
+	perRow := max(1, points.NonZeros()/max(1, points.N))
+	p := &sparseRows{points: points, rows: evenSample(points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
+	p.center()
+	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more columns.
+	values, vectors := leadingEigenpairs(len(p.rows), sparseProducts, p.multiply)
+	xy = make([][2]float64, points.N)
+	for c := range axes {
+		share := 0.0
+		if values[c] > minVarianceShare*p.total {
+			share = values[c] / p.total
+			direction, offset := p.direction(vectors[c], 1/math.Sqrt(values[c]))
+			sign := canonicalSign(direction)
+			for i := range xy {
+				xy[i][c] = clampDrawn(sign * (p.dot(i, direction) - offset) / p.scale)
+			}
+		}
+		axes[c] = fmt.Sprintf("principal component %d (%.1f%% of variance)", c+1, 100*share)
+	}
+	return xy, axes
+}
+
+// sparseRows holds some rows of sparse points, multiplied by scale, and their mean.
+type sparseRows struct {
+	points *dataset.SparsePoints
+	rows   []int
+	scale  float64
+	mean   []float64
+	total  float64 // the sum of the squared distances from the mean
+}
+
+func (p *sparseRows) center() {
+	p.mean = make([]float64, p.points.D)
+	squares := 0.0
+	for _, i := range p.rows {
+		columns, values := p.points.Row(i)
+		for at, j := range columns {
+			v := values[at] * p.scale
+			p.mean[j] += v / float64(len(p.rows))
+			squares += v * v
+		}
+	}
+	p.total = max(0, squares-float64(len(p.rows))*dot(p.mean, p.mean))
+}
+
+// dot returns the product of a scaled row with a vector.
+func (p *sparseRows) dot(i int, with []float64) float64 {
+	columns, values := p.points.Row(i)
+	sum := 0.0
+	for at, j := range columns {
+		sum += values[at] * p.scale * with[j]
+	}
+	return sum
+}
+
+// direction returns the sum of the centered rows, each times its weight and the factor, and the product of that sum with
+// the mean.
+func (p *sparseRows) direction(weights []float64, factor float64) (direction []float64, offset float64) {
+	direction = make([]float64, p.points.D)
+	all := 0.0
+	for at, i := range p.rows {
+		columns, values := p.points.Row(i)
+		weight := weights[at] * factor
+		all += weight
+		for at, j := range columns {
+			direction[j] += weight * (values[at] * p.scale)
+		}
+	}
+	addScaled(direction, -all, p.mean)
+	return direction, dot(direction, p.mean)
+}
+
+// multiply sets dst to the Gram matrix of the centered rows times src.
+func (p *sparseRows) multiply(dst, src [][]float64) {
+	for c, in := range src {
+		direction, offset := p.direction(in, 1)
+		for at, i := range p.rows {
+			dst[c][at] = p.dot(i, direction) - offset
+		}
+	}
+}
+
+const (
+	maxLandmarks   = 1000 // points whose kernel matrix the components come from
+	kernelProducts = 400
+)
+
+// ProjectKernel returns the first two kernel principal components of every point, and the names of the
+// axes. The components come from at most 1,000 evenly spaced points, the landmarks; the other points are
+// projected onto them by the Nystroem method, which is exact for the landmarks. A component without a
+// positive eigenvalue is 0 for all points.
+func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
+	chosen := evenSample(k.N, maxLandmarks)
+	m := len(chosen)
+	scale := safeScale(k.Values)
+
+	// Centering in feature space: k(x,l) - mean_l k(x,l) - mean_x k(x,l) + mean of all.
+	landmarks := zeroVectors(m, m)
+	means := make([]float64, m)
+	grand := 0.0
+	for a, i := range chosen {
+		for b, j := range chosen {
+			landmarks[a][b] = k.Values[i*k.N+j] * scale
+			means[a] += landmarks[a][b] / float64(m)
+		}
+		grand += means[a] / float64(m)
+	}
+	trace := 0.0
+	for a, row := range landmarks {
+		for b := range row {
+			row[b] += grand - means[a] - means[b]
+		}
+		trace += row[a]
+	}
+	values, vectors := leadingEigenpairs(m, kernelProducts, func(dst, src [][]float64) {
+		for a, row := range landmarks {
+			for c, in := range src {
+				dst[c][a] = dot(row, in)
+			}
+		}
+	})
+
+	// The coordinate of x is sum_l u_l k(x,l) / sqrt(lambda), and sqrt(scale) undoes the scaling.
+	var factors [2]float64
+	for c := range factors {
+		if values[c] > 1e-12*math.Abs(values[0]) {
+			factors[c] = canonicalSign(vectors[c]) / (math.Sqrt(values[c]) * math.Sqrt(scale))
+		}
+	}
+	xy = make([][2]float64, k.N)
+	row := make([]float64, m)
+	for i := range xy {
+		mean := 0.0
+		for b, j := range chosen {
+			row[b] = k.Values[i*k.N+j] * scale
+			mean += row[b] / float64(m)
+		}
+		for b := range row {
+			row[b] += grand - mean - means[b]
+		}
+		for c, vector := range vectors {
+			xy[i][c] = dot(vector, row) * factors[c]
+		}
+	}
+	for c := range axes {
+		axes[c] = fmt.Sprintf("kernel component %d", c+1)
+		if share := values[c] / trace; share > 0 && share <= 1 {
+			axes[c] += fmt.Sprintf(" (%.1f%% of variance)", 100*share)
+		}
+	}
+	return xy, axes
+}
+
+// operator multiplies by a symmetric matrix that is not formed; multiply sets dst = A src, vector by vector.
+type operator struct {
+	rows     int
+	multiply func(dst, src [][]float64)
+}
+
+func (o operator) Rows() int { return o.rows }
+
+func (o operator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
+	products := zeroVectors(len(columns), o.rows)
+	o.multiply(products, columns)
+	return products, nil
+}
+
+// leadingEigenpairs finds the two algebraically largest eigenvalues of a symmetric operator, in descending order, and unit
+// eigenvectors. It stops after so many products, which is accurate enough for a picture. Pairs beyond the size of the operator
+// are zero. The start is fixed, so the same operator gives the same answer.
+func leadingEigenpairs(n, products int, multiply func(dst, src [][]float64)) (values []float64, vectors [][]float64) {
+	values, vectors = make([]float64, 2), zeroVectors(2, n)
+	if n <= maxDenseColumns {
+		products = max(products, 2*n) // lets the search give up early and solve the dense matrix
+	}
+	options := eigen.Options{Tolerance: 1e-7, MaxProducts: products}
+	// Multiply does not fail, so neither does the search.
+	if found, err := eigen.Largest(context.Background(), operator{n, multiply}, min(2, n), rand.New(rand.NewPCG(1, 2)), options); err == nil {
+		copy(values, found.Values)
+		copy(vectors, found.Vectors)
+	}
+	return values, vectors
+}
+
+func zeroVectors(count, n int) [][]float64 {
+	vectors := make([][]float64, count)
+	for c := range vectors {
+		vectors[c] = make([]float64, n)
+	}
+	return vectors
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }
+
+func addScaled(to []float64, by float64, v []float64) {
+	for i, x := range v {
+		to[i] += by * x
+	}
+}
+
+// canonicalSign returns the sign by which to multiply an eigenvector, so that its largest entry is positive; of entries that
+// are equally large but for rounding, the first.
+func canonicalSign(v []float64) float64 {
+	largest := 0.0
+	for _, x := range v {
+		largest = math.Max(largest, math.Abs(x))
+	}
+	for _, x := range v {
+		if math.Abs(x) >= largest*(1-1e-6) {
+			return math.Copysign(1, x)
+		}
+	}
+	return 1
+}
+
+// evenSample returns at most limit of the indices 0..n-1, evenly spaced, including the first and the last.
+func evenSample(n, limit int) []int {
+	if n <= limit || limit < 2 {
+		chosen := make([]int, min(n, max(limit, 0)))
+		for at := range chosen {
+			chosen[at] = at
+		}
+		return chosen
+	}
+	chosen := make([]int, limit)
+	for at := range chosen {
+		chosen[at] = int(int64(at) * int64(n-1) / int64(limit-1))
+	}
+	return chosen
 }

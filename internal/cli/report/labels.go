@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -125,12 +126,30 @@ func joined(columns, more []table.Column) []table.Column {
 
 // labelRows returns the rows of labels.csv: all rows of the data file, including those that were not clustered.
 func (r *Report) labelRows() format.LabelRows {
-	rows := format.LabelRows{IDs: r.ids, Labels: r.FileLabels(), Classes: r.classes}
+	rows := format.LabelRows{IDs: r.RowIDs, Labels: r.FileLabels(), Classes: r.Classes}
 	if s := r.Rows; s != nil {
-		rows.Distance, rows.Margin, rows.Confidence = r.filter.RestoreScores(s.Distance), r.filter.RestoreScores(s.Margin), r.filter.RestoreScores(s.Confidence)
+		rows.Distance, rows.Margin, rows.Confidence = r.Filter.RestoreScores(s.Distance), r.Filter.RestoreScores(s.Margin), r.Filter.RestoreScores(s.Confidence)
 	}
 	return rows
 }
 
 // FileLabels returns the labels of all rows of the data file, -1 for those that were not clustered.
-func (r *Report) FileLabels() []int32 { return r.filter.Restore(r.Labels) }
+func (r *Report) FileLabels() []int32 { return r.Filter.Restore(r.Labels) }
+
+// kLabelFiles returns the labels for the numbers of clusters that are not proposed.
+func (r *Report) kLabelFiles() (files []File) {
+	for _, s := range r.Result.GetKSelection().GetScores() {
+		labels, fetched := r.KLabels[int(s.GetK())]
+		if !fetched || s.GetK() == r.Result.GetKSelection().GetProposed() {
+			continue
+		}
+		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
+			rows := format.LabelRows{IDs: r.RowIDs, Labels: r.Filter.Restore(labels)}
+			if r.ClassesFor != nil {
+				rows.Classes = r.ClassesFor(labels)
+			}
+			return format.WriteLabelRows(w, rows)
+		}})
+	}
+	return files
+}

@@ -1,0 +1,399 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/text"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// serverVariable is the environment variable that names the coordinator if --server does not.
+const serverVariable = "CLEAVE_SERVER"
+
+func addServerFlag(set *pflag.FlagSet) *string {
+	return set.String("server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
+}
+
+func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
+
+// tokenVariable is the environment variable with a token. There is no flag for a token, because all users of the machine can
+// see flags.
+const tokenVariable = "CLEAVE_TOKEN"
+
+// accessFlags tell how a coordinator is reached and with which credentials.
+type accessFlags struct {
+	dial      credentials.Dial
+	tokenFile string
+	context   string
+}
+
+// addAccessFlags declares the access flags for every command that has --server.
+func (a *app) addAccessFlags(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		set := cmd.Flags()
+		if set.Lookup("server") == nil {
+			continue
+		}
+		a.access.dial.AddFlags(set)
+		set.StringVar(&a.access.tokenFile, "token-file", "", "`FILE` with a token to send (default $"+tokenVariable+")")
+		set.StringVar(&a.access.context, "context", "", "`NAME` of the login to use (default $"+contextVariable+", or the last one)")
+	}
+}
+
+// target is the coordinator that a command calls.
+type target struct {
+	server string        // HOST:PORT, or a comma-separated list; "" if there is none
+	source string        // where the address comes from; "" for --server
+	login  *loginContext // credentials; may be nil
+}
+
+// target returns the coordinator that --server, the environment or a login names.
+func (a *app) target(server string) (target, error) {
+	known, err := a.loadContexts()
+	if err != nil {
+		return target{}, err
+	}
+	login, err := known.choose(a.access.context, a.env(contextVariable))
+	if err != nil {
+		return target{}, err
+	}
+	t := target{server: withPorts(server), login: login}
+	if t.server == "" && a.access.context == "" {
+		t.server, t.source = withPorts(a.env(serverVariable)), "$"+serverVariable
+	}
+	if t.server == "" && login != nil {
+		t.server, t.source = login.Server, "your login"
+	}
+	if t.server != "" && a.access.context != "" && t.server != login.Server {
+		return target{}, shell.Usage("--context %s is for %s and not for %s; give one of the two flags", a.access.context, login.Server, t.server)
+	}
+	return t, nil
+}
+
+// withPorts adds the default port to addresses without one.
+func withPorts(servers string) string {
+	_, port, _ := net.SplitHostPort(coordinator.DefaultConfig().Listen)
+	list := strings.Split(servers, ",")
+	for at, server := range list {
+		if server = strings.TrimSpace(server); server != "" && !strings.ContainsAny(server, ":/") {
+			server = net.JoinHostPort(server, port)
+		}
+		list[at] = server
+	}
+	return strings.Join(list, ",")
+}
+
+// connectTo connects to a coordinator with its credentials.
+func (a *app) connectTo(t target) (*client.Client, error) {
+	dial, err := a.dialFor(t.server, t.login)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Connect(t.server, dial)
+	if err == nil {
+		c.Warn = a.warn
+	}
+	return c, err
+}
+
+// dialFor returns how to reach a server: with the credentials of the flags, or else of the login, if it is for that server.
+func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, error) {
+	dial := a.access.dial
+	if login != nil && login.Server == server && dial == (credentials.Dial{}) {
+		dial = credentials.Dial{Files: credentials.Files{CA: login.CA, Cert: login.Cert, Key: login.Key}, ServerName: login.ServerName, Insecure: login.Insecure, Token: login.Token}
+	}
+	if token := a.env(tokenVariable); token != "" {
+		dial.Token = strings.TrimSpace(token)
+	}
+	if a.access.tokenFile != "" {
+		content, err := os.ReadFile(a.access.tokenFile)
+		if err != nil {
+			return dial, shell.Usage("the token cannot be read: %v", err)
+		}
+		dial.Token = strings.TrimSpace(string(content))
+	}
+	return dial, checkToken(dial.Token)
+}
+
+// checkToken refuses characters that a token cannot have. The error does not repeat the token.
+func checkToken(token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return shell.Usage("the token has invalid characters; it must be one line and nothing else")
+	}
+	return nil
+}
+
+// remote connects to the coordinator that --server, the environment or a login names. It fails if none does.
+func (a *app) remote(server string) (*client.Client, error) {
+	t, err := a.target(server)
+	if err != nil {
+		return nil, err
+	}
+	if t.server == "" {
+		return nil, fault.Invalid("NO_COORDINATOR", "no coordinator; give --server HOST:PORT, set %s, or log in with: cleave login --server HOST:PORT", serverVariable)
+	}
+	return a.connectTo(t)
+}
+
+// remoteOrNil connects to the coordinator that --server, the environment or a login names. It returns nil if none does, or
+// if --workers asks for an embedded cluster. If no flag names the coordinator, it prints which one is used.
+func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
+	switch {
+	case server != "" && f.Given("workers"):
+		return nil, shell.Usage("--workers is for runs on this machine; a coordinator has its own workers")
+	case f.Given("workers"):
+		return nil, nil
+	}
+	t, err := a.target(server)
+	if err != nil || t.server == "" {
+		return nil, err
+	}
+	if t.source != "" {
+		a.warn("using the coordinator %s (%s); --workers N runs on this machine instead", t.server, t.source)
+	}
+	return a.connectTo(t)
+}
+
+// describedJob has the flags that describe a job and name the coordinator that runs it.
+type describedJob struct {
+	job    *jobflags.Flags
+	server *string
+}
+
+// describingCommand returns a command about a job that its flags describe.
+func (a *app) describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
+		Short: short,
+		Args:  noDataArgument,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
+	f.job.Stdin = a.stdin
+	return cmd
+}
+
+// noDataArgument is shell.FlagsOnly, except that it says which flag takes a file.
+func noDataArgument(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if _, err := os.Stat(args[0]); err == nil {
+			return fmt.Errorf("unexpected argument %q: give the data by --data %s, or by --graph or --kernel-matrix", args[0], args[0])
+		}
+	}
+	return shell.FlagsOnly(cmd, args)
+}
+
+// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet.
+func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
+	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
+	if c != nil {
+		describe = c.DescribeDataset
+	}
+	j, err := f.Prepare(ctx, describe)
+	if err != nil {
+		return nil, err
+	}
+	a.notify(j.AllNotices(c != nil)...)
+	return j, nil
+}
+
+// remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument, such as "job";
+// if it is "", the command takes none. The id of a job may be shortened.
+func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		do := func(c *client.Client, argument string) error { return run(cmd.Context(), c, argument, *asJSON) }
+		if what == "job" {
+			return a.onJob(cmd.Context(), *server, args, do)
+		}
+		argument, err := oneArgument(args, what)
+		if err != nil {
+			return err
+		}
+		return a.onServer(*server, func(c *client.Client) error { return do(c, argument) })
+	}
+	if what == "" {
+		cmd.Args = shell.FlagsOnly
+	}
+	return cmd
+}
+
+// printList prints a list as a message of the API or as a table with a tab-separated header, unless err is set.
+func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err error, header string, cells func(T) []any) error {
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return report.PrintMessage(a.stdout, message)
+	}
+	table := shell.Table{Header: strings.Split(header, "\t")}
+	for _, item := range list {
+		table.Add(cells(item)...)
+	}
+	return table.Write(a.stdout, shell.Width(a.stdout, a.env))
+}
+
+// onJob connects to a coordinator and calls do with the job that the only argument names.
+func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
+	given, err := oneArgument(args, "job")
+	if err != nil {
+		return err
+	}
+	return a.onServer(server, func(c *client.Client) error {
+		id, err := jobID(ctx, c, given)
+		if err != nil {
+			return err
+		}
+		return do(c, id)
+	})
+}
+
+// onFolderOrJob calls folder if the only argument is a folder, and otherwise job with the job that it names.
+func (a *app) onFolderOrJob(ctx context.Context, server string, args []string, folder func(path string) error, job func(c *client.Client, jobID string) error) error {
+	what, err := oneArgument(args, "job or folder")
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(what); err == nil && info.IsDir() {
+		return folder(what)
+	}
+	err = a.onJob(ctx, server, args, job)
+	if fault.Is(err, "NO_COORDINATOR") {
+		return shell.Usage("there is no folder %s; for a job of a coordinator, give --server HOST:PORT or set %s", what, serverVariable)
+	}
+	return err
+}
+
+// onServer connects to a coordinator, calls do, and explains its errors.
+func (a *app) onServer(server string, do func(c *client.Client) error) error {
+	c, err := a.remote(server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Explain(do(c))
+}
+
+// oneArgument returns the only argument of a command, which what names, or "" if what is "".
+func oneArgument(args []string, what string) (string, error) {
+	switch {
+	case what == "":
+		return "", nil
+	case len(args) == 0:
+		return "", shell.Usage("the %s is missing; give it after the command", what)
+	case len(args) > 1:
+		return "", shell.Usage("unexpected argument %q: give one %s", args[1], what)
+	}
+	return args[0], nil
+}
+
+// candidate is something that a shortened id may stand for.
+type candidate struct {
+	id, about string
+	names     []string // other names for it
+}
+
+// The lengths of ids: those of jobs are UUIDs, those of stored data SHA-256 hashes.
+const (
+	jobIDLength    = 36
+	storedIDLength = 64
+)
+
+// maxCandidates is the number of candidates that an error lists.
+const maxCandidates = 8
+
+// pick returns the id that the user means: given is an id, a name, or a prefix that only one of them has. If nothing
+// matches, it returns given, so that the coordinator reports the error.
+func pick(what, given string, all []candidate) (string, error) {
+	var begun []candidate
+	for _, c := range all {
+		for _, name := range append([]string{c.id}, c.names...) {
+			if name == given {
+				return c.id, nil
+			}
+			if strings.HasPrefix(name, given) {
+				begun = append(begun, c)
+				break
+			}
+		}
+	}
+	switch len(begun) {
+	case 0:
+		return given, nil
+	case 1:
+		return begun[0].id, nil
+	}
+	var lines []string
+	for _, c := range begun[:min(len(begun), maxCandidates)] {
+		lines = append(lines, fmt.Sprintf("%s (%s)", c.id, c.about))
+	}
+	if more := len(begun) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return "", shell.Usage("%q matches %d %ss: %s", given, len(begun), what, strings.Join(lines, ", "))
+}
+
+// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may not list
+// can give whole ids.
+func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
+	if len(given) >= length {
+		return given, nil
+	}
+	all, err := list()
+	if err != nil {
+		return given, nil
+	}
+	return pick(what, given, all)
+}
+
+// jobID returns the id of the job that an id or a prefix of one stands for.
+func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
+	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
+		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
+		return jobCandidates(jobs), err
+	})
+}
+
+func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
+	for _, j := range jobs {
+		about := strings.ToLower(report.ShortName(j.GetState()))
+		if j.GetDisplayName() != "" {
+			about = text.OneLine(j.GetDisplayName()) + ", " + about
+		}
+		all = append(all, candidate{id: j.GetJobId(), about: about})
+	}
+	return all
+}
+
+// workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
+func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
+	workers, err := c.ListWorkers(ctx)
+	if err != nil {
+		return given, nil
+	}
+	var all []candidate
+	for _, w := range workers {
+		if w.GetName() == given {
+			return given, nil // the coordinator reports if several workers have the name
+		}
+		all = append(all, candidate{w.GetWorkerId(), w.GetName(), []string{w.GetName()}})
+	}
+	return pick("worker", given, all)
+}
