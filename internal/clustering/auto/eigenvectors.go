@@ -13,16 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// regularization is added to every degree, in units of the mean degree, so that dangling vertices do not dominate
-// eigenvectors.
-const regularization = 0.01
-
-// eigenTolerance bounds the residuals of eigenvectors. A smaller bound does not change the labels of k-means on them.
-const eigenTolerance = 1e-5
-
-// foldTolerance is the tolerance for contracted graphs in folds, where less precision suffices.
-const foldTolerance = 1e-3
-
 // coordinates holds the points of a space of eigenvectors: those of the kept vertices, in ascending order.
 type coordinates struct {
 	kept    []int32
@@ -204,13 +194,6 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	}
 	return keep, count
 }
-
-// Filters find eigenvectors faster from filteredRows rows on. Without constraints they are used for filteredPairs or
-// more: the few leading eigenvalues of a large graph can be so close to each other that filters do not separate them.
-const (
-	filteredRows  = 1000
-	filteredPairs = 8
-)
 
 // leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
 // process, which has the graph.

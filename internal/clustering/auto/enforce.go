@@ -24,22 +24,6 @@ const (
 // String returns the name in the catalog.
 func (e Enforcement) String() string { return [...]string{"auto", "always", "never"}[e] }
 
-const (
-	// Constraints of at least this weight, and seeds of at least this probability, hold; others stay soft.
-	certainWeight = 1
-	// Constraints seem wrong if the data separates the clusters, but every good method contradicts the same held-out
-	// constraints and the answer violates some constraints: the best method agrees by at least informative; the answer
-	// contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all contradict
-	// minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of 100 or 400
-	// correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10% wrong constraints that do
-	// not contradict each other, 80 did.
-	informative     = 0.4
-	nearlyBest      = 0.75
-	minContradicted = 0.06
-	maxContradicted = 0.25
-	minViolated     = 0.05
-)
-
 // enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
 func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 	fixed := slices.Repeat([]int32{enforce.None}, r.n)

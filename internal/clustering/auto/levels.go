@@ -25,11 +25,6 @@ type levels struct {
 	total   float64 // sum of degrees
 }
 
-// softWeight is the cost of a violated constraint, as a share of what its points contribute if all their edges stay
-// within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster costs about
-// 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f above 5/8.
-const softWeight = 0.5
-
 // openLevels cuts the graph without constraints.
 func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
 	s.graph, s.levels = g, &levels{degrees: make([]float64, r.n)}
@@ -186,9 +181,6 @@ func (p *Problem) Levels() *planning.Levels {
 	}
 	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
 }
-
-// maxEigenvalues is the maximum of n k for which eigenvectors of a graph are computed.
-const maxEigenvalues = 1 << 23
 
 // graphSpaces returns the spaces of a graph: the graph itself and, if there is supervision, its eigenvectors.
 func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {

@@ -57,25 +57,30 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// run is the state of a running problem.
+// run is the state of a running problem. One goroutine owns it. Fits that run concurrently only read it, except for
+// what has a lock of its own.
 type run struct {
 	*Problem
-	spaces     []clustering.Space // those of the problem, and SpaceMixture if it is tried
-	executors  Executors
-	o          clustering.Observer
-	threads    int
-	reporter   *embedding.Reporter
-	none       *constraint.Set // the empty set
-	opened     map[clustering.Space]*space
-	unaided    []int32                             // labels of the answer without constraints; nil until it is chosen
-	graphs     map[clustering.Space]*dataset.Graph // of nearest neighbors
-	releases   []func()
-	notices    []clustering.Notice
+	executors Executors
+	releases  []func() // of the executors that are in use
+	o         clustering.Observer
+	threads   int
+	reporter  *embedding.Reporter
+	none      *constraint.Set // the empty set
+
+	// What was computed, so that nothing is computed twice.
+	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
+	opened  map[clustering.Space]*space
+	graphs  map[clustering.Space]*dataset.Graph // of nearest neighbors
+	forests map[int]*clustering.Forest          // by the fold that is held out
+
+	// What is known about methods and supervision.
+	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
 	ofFolds    map[clustering.Method][]clustering.Labeling // the labels found in each fold
 	heldOut    map[clustering.Method][]bool                // which held-out pairs they have right
-	suspects   []clustering.Suspect                        // strengths are not set yet
 	strayShare float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
-	forests    map[int]*clustering.Forest                  // fitted to the known rows without each fold
+	suspects   []clustering.Suspect                        // strengths are not set yet
+	notices    []clustering.Notice
 }
 
 // Run runs a problem. It fails if the context ends before there is an answer.

@@ -13,13 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-const (
-	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. What is tried
-	// must not depend on which workers are available.
-	longSearch   = 60
-	usualThreads = 2
-)
-
 // listSpaces returns the spaces of the data. Without constraints, one of the first two is used.
 func (p *Problem) listSpaces() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
