@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -176,6 +177,23 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 		}
 	}
 	return narrow, nil
+}
+
+// oneAtATime lets concurrent eigensolvers share a multiplier, whose products are valid only until the next call.
+type oneAtATime struct {
+	embedding.Multiplier
+	mu sync.Mutex
+}
+
+func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	products, err := m.Multiplier.Multiply(ctx, x)
+	own := make([][]float64, len(products))
+	for v, product := range products {
+		own[v] = slices.Clone(product)
+	}
+	return own, err
 }
 
 // keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if

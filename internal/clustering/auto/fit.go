@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -140,17 +139,6 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 		return nil, err
 	}
 	return r.expand(s, at, results[0], set), nil
-}
-
-// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The answer
-// does not depend on it.
-func (p *Problem) searches() int {
-	columns := eigen.SearchColumns(p.spec.K, false)
-	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {
-		columns = max(columns, whitenedCopies*points.D)
-	}
-	bytes := 8 * int64(p.n) * int64(columns)
-	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }
 
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only
