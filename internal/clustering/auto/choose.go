@@ -7,49 +7,17 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-const (
-	// cutRatio is how many times the normalized cut of the eigenvectors that of k-means must exceed for the
-	// eigenvectors to be preferred. Of mixtures of overlapping Gaussians, for which k-means is right, 5% exceed it.
-	cutRatio = 1.2
-	// minClusterSize is the mean cluster size below which nearest neighbors cannot separate clusters.
-	minClusterSize = 50
-	// enoughChecks is how many constraints must follow from others, with no contradiction, for all to be trusted. A
-	// check involves three constraints or more, so if 10% were wrong, ten checks would pass in fewer than 10% of draws.
-	enoughChecks = 10
-	// A method replaces the answer without constraints if its advantage, in standard errors, exceeds leastAdvantage,
-	// which 10% of equally good methods exceed by chance. The threshold is higher if constraints are few or contradict
-	// each other. If they are trusted, it suffices that the method is not clearlyWorse.
-	leastAdvantage       = 1.28
-	leastAdvantageUnsure = 1.5
-	leastAdvantageFew    = 2.0
-	clearlyWorse         = -1.0
-	// Constraints are wrong if, of minStrayAmong or more between separated clusters, at least minStrayShare are
-	// must-links, after leastAdvantage standard errors are subtracted. Fewer than minStrayClusters clusters may all
-	// overlap, so that must-links between them prove nothing. In 94 draws of correct constraints on sets of that many
-	// classes there was no case; in 67 of 90 draws with 10% wrong ones there was.
-	minStrayShare    = 0.04
-	minStrayAmong    = 30
-	minStrayClusters = 8
-	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to
-	// fewer seeds and does worse than it will with all of them; among methods that agree equally, it was best most
-	// often.
-	seedBonus = 1.5
-	// From manySeeds seeds on, only discriminants are tried on dense points. No other method was chosen on any set.
-	manySeeds = 200
-)
-
-// choose chooses a method and returns its answer.
+// choose chooses a method and returns its answer to all supervision.
 func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	base, choice, err := r.chooseSpace(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.unaided = base.unconstrained.labels
-	r.findStrays(r.unaided)
+	r.baseline = base.unconstrained.labels
+	r.findStrays(r.baseline)
 	must, cannot := r.supervision.Kinds()
 	switch {
 	case len(r.supervision.Shown(heldout.None)) == 0:
@@ -79,7 +47,8 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	return answers[0], choice, nil
 }
 
-// chooseSpace chooses the space that is used without constraints.
+// chooseSpace chooses the space of the baseline, the answer without supervision. K-means on the first space is the
+// usual choice.
 func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
 	first, err := r.open(ctx, r.spaces[0])
 	if err != nil {
@@ -89,24 +58,27 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	if r.discriminants { // which do without the answer in other spaces
 		return first, choice, nil
 	}
-	switch first.name {
-	case clustering.SpaceLevels:
+	switch {
+	case first.name == clustering.SpaceLevels:
 		choice.Reason = reason("graphs are cut from coarse to fine")
-		return first, choice, nil
-	case clustering.SpaceGraph:
+	case first.name == clustering.SpaceGraph:
 		if left := r.n - len(first.plain.kept); left > 0 {
 			r.noticeLeftOut(left)
 		}
 		choice.Reason = reason("edges with negative weights cannot be cut, so eigenvectors of the graph are used")
-		return first, choice, nil
-	case clustering.SpaceNeighbors:
+	case first.name == clustering.SpaceNeighbors:
 		choice.Reason = reason("sparse rows are compared by their nearest neighbors")
-		return first, choice, nil
-	}
-	if len(r.spaces) == 1 || !ofNeighbors(r.spaces[1]) {
+	case len(r.spaces) == 1 || !ofNeighbors(r.spaces[1]):
 		choice.Reason = reason("finding nearest neighbors would take too long, so k-means is used")
-		return first, choice, nil
+	default:
+		return r.chooseByCut(ctx, first, choice)
 	}
+	return first, choice, nil
+}
+
+// chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it does
+// not, a mixture may continue from k-means.
+func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
 	near, err := r.open(ctx, r.spaces[1])
 	if err != nil {
 		return nil, nil, err
@@ -192,69 +164,76 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	return nil
 }
 
-// chooseByFolds chooses the method that agrees best with held-out constraints.
+// chooseByFolds chooses the method that agrees best with held-out supervision, if it may replace the baseline.
 func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering.Choice) error {
-	baseRight := r.right(base.unconstrained)
-	if len(r.supervision.Seeds) == 0 && !slices.Contains(baseRight, false) { // no method could agree better
-		choice.Tried = append(choice.Tried, r.tried(choice.Chosen, baseRight, baseRight))
+	right := r.right(base.unconstrained)
+	if len(r.supervision.Seeds) == 0 && !slices.Contains(right, false) { // no method could agree better
+		choice.Tried = append(choice.Tried, r.tried(choice.Chosen, right, right))
 		choice.Reason = append(reason("without being shown the constraints it satisfies all of them; "), choice.Reason...)
 		return nil
 	}
-	tried, err := r.tryMethods(ctx, baseRight)
+	outcomes, err := r.tryMethods(ctx, right)
 	if err != nil {
 		return err
 	}
-	var outcomes []outcome                  // of the methods that were fitted to all folds
-	var best, taken *clustering.MethodScore // best of all methods, and best of those that may replace the answer without constraints
-	var usual *clustering.MethodScore       // fallback if no method may replace it
-	for _, one := range tried {
-		if one.folds < r.folds {
-			choice.Tried = append(choice.Tried, r.triedFirst(one, baseRight))
-			continue
-		}
-		outcomes = append(outcomes, one)
-		tried := r.tried(one.method, one.right, baseRight)
-		choice.Tried = append(choice.Tried, tried)
-		if one.method == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
-			usual = &tried
-		}
-		if r.better(&tried, best) {
-			best = &tried
-		}
-		if r.mayReplace(tried) && r.better(&tried, taken) {
-			taken = &tried
-		}
-	}
-	without := r.trial(choice.Chosen, baseRight, heldout.None).Agreement()
-	switch {
-	case taken == nil && usual != nil && r.mayBeUsual(*usual):
+	found := r.compare(outcomes, right)
+	choice.Tried = found.scores
+	without := r.trial(choice.Chosen, right, heldout.None).Agreement()
+	switch taken, usual := found.taken, found.usual; {
+	case taken != nil:
+		choice.Chosen, choice.Reason = taken.Method, r.reasonFor(taken, found.scores, without)
+	case usual != nil && r.mayBeUsual(*usual):
 		choice.Chosen = usual.Method
 		choice.Reason = append(reason("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); ", usual.Agreement(), without), choice.Reason...)
-	case taken == nil:
-		choice.Reason = append(reason("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; ", without), choice.Reason...)
-	case len(r.supervision.Seeds) > 0:
-		choice.Reason = r.seedReason(taken, choice.Tried, without)
-	case r.trusted():
-		choice.Reason = reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 	default:
-		choice.Reason = reason("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
+		choice.Reason = append(reason("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; ", without), choice.Reason...)
 	}
-	if taken != nil {
-		choice.Chosen = taken.Method
-	}
-	r.noticeTrials(best, outcomes)
+	r.noticeTrials(found.best, found.complete)
 	return nil
 }
 
-// reason returns a message that refers to no row or column.
-func reason(format string, args ...any) text.Message {
-	return text.Message{text.Plain(format, args...)}
+// comparison ranks the methods that were tried.
+type comparison struct {
+	scores   []clustering.MethodScore // of all methods
+	complete []outcome                // of the methods that were fitted to all folds; only these are ranked
+	best     *clustering.MethodScore
+	taken    *clustering.MethodScore // the best that may replace the baseline; nil if there is none
+	usual    *clustering.MethodScore // soft constraints on levels, the fallback if there is none; nil if not tried
 }
 
-// seedReason explains the choice of a method if there are seeds.
-func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.MethodScore, without float64) text.Message {
+// compare ranks methods. The slice base tells which pairs the baseline has right.
+func (r *run) compare(outcomes []outcome, base []bool) *comparison {
+	c := &comparison{}
+	for _, one := range outcomes {
+		if one.folds < r.folds {
+			c.scores = append(c.scores, r.triedFirst(one, base))
+			continue
+		}
+		score := r.tried(one.method, one.right, base)
+		c.scores, c.complete = append(c.scores, score), append(c.complete, one)
+		if one.method == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
+			c.usual = &score
+		}
+		if r.better(&score, c.best) {
+			c.best = &score
+		}
+		if r.mayReplace(score) && r.better(&score, c.taken) {
+			c.taken = &score
+		}
+	}
+	return c
+}
+
+// reasonFor explains why a method replaces the baseline, which agrees with held-out supervision by without.
+func (r *run) reasonFor(taken *clustering.MethodScore, scores []clustering.MethodScore, without float64) text.Message {
+	if len(r.supervision.Seeds) == 0 {
+		if r.trusted() {
+			return reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
+		}
+		return reason("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
+	}
 	best := taken.Agreement()
-	for _, other := range trials {
+	for _, other := range scores {
 		best = max(best, other.Agreement())
 	}
 	if best > taken.Agreement() {
@@ -264,65 +243,9 @@ func (r *run) seedReason(taken *clustering.MethodScore, trials []clustering.Meth
 	return reason("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
 }
 
-// better reports whether a has more merit than b, which may be nil. Of equals, a method that uses constraints wins.
-func (r *run) better(a, b *clustering.MethodScore) bool {
-	if b == nil {
-		return true
-	}
-	own, other := r.merit(a), r.merit(b)
-	return own > other || own == other && b.ConstraintUse == clustering.UseNone
-}
-
-// merit returns the agreement of a method with held-out supervision, plus the bonus of a discriminant.
-func (r *run) merit(w *clustering.MethodScore) float64 {
-	return w.Agreement() + r.bonus(w.ConstraintUse)
-}
-
-func (r *run) bonus(use clustering.ConstraintUse) float64 {
-	if seeds := len(r.supervision.Seeds); seeds > 0 && use == clustering.UseDiscriminant {
-		return seedBonus / math.Sqrt(float64(seeds))
-	}
-	return 0
-}
-
-// mostMerit returns the merit of a method that has all held-out supervision right.
-func (r *run) mostMerit(uses []clustering.ConstraintUse) float64 {
-	most := 0.0
-	for _, use := range uses {
-		most = max(most, 1+r.bonus(use))
-	}
-	return most
-}
-
-// mayReplace reports whether a method is good enough to replace the answer without constraints.
-func (r *run) mayReplace(w clustering.MethodScore) bool {
-	_, dense := r.data.(*dataset.Points)
-	switch {
-	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
-		return true // seeds are certain
-	case r.trusted() && (w.ConstraintUse == clustering.UseHard || w.ConstraintUse == clustering.UseMetric || w.ConstraintUse == clustering.UseWhitened): // other methods do not treat constraints as certain, or infer more from them
-		return w.Advantage >= clearlyWorse
-	case r.supervision.Contradictions > 0:
-		return w.Advantage > leastAdvantageUnsure
-	}
-	return w.Advantage > leastAdvantage
-}
-
-// mayBeUsual reports whether soft constraints on levels are good enough to be used if no method may replace the answer
-// without constraints.
-func (r *run) mayBeUsual(w clustering.MethodScore) bool {
-	switch {
-	case r.strayShare > 0:
-		return false
-	case r.supervision.Contradictions > 0:
-		return w.Advantage >= 0
-	}
-	return w.Advantage >= clearlyWorse
-}
-
-// trusted reports whether enough constraints confirm each other and none contradicts another.
-func (r *run) trusted() bool {
-	return r.supervision.Contradictions == 0 && r.supervision.Checked >= enoughChecks
+// reason returns a message that refers to no row or column.
+func reason(format string, args ...any) text.Message {
+	return text.Message{text.Plain(format, args...)}
 }
 
 // findStrays estimates the share of wrong constraints by stray must-links, given an answer that has not seen the
@@ -334,86 +257,5 @@ func (r *run) findStrays(labels []int32) {
 	stray, among := r.supervision.StrayMustLinks(labels)
 	if least := float64(stray) - float64(leastAdvantage*math.Sqrt(float64(stray))); among >= minStrayAmong && least >= float64(minStrayShare*float64(among)) {
 		r.strayShare = float64(stray) / float64(among)
-	}
-}
-
-// methods returns the uses of constraints to compare in each space. If constraints contradict each other, some of them
-// are wrong, so none is hard; if they are trusted, all are hard. UseCuts weighs constraints itself and is tried in the
-// first graph.
-func (r *run) methods() map[clustering.Space][]clustering.ConstraintUse {
-	methods := map[clustering.Space][]clustering.ConstraintUse{}
-	_, dense := r.data.(*dataset.Points)
-	if r.discriminants {
-		r.addDiscriminants(methods)
-		return methods
-	}
-	for _, name := range r.spaces {
-		if r.spec.K > 1 && (name == clustering.SpaceGraph || ofNeighbors(name)) {
-			methods[name] = append(methods[name], clustering.UseCuts)
-			break
-		}
-	}
-	if (len(r.supervision.Seeds) > 0 || r.supervision.Contradictions == 0) && r.allGroupsKnown() {
-		r.addKnownUses(methods)
-	}
-	for at, name := range r.spaces {
-		if name == clustering.SpaceLevels {
-			methods[name] = append(methods[name], clustering.UseNone, clustering.UseSoft)
-			continue
-		}
-		if !r.trusted() {
-			methods[name] = append(methods[name], clustering.UseNone)
-			if name != clustering.SpaceMixture { // which has no soft constraints
-				methods[name] = append(methods[name], clustering.UseSoft)
-			}
-		}
-		if r.supervision.Contradictions == 0 {
-			methods[name] = append(methods[name], clustering.UseHard)
-			if dense && at == 0 && r.opened[name].rows.learnable() {
-				methods[name] = append(methods[name], clustering.UseMetric)
-			}
-			if r.whitenable(name) {
-				methods[name] = append(methods[name], clustering.UseWhitened)
-			}
-		}
-	}
-	return methods
-}
-
-// onlyDiscriminants reports whether there are so many seeds that no other methods are tried.
-func (p *Problem) onlyDiscriminants() bool {
-	if must, cannot := p.supervision.Kinds(); len(p.supervision.Seeds) < manySeeds || p.supervision.Contradictions > 0 || must == 0 || cannot == 0 || !p.allGroupsKnown() {
-		return false
-	}
-	methods := map[clustering.Space][]clustering.ConstraintUse{}
-	p.addDiscriminants(methods)
-	return len(methods) > 0
-}
-
-// addKnownUses adds the uses that start from known groups: discriminants, and spreading in every neighbor graph or once
-// in a given graph.
-func (r *run) addKnownUses(methods map[clustering.Space][]clustering.ConstraintUse) {
-	r.addDiscriminants(methods)
-	given := false
-	for _, name := range r.spaces {
-		switch {
-		case ofNeighbors(name):
-			methods[name] = append(methods[name], clustering.UseSpread)
-		case (name == clustering.SpaceLevels || name == clustering.SpaceGraph) && !given:
-			methods[name] = append(methods[name], clustering.UseSpread)
-			given = true
-		}
-	}
-}
-
-// addDiscriminants adds a discriminant in the spaces of rows. If columns are in unlike units, or if there are no seeds
-// and therefore few known groups, it is tried in standardized columns only, if there are any.
-func (p *Problem) addDiscriminants(methods map[clustering.Space][]clustering.ConstraintUse) {
-	everywhere := len(p.supervision.Seeds) > 0 && p.spaces[0] == clustering.SpaceRows || !slices.Contains(p.spaces, clustering.SpaceStandardized)
-	for _, name := range p.spaces {
-		isRows := name == clustering.SpaceRows || name == clustering.SpaceStandardized
-		if isRows && p.classifiable(name) && (everywhere || name == clustering.SpaceStandardized) {
-			methods[name] = append(methods[name], clustering.UseDiscriminant)
-		}
 	}
 }

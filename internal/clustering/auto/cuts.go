@@ -50,9 +50,6 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	return nil
 }
 
-// foldSample is the number of points by which candidates are compared in a fold, where less precision suffices.
-const foldSample = 5000
-
 // fitCuts lets the constraints select coordinates.
 func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)

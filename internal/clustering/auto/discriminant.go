@@ -3,7 +3,6 @@ package auto
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -19,17 +18,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
-)
-
-// A discriminant is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel values,
-// which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
-const (
-	maxFitted   = 2000
-	leastFitted = 256
-	maxEntries  = 1 << 29
-	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier per
-	// fold.
-	maxVoted = 1 << 27
 )
 
 // classifier is a discriminant and a forest fitted to known rows.
@@ -69,16 +57,6 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 		}
 	}
 }
-
-const (
-	// forestTrees is the number of trees. The scores of a row are forestWeight times those of the trees, plus the rest
-	// times those of the discriminant, plus clusterShare times the shares of the groups in its cluster, plus spreadShare
-	// times the shares of those that reach it.
-	forestTrees  = 100
-	forestWeight = 0.5
-	clusterShare = 0.15
-	spreadShare  = 0.25
-)
 
 // fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with the
 // groups in the clusters of an answer without constraints and those that spread over the neighbor graph in the same
@@ -177,6 +155,9 @@ func groupShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	return shares
 }
 
+// mostFitted returns the maximum number of known rows that a classifier is fitted to.
+func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxEntries/p.n)) }
+
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	most := r.mostFitted()
@@ -215,7 +196,7 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 		r.forests[fold] = &clustering.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = r.forests[fold]
-	if c.clusters = r.unaided; c.clusters == nil {
+	if c.clusters = r.baseline; c.clusters == nil {
 		c.clusters = s.unconstrained.labels
 	}
 	c.shares = groupShares(c.clusters, known, r.spec.K)
@@ -289,51 +270,19 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	return labels, err
 }
 
-// classifyAll labels all rows, wherever they are stored. Scores are features of a row, so they follow from its
-// distances from the scores that each group should have. Known rows keep their group.
+// classifyAll labels all rows, wherever they are stored. Known rows keep their group.
 func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
-	k := r.spec.K
-	all, err := units.Apply(r.data)
+	distances, model, err := r.fromIdealScores(ctx, c, units)
 	if err != nil {
 		return nil, err
 	}
-	features, entry, err := c.features(all, c.rows)
-	if err != nil {
-		return nil, err
-	}
-	spec := r.kmeansSpec(clustering.ScaleNone)
-	spec.Restarts = 1
-	problem, err := kmeans.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
-	if err != nil {
-		return nil, err
-	}
-	x, release, err := r.executors.Rows(ctx, problem)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	model := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: make([]float64, k*k)}
-	for at := range model.Centroids {
-		if model.Centroids[at] = -1 / float64(k); at%(k+1) == 0 {
-			model.Centroids[at]++
-		}
-	}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: model, Points: choose.All[int32](r.n)}})
-	if err != nil {
-		return nil, err
-	}
+	k, raw := r.spec.K, r.data.(*dataset.Points)
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
-	group := make(map[int32]int32)
-	for at, row := range known.Rows {
-		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
-			group[row] = known.Groups[at]
-		}
-	}
-	raw := r.data.(*dataset.Points)
+	group := r.kept(known)
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
-			clustering.GroupScores(distances[0][i*k:(i+1)*k], scores)
+			clustering.GroupScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
 			a.labels[i] = int32(choose.Largest(scores))
 			if g, isKnown := group[int32(i)]; isKnown {
@@ -347,38 +296,60 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 		return nil, err
 	}
 	a.result = &clustering.Result{
-		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units,
-		Model: &clustering.Model{
-			Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: model.Centroids, Metric: metric.NewIdentity(k), Units: units,
-			Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
-			Forest:    c.forest,
-		},
+		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: model,
+		Runs: []clustering.Labeling{clustering.NewLabeling(a.labels, k)},
 	}
-	a.result.Runs = []clustering.Labeling{clustering.NewLabeling(a.labels, k)}
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
 }
 
-// maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in float32.
-const maxValue = 1e15
+// kept returns the groups of known rows that keep them in the answer.
+func (r *run) kept(known *discriminant.Known) map[int32]int32 {
+	groups := make(map[int32]int32)
+	for at, row := range known.Rows {
+		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
+			groups[row] = known.Groups[at]
+		}
+	}
+	return groups
+}
 
-// classifiable reports whether the data is dense points whose kernels can be computed in the units of a space.
-func (p *Problem) classifiable(space clustering.Space) bool {
-	points, dense := p.data.(*dataset.Points)
-	if !dense {
-		return false
-	}
-	units, err := p.Units(space)
+// fromIdealScores returns the distances of all rows from the scores that each group should have. The scores of a row
+// are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
+// predicts new rows in the same way.
+func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *clustering.Model, error) {
+	all, err := units.Apply(r.data)
 	if err != nil {
-		return false
+		return nil, nil, err
 	}
-	for at, v := range points.Values {
-		if units != nil {
-			v = (v - units.Center[at%points.D]) / units.Scale[at%points.D]
-		}
-		if !(math.Abs(v) <= maxValue) {
-			return false
+	features, entry, err := c.features(all, c.rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, k := r.kmeansSpec(clustering.ScaleNone), r.spec.K
+	spec.Restarts = 1
+	problem, err := kmeans.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, release, err := r.executors.Rows(ctx, problem)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: make([]float64, k*k)}
+	for at := range ideal.Centroids {
+		if ideal.Centroids[at] = -1 / float64(k); at%(k+1) == 0 {
+			ideal.Centroids[at]++
 		}
 	}
-	return true
+	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return distances[0], &clustering.Model{
+		Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: ideal.Centroids, Metric: metric.NewIdentity(k), Units: units,
+		Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
+		Forest:    c.forest,
+	}, nil
 }

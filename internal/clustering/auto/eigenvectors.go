@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -12,16 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
-
-// regularization is added to every degree, in units of the mean degree, so that dangling vertices do not dominate
-// eigenvectors.
-const regularization = 0.01
-
-// eigenTolerance bounds the residuals of eigenvectors. A smaller bound does not change the labels of k-means on them.
-const eigenTolerance = 1e-5
-
-// foldTolerance is the tolerance for contracted graphs in folds, where less precision suffices.
-const foldTolerance = 1e-3
 
 // coordinates holds the points of a space of eigenvectors: those of the kept vertices, in ascending order.
 type coordinates struct {
@@ -188,6 +179,23 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	return narrow, nil
 }
 
+// oneAtATime lets concurrent eigensolvers share a multiplier, whose products are valid only until the next call.
+type oneAtATime struct {
+	embedding.Multiplier
+	mu sync.Mutex
+}
+
+func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	products, err := m.Multiplier.Multiply(ctx, x)
+	own := make([][]float64, len(products))
+	for v, product := range products {
+		own[v] = slices.Clone(product)
+	}
+	return own, err
+}
+
 // keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if
 // these have fewer vertices than there are clusters.
 func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
@@ -204,13 +212,6 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	}
 	return keep, count
 }
-
-// Filters find eigenvectors faster from filteredRows rows on. Without constraints they are used for filteredPairs or
-// more: the few leading eigenvalues of a large graph can be so close to each other that filters do not separate them.
-const (
-	filteredRows  = 1000
-	filteredPairs = 8
-)
 
 // leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
 // process, which has the graph.

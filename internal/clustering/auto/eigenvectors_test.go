@@ -158,7 +158,7 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 			}
 		}
 		sameMatrix(t, "the entries", filled, want, 1e-12)
-		values := eigen.DenseEigenvalues(len(want), want.values())
+		values, _ := eigen.DenseEigenvalues(context.Background(), len(want), want.values())
 		if most := max(math.Abs(values[0]), math.Abs(values[len(values)-1])); most > entries.Bound+1e-12 {
 			t.Fatalf("seed %d: an eigenvalue of %g, bound %g", seed, most, entries.Bound)
 		}

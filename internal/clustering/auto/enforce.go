@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -24,24 +25,8 @@ const (
 // String returns the name in the catalog.
 func (e Enforcement) String() string { return [...]string{"auto", "always", "never"}[e] }
 
-const (
-	// Constraints of at least this weight, and seeds of at least this probability, hold; others stay soft.
-	certainWeight = 1
-	// Constraints seem wrong if the data separates the clusters, but every good method contradicts the same held-out
-	// constraints and the answer violates some constraints: the best method agrees by at least informative; the answer
-	// contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all contradict
-	// minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of 100 or 400
-	// correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10% wrong constraints that do
-	// not contradict each other, 80 did.
-	informative     = 0.4
-	nearlyBest      = 0.75
-	minContradicted = 0.06
-	maxContradicted = 0.25
-	minViolated     = 0.05
-)
-
 // enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
-func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
+func (r *run) enforce(ctx context.Context, labels []int32, margins []float64, right []bool) ([]int32, error) {
 	fixed := slices.Repeat([]int32{enforce.None}, r.n)
 	for _, seed := range r.supervision.Seeds {
 		if seed.Chance >= certainWeight {
@@ -60,9 +45,12 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 			"%s, so the data may overrule them: %d of %d are violated; use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)
 	}
 	if r.options.Enforce == EnforceNever {
-		return labels
+		return labels, nil
 	}
-	found := enforce.Apply(r.spec.K, labels, fixed, prices(margins), certain)
+	found, err := enforce.Apply(ctx, r.spec.K, labels, fixed, prices(margins), certain)
+	if err != nil {
+		return nil, err
+	}
 	if found.Changed > 0 {
 		r.warn("LABELS_ENFORCED",
 			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)
@@ -75,7 +63,7 @@ func (r *run) enforce(labels []int32, margins []float64, right []bool) []int32 {
 		r.notice(clustering.NewNotice("CONSTRAINTS_UNSATISFIED", append(text.Message{text.Plain(
 			"no assignment to %d clusters was found that satisfies %d cannot-links: ", r.spec.K, len(found.Unsatisfied))}, firstLinks(found.Unsatisfied)...)...))
 	}
-	return found.Labels
+	return found.Labels, nil
 }
 
 // overruled returns why the data may overrule constraints, or "" if constraints hold.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -23,77 +23,88 @@ type task struct {
 	brief bool // with fewer starts, to decide whether the method is worth a full fit
 }
 
-// fit runs several tasks in a space.
+// fit runs several tasks in a space and returns their answers in the same order.
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	whole := ctx
 	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
-	if s.levels != nil {
+	switch s.name {
+	case clustering.SpaceLevels:
 		return r.fitLevels(ctx, s, tasks)
-	}
-	if s.name == clustering.SpaceMixture {
+	case clustering.SpaceMixture:
 		return r.fitMixtures(ctx, s, tasks)
 	}
-	answers, sets := make([]*answer, len(tasks)), make([]*constraint.Set, len(tasks))
-	var shared []int // tasks on the rows of s
-	var fits [][]*kmeans.Problem
-	var apart []func() error // fits of other tasks, which are independent of each other
-	later := func(at int, fit func(ctx context.Context) (*answer, error)) {
-		apart = append(apart, func() (err error) {
-			answers[at], err = r.remembered(ctx, tasks[at], fit)
-			return err
-		})
-	}
+	answers := make([]*answer, len(tasks))
+	onRows := &rowFits{}     // tasks on the rows of s, which share their executor
+	var alone []func() error // the other tasks, which are independent of each other
 	for at, t := range tasks {
-		if t.use == clustering.UseNone {
+		var err error
+		switch t.use {
+		case clustering.UseNone:
 			answers[at] = s.unconstrained
 			continue
-		}
-		shown := r.shown(t)
-		set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
-		if err != nil {
-			return nil, err
-		}
-		sets[at] = set
-		switch {
-		case t.use == clustering.UseDiscriminant:
+		case clustering.UseDiscriminant:
 			answers[at], err = r.fitDiscriminant(whole, s, t)
-		case t.use == clustering.UseSpread:
+		case clustering.UseSpread:
 			answers[at], err = r.fitSpread(ctx, s, t)
-		case t.use == clustering.UseWhitened:
-			later(at, func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, set) })
-		case t.use == clustering.UseCuts:
-			err = r.openSpan(whole, s)
-			later(at, func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, set) })
-		case t.use == clustering.UseHard && s.graph != nil && set.Components().Count() < r.n:
-			later(at, func(ctx context.Context) (*answer, error) { return r.fitContracted(ctx, s, t, set) })
 		default:
-			var problems []*kmeans.Problem
-			problems, err = r.variants(s.rows, t, s.plain.among(r.n, shown))
-			shared, fits = append(shared, at), append(fits, problems)
+			var fit func(context.Context) (*answer, error)
+			if fit, err = r.prepare(whole, s, t, at, onRows); fit != nil {
+				alone = append(alone, func() (err error) {
+					answers[at], err = r.remembered(ctx, t, fit)
+					return err
+				})
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(shared) > 0 { // workers may compute these while this process computes the others
-		apart = append([]func() error{func() error {
-			results, err := leastOf(ctx, s.rows, fits)
-			for place, result := range results {
-				answers[shared[place]] = r.answerOn(s, result, sets[shared[place]])
-			}
-			return err
-		}}, apart...)
+	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
+		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(apart), func(at int) error { return apart[at]() })
+	err := parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
 }
 
-// answerOn converts a result of k-means on the rows of a space to an answer.
-func (r *run) answerOn(s *space, found *clustering.Result, set *constraint.Set) *answer {
-	if s.graph != nil {
-		return r.expand(s, s.plain, found, set)
+// rowFits is tasks that run together on the rows of a space.
+type rowFits struct {
+	places []int // among the tasks
+	sets   []*constraint.Set
+	fits   [][]*kmeans.Problem
+}
+
+// prepare returns the fit of a task in coordinates of its own. It adds a task on the rows of the space to onRows instead,
+// and returns nil.
+func (r *run) prepare(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
+	shown := r.shown(t)
+	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
 	}
-	return &answer{labels: found.Labels, result: found, at: s.plain}
+	switch {
+	case t.use == clustering.UseWhitened:
+		return func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, set) }, nil
+	case t.use == clustering.UseCuts:
+		return func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, set) }, r.openSpan(ctx, s)
+	case t.use == clustering.UseHard && s.graph != nil && set.Components().Count() < r.n:
+		return func(ctx context.Context) (*answer, error) { return r.fitContracted(ctx, s, t, set) }, nil
+	}
+	problems, err := r.variants(s.rows, t, s.plain.among(r.n, shown))
+	onRows.places, onRows.sets, onRows.fits = append(onRows.places, at), append(onRows.sets, set), append(onRows.fits, problems)
+	return nil, err
+}
+
+// fitOnRows runs tasks on the rows of a space and sets their answers.
+func (r *run) fitOnRows(ctx context.Context, s *space, of *rowFits, answers []*answer) error {
+	results, err := leastOf(ctx, s.rows, of.fits)
+	for at, found := range results {
+		a := &answer{labels: found.Labels, result: found, at: s.plain}
+		if s.graph != nil {
+			a = r.expand(s, s.plain, found, of.sets[at])
+		}
+		answers[of.places[at]] = a
+	}
+	return err
 }
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
@@ -128,24 +139,6 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 		return nil, err
 	}
 	return r.expand(s, at, results[0], set), nil
-}
-
-const (
-	// searchBytes limits the memory of concurrent fits.
-	searchBytes = 1 << 28
-	// whitenedCopies is how many copies of the rows a fit to whitened rows has.
-	whitenedCopies = 4
-)
-
-// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The answer
-// does not depend on it.
-func (p *Problem) searches() int {
-	columns := eigen.SearchColumns(p.spec.K, false)
-	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {
-		columns = max(columns, whitenedCopies*points.D)
-	}
-	bytes := 8 * int64(p.n) * int64(columns)
-	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
 }
 
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only

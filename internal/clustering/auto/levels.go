@@ -2,7 +2,6 @@ package auto
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -24,11 +23,6 @@ type levels struct {
 	degrees []float64
 	total   float64 // sum of degrees
 }
-
-// softWeight is the cost of a violated constraint, as a share of what its points contribute if all their edges stay
-// within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster costs about
-// 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f above 5/8.
-const softWeight = 0.5
 
 // openLevels cuts the graph without constraints.
 func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
@@ -172,81 +166,4 @@ func (l *levels) mass(keep []bool) []float64 {
 		}
 	}
 	return mass
-}
-
-// Levels returns the plan of the cuts of the graph, or nil if the graph itself is not cut.
-func (p *Problem) Levels() *planning.Levels {
-	g, is := p.data.(*dataset.Graph)
-	if !is || p.spaces[0] != clustering.SpaceLevels {
-		return nil
-	}
-	fits := 1
-	if p.supervised() {
-		fits = 2*p.folds + 3 // two per fit, and one without constraints
-	}
-	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
-}
-
-// maxEigenvalues is the maximum of n k for which eigenvectors of a graph are computed.
-const maxEigenvalues = 1 << 23
-
-// graphSpaces returns the spaces of a graph: the graph itself and, if there is supervision, its eigenvectors.
-func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
-	for _, w := range g.Weight {
-		if w < 0 {
-			return []clustering.Space{clustering.SpaceGraph}
-		}
-	}
-	switch {
-	case !p.supervised():
-		return []clustering.Space{clustering.SpaceLevels}
-	case p.n*p.spec.K > maxEigenvalues:
-		p.Warnings = append(p.Warnings, clustering.Notice{Code: "EIGENVECTORS_LEFT_OUT", Message: fmt.Sprintf(
-			"%d eigenvectors of %d vertices would take long and much memory; only cuts of the graph itself are tried", p.spec.K, p.n)})
-		return []clustering.Space{clustering.SpaceLevels}
-	}
-	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
-}
-
-// normalizedCut returns the sum, over clusters, of the share of their edge weight that leaves them.
-func normalizedCut(g *dataset.Graph, labels []int32, k int) float64 {
-	inside, total := edgesOfClusters(g, labels, k)
-	cut := 0.0
-	for c := range total {
-		if total[c] > 0 {
-			cut += 1 - inside[c]/total[c]
-		}
-	}
-	return cut
-}
-
-// loosestCluster returns the cluster that the largest share of its edge weight leaves.
-func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
-	inside, total := edgesOfClusters(g, labels, k)
-	loosest, least := int32(0), math.Inf(1)
-	for c := range int32(k) {
-		if total[c] > 0 && inside[c]/total[c] < least {
-			loosest, least = c, inside[c]/total[c]
-		}
-	}
-	return loosest
-}
-
-// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices. Labels
-// of -1 are ignored.
-func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []float64) {
-	inside, total = make([]float64, k), make([]float64, k)
-	for i, c := range labels {
-		if c < 0 {
-			continue
-		}
-		neighbors, weights := g.Row(i)
-		for at, j := range neighbors {
-			total[c] += weights[at]
-			if labels[j] == c {
-				inside[c] += weights[at]
-			}
-		}
-	}
-	return inside, total
 }

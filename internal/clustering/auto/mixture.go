@@ -13,15 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-const (
-	// A mixture is fitted in this process, so the number of its values and the work of an iteration, in multiplications,
-	// are limited.
-	maxMixtureValues = 1 << 22
-	maxMixtureWork   = 1 << 27
-	// maxMixtureIterations is the maximum number of iterations of a fit.
-	maxMixtureIterations = 100
-)
-
 // mixable reports whether mixtures of Gaussians are fitted: to dense points with at least as many rows as clusters x
 // columns, unless that takes long, and if some column has more than a few values.
 func (r *run) mixable() bool {

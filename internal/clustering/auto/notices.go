@@ -55,15 +55,6 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 	}
 }
 
-const (
-	// nearChance is the agreement with held-out constraints below which an answer means little.
-	nearChance = 0.1
-	// goodAgreement is the agreement from which the data can contradict single constraints.
-	goodAgreement = 0.6
-	// listed is the maximum number of constraints or seeds that a notice names.
-	listed = 5
-)
-
 // noticeTrials reports what the trials say about the answer and about the constraints.
 func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	if best.Agreement() < nearChance {

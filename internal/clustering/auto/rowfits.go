@@ -12,17 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-const (
-	// defaultStarts is the number of k-means++ starts of a fit. In a fold, foldStarts suffice to compare methods.
-	defaultStarts = 10
-	foldStarts    = 3
-	// hardWeight is the weight of a hard constraint in units of the mean distortion. No point is so far away that
-	// violating a constraint pays off, but among constraints that cannot all hold, distortions still decide.
-	hardWeight = 64
-	// maxImplied is the maximum number of implied pairs for which MPC-KMeans is given all of them.
-	maxImplied = 200_000
-)
-
 // rows holds the points of a space on their executor.
 type rows struct {
 	problem       *kmeans.Problem // plain k-means; other problems are variants of it
@@ -66,9 +55,6 @@ func (w *rows) unit() float64 {
 	}
 	return 1
 }
-
-// extreme bounds meaningful weights and units; its inverse is the lower bound.
-const extreme = 1e50
 
 // inRange returns weight * unit, clamped so that computations with it, including learned metrics, do not overflow.
 func inRange(weight, unit float64) float64 {

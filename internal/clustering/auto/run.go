@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
@@ -15,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Problem is a spec that was checked against its data.
@@ -38,6 +38,11 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
+	if g, is := data.(*dataset.Graph); is {
+		if err := checkWeights(g); err != nil {
+			return nil, err
+		}
+	}
 	spec.Entail = false // hard constraints include what they imply anyway
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
@@ -57,25 +62,42 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// run is the state of a running problem.
+// checkWeights returns an error if the weights of the edges add up to infinity, because cuts would not be numbers.
+func checkWeights(g *dataset.Graph) error {
+	total := 0.0
+	for _, w := range g.Weight {
+		total += math.Abs(w)
+	}
+	if math.IsInf(total, 1) {
+		return fault.Invalid("BAD_WEIGHT", "the weights of the edges add up to more than %.3g, the largest number; divide all of them by the same number", math.MaxFloat64)
+	}
+	return nil
+}
+
+// run is the state of a running problem. One goroutine owns it. Fits that run concurrently only read it, except for
+// what has a lock of its own.
 type run struct {
 	*Problem
-	spaces     []clustering.Space // those of the problem, and SpaceMixture if it is tried
-	executors  Executors
-	o          clustering.Observer
-	threads    int
-	reporter   *embedding.Reporter
-	none       *constraint.Set // the empty set
-	opened     map[clustering.Space]*space
-	unaided    []int32                             // labels of the answer without constraints; nil until it is chosen
-	graphs     map[clustering.Space]*dataset.Graph // of nearest neighbors
-	releases   []func()
-	notices    []clustering.Notice
+	executors Executors
+	releases  []func() // of the executors that are in use
+	o         clustering.Observer
+	threads   int
+	reporter  *embedding.Reporter
+	none      *constraint.Set // the empty set
+
+	// What was computed, so that nothing is computed twice.
+	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
+	opened  map[clustering.Space]*space
+	graphs  map[clustering.Space]*dataset.Graph // of nearest neighbors
+	forests map[int]*clustering.Forest          // by the fold that is held out
+
+	// What is known about methods and supervision.
+	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
 	ofFolds    map[clustering.Method][]clustering.Labeling // the labels found in each fold
 	heldOut    map[clustering.Method][]bool                // which held-out pairs they have right
-	suspects   []clustering.Suspect                        // strengths are not set yet
 	strayShare float64                                     // estimated share of wrong constraints, or 0 if none seems wrong
-	forests    map[int]*clustering.Forest                  // fitted to the known rows without each fold
+	suspects   []clustering.Suspect                        // strengths are not set yet
+	notices    []clustering.Notice
 }
 
 // Run runs a problem. It fails if the context ends before there is an answer.
@@ -116,9 +138,9 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
 		right = r.right(found)
 	}
-	labels := r.enforce(result.Labels, margins, right)
-	if slices.Equal(labels, result.Labels) {
-		return nil
+	labels, err := r.enforce(ctx, result.Labels, margins, right)
+	if err != nil || slices.Equal(labels, result.Labels) {
+		return err
 	}
 	for i, c := range labels {
 		if found.own != nil && c != result.Labels[i] {
@@ -192,23 +214,6 @@ func (r *run) finish(result *clustering.Result) {
 	result.Warnings = r.notices
 }
 
-// oneAtATime lets concurrent eigensolvers share a multiplier, whose products are valid only until the next call.
-type oneAtATime struct {
-	embedding.Multiplier
-	mu sync.Mutex
-}
-
-func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	products, err := m.Multiplier.Multiply(ctx, x)
-	own := make([][]float64, len(products))
-	for v, product := range products {
-		own[v] = slices.Clone(product)
-	}
-	return own, err
-}
-
 // score adds the distances of rows, in the space of the answer, to the result.
 func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
 	switch s := r.opened[result.Choice.Chosen.Space]; {
@@ -241,44 +246,4 @@ func (r *run) rememberFolds(m clustering.Method, answers []*answer) {
 	for _, a := range answers {
 		r.ofFolds[m] = append(r.ofFolds[m], clustering.NewLabeling(a.labels, r.spec.K))
 	}
-}
-
-// edgeShares returns, for every vertex, the share of its edge weight that leads out of its own cluster, and out of the
-// other cluster with the most of it. Loops do not count. Both are +Inf for a vertex without edges.
-func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
-	own, next = make([]float64, g.N), make([]float64, g.N)
-	to, seen := make([]float64, k), make([]int32, 0, k)
-	for i := range g.N {
-		total := 0.0
-		neighbors, weights := g.Row(i)
-		for at, j := range neighbors {
-			if int(j) == i || weights[at] == 0 {
-				continue
-			}
-			c := labels[j]
-			if to[c] == 0 {
-				seen = append(seen, c)
-			}
-			to[c] += weights[at]
-			total += weights[at]
-		}
-		most := 0.0
-		for _, c := range seen {
-			if c != labels[i] {
-				most = max(most, to[c])
-			}
-		}
-		own[i], next[i] = 1-to[labels[i]]/total, 1-most/total
-		if !(total > 0) {
-			own[i], next[i] = math.Inf(1), math.Inf(1)
-		}
-		if k == 1 {
-			next[i] = math.Inf(1)
-		}
-		for _, c := range seen {
-			to[c] = 0
-		}
-		seen = seen[:0]
-	}
-	return own, next
 }

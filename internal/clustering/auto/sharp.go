@@ -7,15 +7,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-const (
-	// fewValues is the maximum number of distinct values of a column of numbers that may split the graph.
-	fewValues = 10
-	// sharpEdges is the ratio of edges between rows with different values to those expected by chance below which a
-	// neighbor graph follows a column. Columns of two numbers or few words next to a few columns of numbers have up to
-	// 0.11 in synthetic tables; columns of few values in real data have 0.23 or more.
-	sharpEdges = 0.15
-)
-
 // sharpColumn returns the first column of few values, or of words, in which nearest neighbors nearly always agree, or
 // -1. Such a column splits the neighbor graph whether or not it is related to any clusters, because there are no values
 // between its own.

@@ -13,18 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-const (
-	// passedOn is the share of its value that a vertex passes to its neighbors.
-	passedOn = 0.8
-	// spreadTolerance is the relative residual at which the solver stops, and spreadSteps the maximum number of steps.
-	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice.
-	spreadTolerance = 1e-8
-	spreadSteps     = 200
-	// roughSpreadTolerance is used instead for the scores of classifiers that know many rows: what spreads is only a part
-	// of these scores.
-	roughSpreadTolerance = 1e-4
-)
-
 // fitSpread assigns every vertex to the group that reaches it most (Zhou et al. 2004). With N the normalized graph,
 //
 //	F = (I - passedOn N)^-1 Y,
@@ -106,10 +94,8 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 			}
 		}
 	}
-	for at, row := range known.Rows {
-		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
-			labels[row] = known.Groups[at]
-		}
+	for row, group := range r.kept(known) {
+		labels[row] = group
 	}
 	return labels, nil
 }

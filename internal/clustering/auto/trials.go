@@ -10,17 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
-const (
-	// If fits take long, a method that is more than hopeless standard errors behind the best one after a fold of at
-	// least enoughInFold pairs is not fitted to the other folds. About 2% of equally good methods fall so far behind. If
-	// the answer of its space without constraints is more than hopelessSpace behind, being behind in the fold suffices.
-	hopeless      = 2.0
-	hopelessSpace = 3.0
-	enoughInFold  = 100
-	// longFit is the number of rows x columns x clusters from which a fit takes long.
-	longFit = 1 << 20
-)
-
 // outcome records which held-out pairs a method has right.
 type outcome struct {
 	method clustering.Method
@@ -28,61 +17,30 @@ type outcome struct {
 	folds  int // number of folds it was fitted to: all, or 1 if it fell far behind
 }
 
-// tryMethods fits every method to all folds. The slice base tells which pairs the answer without constraints has right.
-// If fits take long, spaces of eigenvectors come first, because their fits are faster, methods that fall far behind are
-// not fitted to all folds, and nothing more is tried once no method could be better. If base is nil, all methods are
-// fitted to all folds.
+// trials fits methods to all folds but one, for every fold. If fits take long, spaces of eigenvectors come first, because
+// their fits are faster, methods that fall far behind are not fitted to all folds, and nothing more is tried once no
+// method could be better.
+type trials struct {
+	*run
+	base   []bool // which held-out pairs the baseline has right; nil if every method must be fitted to all folds
+	isLong bool   // whether fits take long and base is known
+	found  map[clustering.Method]outcome
+	best   *clustering.MethodScore // the best method so far that may replace the baseline
+}
+
+// tryMethods returns the outcomes of all methods that were tried, by space and candidate.
 func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
+	t := &trials{run: r, base: base, isLong: base != nil && r.takesLong(), found: map[clustering.Method]outcome{}}
 	methods := r.methods()
-	order := slices.Clone(r.spaces)
-	isLong := base != nil && r.takesLong()
-	if isLong {
-		slices.SortStableFunc(order, func(a, b clustering.Space) int { return rank(a) - rank(b) })
-	}
-	found := map[clustering.Method]outcome{}
-	var best *clustering.MethodScore // the best method that may replace the answer without constraints
-	for _, name := range order {
-		if len(methods[name]) == 0 || isLong && best != nil && r.merit(best) >= r.mostMerit(methods[name]) {
-			continue
-		}
-		s, err := r.open(ctx, name)
-		if err != nil {
+	for _, b := range t.inOrder(methods) {
+		if err := t.try(ctx, b); err != nil {
 			return nil, err
-		}
-		groups := [][]clustering.ConstraintUse{methods[name]}
-		if isLong && len(methods[name]) > 0 && methods[name][0] == clustering.UseCuts { // most often the best
-			groups = [][]clustering.ConstraintUse{methods[name][:1], methods[name][1:]}
-		}
-		for _, uses := range groups {
-			if isLong && best != nil && r.merit(best) >= r.mostMerit(uses) {
-				continue
-			}
-			var ahead []bool
-			switch {
-			case isLong && best != nil:
-				ahead = found[best.Method].right
-			case isLong:
-				ahead = base
-			}
-			outcomes, err := r.crossValidate(ctx, s, uses, ahead)
-			if err != nil {
-				return nil, err
-			}
-			for _, one := range outcomes {
-				found[one.method] = one
-				if base == nil || one.folds < r.folds {
-					continue
-				}
-				if tried := r.tried(one.method, one.right, base); r.mayReplace(tried) && r.better(&tried, best) {
-					best = &tried
-				}
-			}
 		}
 	}
 	var all []outcome
-	for _, name := range r.spaces {
-		for _, use := range methods[name] {
-			if one, tried := found[clustering.Method{Space: name, ConstraintUse: use}]; tried {
+	for _, b := range methods {
+		for _, use := range b.uses {
+			if one, tried := t.found[clustering.Method{Space: b.space, ConstraintUse: use}]; tried {
 				all = append(all, one)
 			}
 		}
@@ -90,18 +48,62 @@ func (r *run) tryMethods(ctx context.Context, base []bool) ([]outcome, error) {
 	return all, nil
 }
 
-// rank orders spaces by the time of a fit.
-func rank(name clustering.Space) int {
-	if ofNeighbors(name) {
-		return 0
-	}
-	return 1
-}
-
 // takesLong reports whether fits to points take long.
 func (r *run) takesLong() bool {
 	points, dense := r.data.(*dataset.Points)
 	return dense && r.n*points.D*r.spec.K >= longFit
+}
+
+// inOrder returns the order in which methods are tried. If fits take long, neighbors come first, and in a batch cuts,
+// which are most often the best.
+func (t *trials) inOrder(methods []batch) []batch {
+	if !t.isLong {
+		return methods
+	}
+	var near, others []batch
+	for _, b := range methods {
+		parts := []batch{b}
+		if b.uses[0] == clustering.UseCuts && len(b.uses) > 1 {
+			parts = []batch{{b.space, b.uses[:1]}, {b.space, b.uses[1:]}}
+		}
+		if ofNeighbors(b.space) {
+			near = append(near, parts...)
+		} else {
+			others = append(others, parts...)
+		}
+	}
+	return append(near, others...)
+}
+
+// try fits the methods of a batch, unless none of them could be better than the best so far.
+func (t *trials) try(ctx context.Context, b batch) error {
+	ahead := t.base
+	switch {
+	case !t.isLong:
+		ahead = nil
+	case t.best != nil && !slices.ContainsFunc(b.uses, func(use clustering.ConstraintUse) bool { return 1+t.bonus(use) > t.merit(t.best) }):
+		return nil
+	case t.best != nil:
+		ahead = t.found[t.best.Method].right
+	}
+	s, err := t.open(ctx, b.space)
+	if err != nil {
+		return err
+	}
+	outcomes, err := t.crossValidate(ctx, s, b.uses, ahead)
+	if err != nil {
+		return err
+	}
+	for _, one := range outcomes {
+		t.found[one.method] = one
+		if t.base == nil || one.folds < t.folds {
+			continue
+		}
+		if score := t.tried(one.method, one.right, t.base); t.mayReplace(score) && t.better(&score, t.best) {
+			t.best = &score
+		}
+	}
+	return nil
 }
 
 // crossValidate finds which held-out pairs each use of constraints in a space has right. If ahead is not nil, uses that
@@ -149,7 +151,7 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 	var places []int
 	var tasks []task
 	for at, one := range outcomes {
-		if s.name != clustering.SpaceMixture && mayBeBrief(one.method) {
+		if s.name != clustering.SpaceMixture && candidateOf(one.method.ConstraintUse).screened {
 			places, tasks = append(places, at), append(tasks, task{use: one.method.ConstraintUse, brief: true})
 		}
 	}
@@ -171,16 +173,6 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 		}
 	}
 	return nil
-}
-
-// mayBeBrief reports whether a method can be screened: it has several starts, which a brief fit reduces to one. Other
-// methods are fast, and a discriminant is not judged by its agreement alone.
-func mayBeBrief(w clustering.Method) bool {
-	switch w.ConstraintUse {
-	case clustering.UseSoft, clustering.UseHard, clustering.UseMetric, clustering.UseWhitened:
-		return true
-	}
-	return false
 }
 
 // behindInFirst returns by how many standard errors a method is behind another in the first fold. It returns 0 if the

@@ -2,7 +2,6 @@ package auto
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
@@ -14,12 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Whitened rows are in the memory of this process, so their number and their columns are limited.
-const (
-	maxWhitenedValues  = 1 << 22
-	maxWhitenedColumns = 128
-)
-
 // whitening changes coordinates so that rows of the same must-link component scatter equally in all directions. Columns
 // and combinations of columns that vary within components count less. This is relevant component analysis (Shental,
 // Hertz, Weinshall and Pavel 2002) with a prior.
@@ -28,16 +21,6 @@ type whitening struct {
 	// factor is the lower triangle G with V = G G', where V is the covariance of rows around the means of their
 	// components. A whitened row is G^-1 x.
 	factor [][]float64
-}
-
-// whitenable reports whether whitening is tried in a space: in standardized rows, or in unchanged ones if those are the
-// only rows. There must be several columns, and not too many.
-func (r *run) whitenable(name clustering.Space) bool {
-	points, dense := r.data.(*dataset.Points)
-	if !dense || points.D < 2 || points.D > maxWhitenedColumns || r.n*points.D > maxWhitenedValues || r.spec.K < 2 {
-		return false
-	}
-	return name == clustering.SpaceStandardized || name == clustering.SpaceRows && !slices.Contains(r.spaces, clustering.SpaceStandardized)
 }
 
 // newWhitening fits a whitening to rows in the given units. With W the scatter of count rows around the means of their

@@ -9,6 +9,7 @@ package enforce
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -33,8 +34,9 @@ type Result struct {
 }
 
 // Apply changes labels from 0 to k-1 so that constraints hold. The slice fixed holds the known label of each row, or
-// None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same.
-func Apply(k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) Result {
+// None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same. It fails only if
+// the context ends.
+func Apply(ctx context.Context, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) (Result, error) {
 	a := newAssignment(k, labels, fixed, prices)
 	var result Result
 	for _, c := range constraints {
@@ -54,8 +56,12 @@ func Apply(k int, labels, fixed []int32, prices []float64, constraints []constra
 		}
 	}
 	a.start()
-	a.repair()
-	a.settle()
+	if err := a.repair(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := a.settle(ctx); err != nil {
+		return Result{}, err
+	}
 	for _, c := range apart {
 		if a.cluster[a.find(c.I)] == a.cluster[a.find(c.J)] {
 			result.Unsatisfied = append(result.Unsatisfied, c)
@@ -68,7 +74,7 @@ func Apply(k int, labels, fixed []int32, prices []float64, constraints []constra
 			result.Changed++
 		}
 	}
-	return result
+	return result, nil
 }
 
 // assignment assigns a cluster to every component of rows. A component is identified by its root.
@@ -210,14 +216,21 @@ func (a *assignment) occupied(root int32) []bool {
 }
 
 // repair separates components that must be apart but share a cluster.
-func (a *assignment) repair() {
+func (a *assignment) repair(ctx context.Context) error {
 	for _, root := range a.roots {
 		for _, other := range a.against[root] {
-			if a.cluster[root] == a.cluster[other] && !a.move(root, other) && !a.trade(root, other) {
-				a.search(root)
+			if a.cluster[root] != a.cluster[other] || a.move(root, other) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !a.trade(root, other) {
+				a.search(ctx, root)
 			}
 		}
 	}
+	return ctx.Err()
 }
 
 // move moves one of two components to a free cluster, at the lowest cost. It returns false if there is none.
@@ -302,7 +315,7 @@ func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
 // search assigns all components that cannot-links connect with root, depth first. It picks the component with the
 // fewest free clusters next and tries its clusters by increasing cost. If it fails or exceeds the bound, nothing
 // changes.
-func (a *assignment) search(root int32) {
+func (a *assignment) search(ctx context.Context, root int32) {
 	if a.searched[root] {
 		return
 	}
@@ -315,7 +328,7 @@ func (a *assignment) search(root int32) {
 			}
 		}
 	}
-	s := &search{assignment: a, before: map[int32]int32{}, work: maxWork}
+	s := &search{assignment: a, ctx: ctx, before: map[int32]int32{}, work: maxWork}
 	for _, i := range connected {
 		s.before[i] = a.cluster[i]
 		if a.fixed[i] == None {
@@ -332,17 +345,19 @@ func (a *assignment) search(root int32) {
 
 type search struct {
 	*assignment
+	ctx    context.Context
 	open   []int32 // components without a cluster
 	before map[int32]int32
 	work   int // remaining steps
 }
 
-// color assigns the open components. It returns false if that is impossible or the bound is exceeded.
+// color assigns the open components. It returns false if that is impossible, the bound is exceeded, or the context has
+// ended.
 func (s *search) color() bool {
 	if len(s.open) == 0 {
 		return true
 	}
-	if s.work -= len(s.open); s.work < 0 {
+	if s.work -= len(s.open); s.work < 0 || s.ctx.Err() != nil {
 		return false
 	}
 	at, fewest := 0, int(s.k)+1
@@ -379,8 +394,11 @@ func (s *search) color() bool {
 }
 
 // settle moves components to cheaper free clusters until there are none.
-func (a *assignment) settle() {
+func (a *assignment) settle(ctx context.Context) error {
 	for moved := true; moved; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		moved = false
 		for _, root := range a.roots {
 			if a.fixed[root] != None {
@@ -397,4 +415,5 @@ func (a *assignment) settle() {
 			}
 		}
 	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package enforce_test
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -20,6 +22,40 @@ func cannot(i, j int32) constraint.Constraint {
 }
 
 func unknown(n int) []int32 { return slices.Repeat([]int32{enforce.None}, n) }
+
+func apply(t interface{ Fatal(args ...any) }, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) enforce.Result {
+	result, err := enforce.Apply(context.Background(), k, labels, fixed, prices, constraints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// endsAfter is a context that has ended once it was asked a number of times.
+type endsAfter struct {
+	context.Context
+	times int
+}
+
+func (c *endsAfter) Err() error {
+	if c.times--; c.times < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A search asks all the time whether its context has ended.
+func TestASearchEndsWithItsContext(t *testing.T) {
+	var all []constraint.Constraint
+	for i := range int32(9) { // nine rows that are all apart, in eight clusters: every order of them is tried in vain
+		for j := range i {
+			all = append(all, cannot(j, i))
+		}
+	}
+	if _, err := enforce.Apply(&endsAfter{t.Context(), 1000}, 8, make([]int32, 9), unknown(9), nil, all); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
 
 func violated(labels []int32, c constraint.Constraint) bool {
 	return (labels[c.I] == labels[c.J]) != (c.Kind == constraint.MustLink)
@@ -54,7 +90,7 @@ func TestWhatCanHoldHolds(t *testing.T) {
 			}
 			all, concerned[i], concerned[j] = append(all, c), true, true
 		}
-		got := enforce.Apply(k, labels, fixed, nil, all)
+		got := apply(t, k, labels, fixed, nil, all)
 		if len(got.Contradicted)+len(got.Unsatisfied) > 0 {
 			t.Fatalf("contradicted %v, unsatisfied %v", got.Contradicted, got.Unsatisfied)
 		}
@@ -78,7 +114,7 @@ func TestWhatCanHoldHolds(t *testing.T) {
 				t.Fatalf("%v does not hold", c)
 			}
 		}
-		if again := enforce.Apply(k, got.Labels, fixed, nil, all); again.Changed != 0 {
+		if again := apply(t, k, got.Labels, fixed, nil, all); again.Changed != 0 {
 			t.Fatalf("%d rows change where all holds", again.Changed)
 		}
 	})
@@ -99,7 +135,7 @@ func TestFewLabelsChange(t *testing.T) {
 		{"a chain trades", []constraint.Constraint{cannot(0, 1), cannot(0, 3), cannot(0, 6), cannot(1, 4), cannot(1, 7)}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := enforce.Apply(3, labels, unknown(9), nil, test.given)
+			got := apply(t, 3, labels, unknown(9), nil, test.given)
 			if got.Changed != test.changed || len(got.Unsatisfied) > 0 {
 				t.Errorf("%d rows changed, not %d; unsatisfied %v; labels %v", got.Changed, test.changed, got.Unsatisfied, got.Labels)
 			}
@@ -110,7 +146,7 @@ func TestFewLabelsChange(t *testing.T) {
 func TestContradictionsAreReported(t *testing.T) {
 	fixed := unknown(4)
 	fixed[0], fixed[1], fixed[2] = 0, 1, 0
-	got := enforce.Apply(2, []int32{0, 1, 0, 1}, fixed, nil, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
+	got := apply(t, 2, []int32{0, 1, 0, 1}, fixed, nil, []constraint.Constraint{must(0, 1), cannot(0, 2), must(0, 3), cannot(2, 3), must(2, 0)})
 	want := []constraint.Constraint{must(0, 1), cannot(0, 2), cannot(2, 3)}
 	if !slices.Equal(got.Contradicted, want) || !slices.Equal(got.Labels, []int32{0, 1, 0, 0}) {
 		t.Errorf("contradicted %v, labels %v", got.Contradicted, got.Labels)
@@ -125,7 +161,7 @@ func TestTooManyApart(t *testing.T) {
 			all = append(all, cannot(j, i))
 		}
 	}
-	got := enforce.Apply(3, make([]int32, 4), unknown(4), nil, all)
+	got := apply(t, 3, make([]int32, 4), unknown(4), nil, all)
 	if len(got.Unsatisfied) != 1 {
 		t.Errorf("unsatisfied %v with the labels %v", got.Unsatisfied, got.Labels)
 	}
@@ -134,7 +170,7 @@ func TestTooManyApart(t *testing.T) {
 // Of two rows that must be together the one moves whose change costs less.
 func TestTheCheaperRowMoves(t *testing.T) {
 	for _, prices := range [][]float64{{1, 2}, {2, 1}} {
-		got := enforce.Apply(2, []int32{0, 1}, unknown(2), prices, []constraint.Constraint{must(0, 1)})
+		got := apply(t, 2, []int32{0, 1}, unknown(2), prices, []constraint.Constraint{must(0, 1)})
 		want := []int32{1, 1}
 		if prices[0] > prices[1] {
 			want = []int32{0, 0}

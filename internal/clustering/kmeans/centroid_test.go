@@ -112,6 +112,9 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				}
 				t.Fatalf("%s: %v", name, err)
 			}
+			if p, err = p.withRanges(ctx); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
 			x, err := NewLocal(ctx, p, c.data, 2)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -83,7 +83,8 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	}
 	_, distortion, err := m.assign(ctx) // the start is the result
 	if err == nil {
-		m.parts = m.terms(distortion, m.metric)
+		m.parts = m.terms(distortion)
+		m.parts.Spread, err = m.metric.Spread(ctx)
 	}
 	return clustering.Report{}, err
 }
@@ -99,10 +100,10 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	assigned := m.terms(distortion, m.metric)
+	assigned := m.terms(distortion)
 	m.completeLowerBound(assigned)
 	m.takeMeans()
-	if err := m.learn(); err != nil {
+	if err := m.learn(ctx); err != nil {
 		return clustering.Report{}, err
 	}
 	m.iteration++
@@ -256,22 +257,24 @@ func (m *hmrf) markViolations() (violated int) {
 	return violated
 }
 
-// terms returns the terms of J for the current labels, given the sum of distortions and the metric.
-func (m *hmrf) terms(distortion float64, a *metric.Metric) *clustering.ObjectiveParts {
-	measure := m.measureOf(a)
-	parts := &clustering.ObjectiveParts{Violated: m.markViolations(), Spread: a.Spread()}
-	parts.Distortion, parts.LogDet = distortion, a.LogDet()
+// terms returns the terms of J for the current labels and metric, given the sum of distortions. The spread of
+// the metric, which takes long, is left to the caller.
+func (m *hmrf) terms(distortion float64) *clustering.ObjectiveParts {
+	measure := m.measureOf(m.metric)
+	parts := &clustering.ObjectiveParts{Violated: m.markViolations()}
+	parts.Distortion, parts.LogDet = distortion, m.metric.LogDet()
 	parts.MustLink, parts.CannotLink = measure.Penalties(m.p.options.Penalty, m.links,
 		measure.Bound(m.p.options.Penalty, m.links, m.p.ranges))
 	return parts
 }
 
 // learn updates the metric and the terms of J.
-func (m *hmrf) learn() (err error) {
+func (m *hmrf) learn(ctx context.Context) (err error) {
 	if m.metric.Form() == metric.Identity {
 		distortion, err := m.distortionAhead(m.points)
 		if err == nil {
-			m.parts = m.terms(distortion, m.metric)
+			m.parts = m.terms(distortion)
+			m.parts.Spread = 1
 		}
 		return err
 	}
@@ -285,12 +288,16 @@ func (m *hmrf) learn() (err error) {
 	}
 	violated := m.markViolations()
 	step := metric.Step{PenaltyKind: m.p.options.Penalty, Scatter: scatter, Links: m.links, Ranges: m.p.ranges}
-	outcome, err := step.Update(m.metric)
+	outcome, err := step.Update(ctx, m.metric)
+	if err != nil {
+		return err
+	}
+	spread, err := outcome.Metric.Spread(ctx)
 	if err != nil {
 		return err
 	}
 	m.metric = outcome.Metric
 	m.warnDegenerate(outcome)
-	m.parts = &clustering.ObjectiveParts{Parts: outcome.Parts, Violated: violated, Spread: outcome.Metric.Spread()}
+	m.parts = &clustering.ObjectiveParts{Parts: outcome.Parts, Violated: violated, Spread: spread}
 	return nil
 }

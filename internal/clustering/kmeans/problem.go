@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,7 +40,7 @@ type Problem struct {
 	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
 	coloring *coloring                // only for COP-KMeans
 	blocks   *blocks                  // only for PC-KMeans with Contract
-	ranges   []float64                // of the features; nil if no penalty needs them
+	ranges   []float64                // of the features; see withRanges
 	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
 	free     *unconstrained           // nil if not known
 	sampled  []float64                // centroids found on a sample of the rows; nil if there are none
@@ -101,7 +102,7 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 }
 
 // resolve does the part of Prepare that depends on the spec.
-func (p *Problem) resolve() (err error) {
+func (p *Problem) resolve() error {
 	p.d = p.Vectors.Columns
 	if err := p.prepareConstraints(); err != nil {
 		return err
@@ -119,13 +120,7 @@ func (p *Problem) resolve() (err error) {
 		return fault.Invalid("TOO_MANY_COLUMNS", "the scatter that a full metric of %d columns is learned from takes %d bytes over %d rows, and at most %d are gathered; reduce the columns, or take the metric diagonal",
 			p.d, size, p.n, int64(maxScatterBytes)).OnField(clustering.Field(p.spec.Algorithm, "metric"))
 	}
-	if err := p.prepareLinks(); err != nil {
-		return err
-	}
-	if p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean {
-		p.ranges, err = p.featureRanges()
-	}
-	return err
+	return p.prepareLinks()
 }
 
 var preparations = map[metric.Distortion]vector.Preparation{
@@ -282,10 +277,17 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 // row writes one prepared row to dst.
 func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
 
-// featureRanges returns the largest minus the smallest value of every feature.
-func (p *Problem) featureRanges() ([]float64, error) {
+// withRanges returns a problem with the ranges of its features, each the largest minus the smallest value, if a penalty
+// needs them. It reads all rows.
+func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
+	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
+		return p, nil
+	}
 	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
 	for i := range p.n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := p.row(row, int32(i)); err != nil {
 			return nil, err
 		}
@@ -301,7 +303,9 @@ func (p *Problem) featureRanges() ([]float64, error) {
 	for f := range most {
 		most[f] -= least[f]
 	}
-	return most, nil
+	ranged := *p
+	ranged.ranges = most
+	return &ranged, nil
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.

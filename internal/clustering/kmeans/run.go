@@ -64,9 +64,13 @@ func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
 func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
-	if s.p, err = s.p.withUnconstrained(ctx, s.x); err == nil {
-		s.p, err = s.p.afterRace(ctx)
+	if s.p, err = s.p.withUnconstrained(ctx, s.x); err != nil {
+		return nil, err
 	}
+	if s.p, err = s.p.afterRace(ctx); err != nil {
+		return nil, err
+	}
+	s.p, err = s.p.withRanges(ctx)
 	return s, err
 }
 

@@ -1,6 +1,7 @@
 package landmark
 
 import (
+	"context"
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -52,7 +53,10 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 	for i := range m {
 		trace += values[i*m+i]
 	}
-	eigenvalues, vectors := eigen.LeadingEigenpairs(m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	eigenvalues, vectors, err := eigen.LeadingEigenpairs(context.Background(), m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	if err != nil {
+		return nil, err
+	}
 	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors)), Points: own}
 	for c, v := range vectors {
 		root := math.Sqrt(eigenvalues[c])

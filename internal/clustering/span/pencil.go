@@ -1,6 +1,7 @@
 package span
 
 import (
+	"context"
 	"math"
 
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -51,7 +52,7 @@ type pencil struct {
 
 func (b *basis) newPencil(width int, g [][]float64) *pencil {
 	p := &pencil{basis: b, width: width, g: g}
-	p.eigenvalues = eigen.DenseEigenvalues(width-1, p.matrix(func(a, c int) float64 { return g[a][c] }))
+	p.eigenvalues, _ = eigen.DenseEigenvalues(context.Background(), width-1, p.matrix(func(a, c int) float64 { return g[a][c] })) // small
 	return p
 }
 

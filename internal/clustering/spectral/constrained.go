@@ -179,7 +179,11 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
 			}
 		}
-		eigenvalues = append(eigenvalues, eigen.DenseEigenvalues(size, values)...)
+		found, err := eigen.DenseEigenvalues(ctx, size, values)
+		if err != nil {
+			return nil, err
+		}
+		eigenvalues = append(eigenvalues, found...)
 	}
 	eigenvalues = append(eigenvalues, make([]float64, m.rows()-believed)...)
 	slices.SortFunc(eigenvalues, func(a, b float64) int { return cmp.Compare(b, a) })

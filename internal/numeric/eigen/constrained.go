@@ -161,12 +161,18 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 		}
 	}
 	var least float64
-	mu, w := generalized(beliefs, laplacian, func(mu []float64) int {
+	mu, w, err := generalized(ctx, beliefs, laplacian, func(mu []float64) int {
 		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
+	if err != nil {
+		return Cuts{}, nil, err
+	}
 	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
-		values, vectors := DenseEigenpairs(n, Flatten(laplacian))
+		values, vectors, err := LeadingEigenpairs(ctx, n, Flatten(laplacian), func([]float64) int { return n })
+		if err != nil {
+			return Cuts{}, nil, err
+		}
 		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
 			return Cuts{}, vectors[near:], nil
 		}

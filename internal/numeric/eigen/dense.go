@@ -2,6 +2,7 @@ package eigen
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -13,28 +14,46 @@ import (
 // The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
 // Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
+//
+// It takes no context, so it is for matrices of at most a few hundred rows, which take a fraction of a second. A larger
+// matrix takes seconds and belongs to LeadingEigenpairs.
 func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
-	return LeadingEigenpairs(n, values, func([]float64) int { return n })
+	eigenvalues, vectors, err := LeadingEigenpairs(context.Background(), n, values, func([]float64) int { return n })
+	if err != nil {
+		panic(err) // only the end of the context is an error
+	}
+	return eigenvalues, vectors
 }
 
-// DenseEigenvalues is DenseEigenpairs without the vectors, in a fraction of the time.
-func DenseEigenvalues(n int, values []float64) []float64 {
+// DenseEigenvalues is LeadingEigenpairs without the vectors, in a fraction of the time.
+func DenseEigenvalues(ctx context.Context, n int, values []float64) ([]float64, error) {
 	a, exponent := mirrored(n, values)
-	t := tridiagonalize(n, a)
-	t.diagonalize(func(int, float64, float64) {})
+	t, err := tridiagonalize(ctx, n, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.diagonalize(ctx, func(int, float64, float64) {}); err != nil {
+		return nil, err
+	}
 	for i := range t.diagonal {
 		t.diagonal[i] = math.Ldexp(t.diagonal[i], exponent)
 	}
 	slices.SortFunc(t.diagonal, func(a, b float64) int { return cmp.Compare(b, a) })
-	return t.diagonal
+	return t.diagonal, nil
 }
 
 // LeadingEigenpairs computes all eigenvalues of a matrix as DenseEigenpairs does, but only the vectors of the largest
-// ones: as many as count returns, which is called with all eigenvalues.
-func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64) {
+// ones: as many as count returns, which is called with all eigenvalues. It fails only if the context ends.
+func LeadingEigenpairs(ctx context.Context, n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64, err error) {
 	a, exponent := mirrored(n, values)
-	t := tridiagonalize(n, a)
-	x := t.eigenvectors()
+	t, err := tridiagonalize(ctx, n, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := t.eigenvectors(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	order := choose.All[int](n)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.diagonal[j], t.diagonal[i]) })
 	for _, i := range order {
@@ -43,11 +62,13 @@ func LeadingEigenpairs(n int, values []float64, count func(eigenvalues []float64
 	for _, i := range order[:count(eigenvalues)] {
 		vectors = append(vectors, x[i])
 	}
-	t.applyReflections(vectors)
+	if err := t.applyReflections(ctx, vectors); err != nil {
+		return nil, nil, err
+	}
 	for _, v := range vectors {
 		Orient(v)
 	}
-	return eigenvalues, vectors
+	return eigenvalues, vectors, nil
 }
 
 // mirrored copies the upper triangle to both triangles, divided by a power of two so that squares neither overflow
@@ -79,11 +100,14 @@ type tridiagonal struct {
 
 // tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
 // the next reflection, so that the matrix is read once per step.
-func tridiagonalize(n int, a [][]float64) *tridiagonal {
+func tridiagonalize(ctx context.Context, n int, a [][]float64) (*tridiagonal, error) {
 	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
 	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are no longer used
 	p := make([]float64, n)
 	for k := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		row := a[k]
 		update(row[k:], v[k:], q[k:], q[k:], -q[k], -v[k])
 		t.diagonal[k] = row[k]
@@ -104,7 +128,7 @@ func tridiagonalize(n int, a [][]float64) *tridiagonal {
 			q[i] = p[i] - float64(half*v[i])
 		}
 	}
-	return t
+	return t, nil
 }
 
 // rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
@@ -136,7 +160,7 @@ type rotationChain struct {
 
 // eigenvectors diagonalizes the matrix; row i of the result is the eigenvector of diagonal[i]. Rotations are
 // collected, and applied to a strip of 16 columns at a time, which is stored row by row and stays in the cache.
-func (t *tridiagonal) eigenvectors() [][]float64 {
+func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	const gathered = 1 << 16
 	n := len(t.diagonal)
 	strips := columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
@@ -153,7 +177,7 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 		})
 		chains, rotations = chains[:0], rotations[:0]
 	}
-	t.diagonalize(func(i int, c, s float64) {
+	err := t.diagonalize(ctx, func(i int, c, s float64) {
 		end := len(chains) - 1
 		goesOn := end >= 0 && i == chains[end].last-len(chains[end].rotations)/2-1
 		if !goesOn && len(rotations) >= 2*gathered {
@@ -167,6 +191,9 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 			chains = append(chains, rotationChain{i + 1, rotations[len(rotations)-2:]})
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	apply()
 	x := columns(n, n)
 	parallel.Ranges(n, rowsAtATime, func(from, to int) {
@@ -176,24 +203,28 @@ func (t *tridiagonal) eigenvectors() [][]float64 {
 			}
 		}
 	})
-	return x
+	return x, nil
 }
 
 // diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.
-func (t *tridiagonal) diagonalize(onRotation func(i int, c, s float64)) {
+func (t *tridiagonal) diagonalize(ctx context.Context, onRotation func(i int, c, s float64)) error {
 	largest := 0.0
 	for i, d := range t.diagonal {
 		largest = max(largest, math.Abs(d), math.Abs(t.offDiagonal[i]))
 	}
 	for l := range t.diagonal {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation)
 	}
+	return nil
 }
 
 // applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
-func (t *tridiagonal) applyReflections(x [][]float64) {
+func (t *tridiagonal) applyReflections(ctx context.Context, x [][]float64) error {
 	const together = 16 // vectors that share one read of a reflection
-	parallel.Ranges(len(x), together, func(from, to int) {
+	return parallel.RangesContext(ctx, len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))

@@ -1,6 +1,8 @@
 package eigen
 
 import (
+	"context"
+	"errors"
 	"cmp"
 	"fmt"
 	"math"
@@ -110,5 +112,36 @@ func BenchmarkDense(b *testing.B) {
 				DenseEigenpairs(n, a)
 			}
 		})
+	}
+}
+
+// endsAfter is a context that has ended once it was asked a number of times.
+type endsAfter struct {
+	context.Context
+	times int
+}
+
+func (c *endsAfter) Err() error {
+	if c.times--; c.times < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Every part of a decomposition ends with its context.
+func TestADenseDecompositionEndsWithItsContext(t *testing.T) {
+	const n = 40
+	rng := rand.New(rand.NewPCG(1, 1))
+	a := make([]float64, n*n)
+	for at := range a {
+		a[at] = rng.NormFloat64()
+	}
+	for times := range 2 * n { // as many steps as there are of tridiagonalize and diagonalize
+		if _, _, err := LeadingEigenpairs(&endsAfter{t.Context(), times}, n, a, func([]float64) int { return n }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("asked %d times, the error is %v", times, err)
+		}
+		if _, err := DenseEigenvalues(&endsAfter{t.Context(), times}, n, a); !errors.Is(err, context.Canceled) {
+			t.Fatalf("asked %d times for eigenvalues, the error is %v", times, err)
+		}
 	}
 }

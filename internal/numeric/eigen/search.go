@@ -126,7 +126,9 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		if err := s.expand(ctx, fresh); err != nil {
 			return err
 		}
-		s.solve()
+		if err := s.solve(ctx); err != nil {
+			return err
+		}
 		worst := 0.0
 		s.converged = 0
 		for j, e := range s.errors[:s.count] {
@@ -200,15 +202,19 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 }
 
 // solve finds the Ritz pairs, and the residuals of those worked on.
-func (s *search) solve() {
+func (s *search) solve(ctx context.Context) (err error) {
 	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
+	all := func(values []float64) int { return len(values) }
 	if s.standard {
-		s.values, s.ritz = DenseEigenpairs(len(s.forms), Flatten(s.forms))
+		s.values, s.ritz, err = LeadingEigenpairs(ctx, len(s.forms), Flatten(s.forms), all)
 	} else {
-		s.values, s.ritz = generalized(s.forms, s.weights, func(values []float64) int { return len(values) })
+		s.values, s.ritz, err = generalized(ctx, s.forms, s.weights, all)
 		for _, y := range s.ritz {
 			normalize(y)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
 	for j := range s.residuals {
@@ -243,6 +249,7 @@ func (s *search) solve() {
 	if s.unneeded != nil {
 		s.relax()
 	}
+	return nil
 }
 
 // relax raises the tolerances of pairs that need only be approximate.

@@ -1,6 +1,7 @@
 package eigen
 
 import (
+	"context"
 	"math"
 
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
@@ -49,22 +50,43 @@ func congruent(m, c [][]float64) [][]float64 {
 
 // generalized solves A y = value B y for symmetric A and positive definite B. It returns all eigenvalues, largest
 // first, and the vectors of the largest ones: count, given all eigenvalues, returns how many. With B = G G' the
-// eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one.
-func generalized(a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64) {
-	g := Cholesky(b)
-	half := ForwardAll(g, a) // the rows of A G^-T, since A is symmetric
-	reduced := ForwardAll(g, transposed(half, len(a)))
-	values, vectors = LeadingEigenpairs(len(a), Flatten(reduced), count)
-	parallel.Ranges(len(vectors), 16, func(from, to int) {
+// eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one. It fails
+// only if the context ends.
+func generalized(ctx context.Context, a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64, err error) {
+	g, err := cholesky(ctx, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	half, err := forwardAll(ctx, g, a) // the rows of A G^-T, since A is symmetric
+	if err != nil {
+		return nil, nil, err
+	}
+	reduced, err := forwardAll(ctx, g, transposed(half, len(a)))
+	if err != nil {
+		return nil, nil, err
+	}
+	values, vectors, err = LeadingEigenpairs(ctx, len(a), Flatten(reduced), count)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = parallel.RangesContext(ctx, len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			Backward(g, y)
 		}
 	})
-	return values, vectors
+	return values, vectors, err
 }
 
 // Cholesky computes the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
 func Cholesky(b [][]float64) [][]float64 {
+	g, err := cholesky(context.Background(), b)
+	if err != nil {
+		panic(err) // only the end of the context is an error
+	}
+	return g
+}
+
+func cholesky(ctx context.Context, b [][]float64) ([][]float64, error) {
 	const panel = 64
 	n := len(b)
 	g := columns(n, n)
@@ -81,7 +103,7 @@ func Cholesky(b [][]float64) [][]float64 {
 			}
 			g[i][i] = math.Sqrt(max(left(i, i), float64(0x1p-52*largest)))
 		}
-		parallel.Ranges(n-to, rowsAtATime, func(first, last int) {
+		err := parallel.RangesContext(ctx, n-to, rowsAtATime, func(first, last int) {
 			i := to + first
 			for ; i+groupColumns <= to+last && to-from == panel; i += groupColumns {
 				eliminate(b, g, i, from, to)
@@ -92,8 +114,11 @@ func Cholesky(b [][]float64) [][]float64 {
 				}
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return g
+	return g, nil
 }
 
 // eliminate computes the columns of a panel for four rows of G below it, four at a time. The sums are those of plainDot: the
@@ -119,9 +144,17 @@ func eliminate(b, g [][]float64, i, from, to int) {
 
 // ForwardAll computes G^-1 x for every x, in new columns. G is read once for 16 of them.
 func ForwardAll(g, columns [][]float64) [][]float64 {
+	x, err := forwardAll(context.Background(), g, columns)
+	if err != nil {
+		panic(err) // only the end of the context is an error
+	}
+	return x
+}
+
+func forwardAll(ctx context.Context, g, columns [][]float64) ([][]float64, error) {
 	const together = 16
 	x := cloneColumns(columns)
-	parallel.Ranges(len(x), together, func(from, to int) {
+	err := parallel.RangesContext(ctx, len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
@@ -136,7 +169,7 @@ func ForwardAll(g, columns [][]float64) [][]float64 {
 			}
 		}
 	})
-	return x
+	return x, err
 }
 
 // Forward solves G x = y in place.

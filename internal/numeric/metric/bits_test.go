@@ -41,14 +41,14 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 3 {
-				outcome, err := step.Update(m)
+				outcome, err := step.Update(t.Context(), m)
 				if err != nil {
 					t.Fatal(err)
 				}
 				m = outcome.Metric
 				add(m.Values()...)
 				add(factorOf(m)...)
-				add(outcome.Parts.Total(), m.Spread(), m.phiMax(step.Ranges))
+				add(outcome.Parts.Total(), spreadOf(t, m), m.phiMax(step.Ranges))
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package metric
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 const (
 	negligible = 1.0 / (1 << 56) // relative to the matrix's norm: smaller entries count as 0
@@ -11,8 +14,8 @@ const (
 // particular order. It uses Jacobi's method, which rotates the entries above the diagonal to 0, one after the other.
 // That is slower than other methods, about 50 d^3 multiplications (under a second for d = 300, half a minute for d =
 // 1000). But it is short, exact to rounding even for eigenvalues that are close together, and avoids the assembly of
-// general libraries, whose sums have different bits on different processors.
-func eigen(d int, matrix []float64) (values, vectors []float64) {
+// general libraries, whose sums have different bits on different processors. It fails only if the context ends.
+func eigen(ctx context.Context, d int, matrix []float64) (values, vectors []float64, err error) {
 	a, exponent := scaledToOne(matrix)
 	v := make([]float64, d*d)
 	norm := 0.0
@@ -26,6 +29,9 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 	for turned, sweep := true, 0; turned && sweep < maxSweeps; sweep++ {
 		turned = false
 		for p := range d {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
 			for q := p + 1; q < d; q++ {
 				if math.Abs(a[p*d+q]) > enough {
 					rotateAway(d, a, v, p, q)
@@ -38,7 +44,7 @@ func eigen(d int, matrix []float64) (values, vectors []float64) {
 	for i := range values {
 		values[i] = math.Ldexp(a[i*d+i], exponent)
 	}
-	return values, v
+	return values, v, nil
 }
 
 // scaledToOne returns a copy of the matrix divided by 2^exponent, so that squares neither overflow nor vanish. The

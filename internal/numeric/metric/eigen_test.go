@@ -1,6 +1,8 @@
 package metric
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +13,10 @@ import (
 // checkEigen verifies A v = lambda v and V V' = I, to rounding.
 func checkEigen(t *testing.T, d int, a []float64) []float64 {
 	t.Helper()
-	values, vectors := eigen(d, a)
+	values, vectors, err := eigen(t.Context(), d, a)
+	if err != nil {
+		t.Fatal(err)
+	}
 	norm := 0.0
 	for _, v := range a {
 		norm = math.Max(norm, math.Abs(v))
@@ -87,12 +92,48 @@ func TestEigenOfKnownMatrices(t *testing.T) {
 	}
 }
 
+func spreadOf(t testing.TB, m *Metric) float64 {
+	t.Helper()
+	spread, err := m.Spread(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spread
+}
+
+// endsAfter is a context that has ended once it was asked a number of times.
+type endsAfter struct {
+	context.Context
+	times int
+}
+
+func (c *endsAfter) Err() error {
+	if c.times--; c.times < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A sweep of rotations ends with its context, and so does the update that it is a part of.
+func TestAnUpdateEndsWithItsContext(t *testing.T) {
+	const d = 30
+	m := randomMetric(t, rand.New(rand.NewPCG(1, 1)), Full, d)
+	step := &Step{PenaltyKind: Potts, Scatter: m.Values()}
+	for times := range 2 * d {
+		if _, err := step.Update(&endsAfter{t.Context(), times}, m); !errors.Is(err, context.Canceled) {
+			t.Fatalf("asked %d times, the error is %v", times, err)
+		}
+	}
+}
+
 func BenchmarkEigen(b *testing.B) {
 	for _, d := range []int{50, 100, 300} {
 		b.Run(strconv.Itoa(d), func(b *testing.B) {
 			m := randomMetric(b, rand.New(rand.NewPCG(1, 1)), Full, d)
 			for b.Loop() {
-				eigen(d, m.Values())
+				if _, _, err := eigen(b.Context(), d, m.Values()); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

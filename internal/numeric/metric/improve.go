@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -12,18 +13,21 @@ const maxHalvings = 20
 // quarter, and so on. If maxHalvings halvings do not help, it returns the old metric. The proposal can be worse than
 // the old metric, because it is a stationary point of J only while bounds, floors and signs do not change, and not even
 // that if a value was kept or floored.
-func improve(old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int) {
+func improve(ctx context.Context, old, proposed *Metric, objective func(*Metric) float64) (m *Metric, halvings int, err error) {
 	if proposed == old {
-		return old, 0
+		return old, 0, nil
 	}
 	before := objective(old)
 	for step := 1.0; halvings <= maxHalvings; step /= 2 {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		if m := between(old, proposed, step); m != nil && objective(m) <= before {
-			return m, halvings
+			return m, halvings, nil
 		}
 		halvings++
 	}
-	return old, maxHalvings
+	return old, maxHalvings, nil
 }
 
 // between returns old + step (proposed - old). All matrices on the way are positive definite; it returns nil if
@@ -55,12 +59,15 @@ type Outcome struct {
 
 // Update proposes a metric and moves toward it as far as J does not rise. It keeps the old metric if the new one has
 // values above MaxValue, as for points that differ by less than about 1e-45.
-func (s *Step) Update(old *Metric) (Outcome, error) {
-	proposal, err := s.propose(old)
+func (s *Step) Update(ctx context.Context, old *Metric) (Outcome, error) {
+	proposal, err := s.propose(ctx, old)
 	if err != nil {
 		return Outcome{}, err
 	}
-	m, halvings := improve(old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	m, halvings, err := improve(ctx, old, proposal.Metric, func(m *Metric) float64 { return s.Objective(m).Total() })
+	if err != nil {
+		return Outcome{}, err
+	}
 	if slices.ContainsFunc(m.values, func(v float64) bool { return math.Abs(v) > MaxValue }) {
 		return Outcome{Metric: old, Parts: s.Objective(old), Kept: old.d}, nil
 	}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -15,7 +16,7 @@ import (
 //     of that paper; they would raise these.)
 //
 // sizes is the diagonal of B with every term counted as positive. It tells how large rounding errors in B may be.
-func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
+func (s *Step) inverse(ctx context.Context, old *Metric) (inverse, sizes []float64, err error) {
 	form, d := old.form, old.d
 	inverse = slices.Clone(s.Scatter)
 	sizes = make([]float64, d)
@@ -25,6 +26,9 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 	measure := Measure{SquaredEuclidean, old}
 	bound := measure.Bound(s.PenaltyKind, s.Links, s.Ranges)
 	for _, l := range s.Links {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		slope := s.slope(l, measure, bound)
 		if slope == 0 {
 			continue
@@ -35,7 +39,7 @@ func (s *Step) inverse(old *Metric) (inverse, sizes []float64) {
 			s.addRanges(old, inverse, sizes, l.Weight)
 		}
 	}
-	return inverse, sizes
+	return inverse, sizes, nil
 }
 
 // slope returns the derivative of a link's penalty with respect to the distance of its points.

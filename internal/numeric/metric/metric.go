@@ -15,6 +15,7 @@
 package metric
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -209,20 +210,22 @@ func (m *Metric) phiMax(ranges []float64) float64 {
 }
 
 // Spread returns the condition number of A, its largest eigenvalue over its smallest: 1 for a multiple of the identity.
-// For a full metric it requires an eigenvalue decomposition.
-func (m *Metric) Spread() float64 {
+// For a full metric it requires an eigenvalue decomposition, which fails only if the context ends.
+func (m *Metric) Spread(ctx context.Context) (_ float64, err error) {
 	values := m.values
 	switch m.form {
 	case Identity:
-		return 1
+		return 1, nil
 	case Full:
-		values, _ = eigen(m.d, m.values)
+		if values, _, err = eigen(ctx, m.d, m.values); err != nil {
+			return 0, err
+		}
 	}
 	smallest, largest := math.Inf(1), 0.0
 	for _, v := range values {
 		smallest, largest = min(smallest, v), max(largest, v)
 	}
-	return largest / smallest
+	return largest / smallest, nil
 }
 
 // addOuter adds weight (x - y)(x - y)' to a matrix of this form: only to its diagonal, unless the form is Full. A

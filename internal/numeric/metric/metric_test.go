@@ -119,8 +119,8 @@ func TestSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if NewIdentity(3).Spread() != 1 || diagonal.Spread() != 16 || !near(full.Spread(), 4, 4) {
-		t.Errorf("%g %g %g", NewIdentity(3).Spread(), diagonal.Spread(), full.Spread())
+	if spreadOf(t, NewIdentity(3)) != 1 || spreadOf(t, diagonal) != 16 || !near(spreadOf(t, full), 4, 4) {
+		t.Errorf("%g %g %g", spreadOf(t, NewIdentity(3)), spreadOf(t, diagonal), spreadOf(t, full))
 	}
 }
 

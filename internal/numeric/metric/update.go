@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -34,15 +35,15 @@ type proposal struct {
 // must-links of Basu2003 are subtracted. Where an entry of a diagonal B, or an eigenvalue of a full B with eigenvector
 // v, is not positive, A keeps its old entry, or v'A_old v. Entries and eigenvalues of A below 1e-9 of the largest are
 // raised to that value.
-func (s *Step) propose(old *Metric) (proposal, error) {
+func (s *Step) propose(ctx context.Context, old *Metric) (proposal, error) {
 	if err := s.check(old); err != nil {
 		return proposal{}, err
 	}
 	switch old.form {
 	case Diagonal:
-		return s.proposeDiagonal(old), nil
+		return s.proposeDiagonal(ctx, old)
 	case Full:
-		return s.proposeFull(old), nil
+		return s.proposeFull(ctx, old)
 	}
 	return proposal{Metric: old}, nil
 }
@@ -57,8 +58,11 @@ func (s *Step) check(old *Metric) error {
 	return nil
 }
 
-func (s *Step) proposeDiagonal(old *Metric) proposal {
-	inverse, sizes := s.inverse(old)
+func (s *Step) proposeDiagonal(ctx context.Context, old *Metric) (proposal, error) {
+	inverse, sizes, err := s.inverse(ctx, old)
+	if err != nil {
+		return proposal{}, err
+	}
 	weights := make([]float64, old.d)
 	kept := 0
 	for i, b := range inverse {
@@ -71,25 +75,31 @@ func (s *Step) proposeDiagonal(old *Metric) proposal {
 	floored := raiseToFloor(weights)
 	m, err := NewDiagonal(weights)
 	if err != nil {
-		return proposal{Metric: old, Kept: old.d}
+		return proposal{Metric: old, Kept: old.d}, nil
 	}
-	return proposal{m, kept, floored}
+	return proposal{m, kept, floored}, nil
 }
 
-func (s *Step) proposeFull(old *Metric) proposal {
+func (s *Step) proposeFull(ctx context.Context, old *Metric) (proposal, error) {
 	d := old.d
 	unchanged := proposal{Metric: old, Kept: d}
-	inverse, sizes := s.inverse(old)
+	inverse, sizes, err := s.inverse(ctx, old)
+	if err != nil {
+		return proposal{}, err
+	}
 	noise := 0.0
 	for i, size := range sizes {
 		noise += float64(rounding * size)
 		for j := range d { // sums overflowed, so nothing can be learned from them
 			if v := inverse[i*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
-				return unchanged
+				return unchanged, nil
 			}
 		}
 	}
-	eigenvalues, vectors := eigen(d, inverse)
+	eigenvalues, vectors, err := eigen(ctx, d, inverse)
+	if err != nil {
+		return proposal{}, err
+	}
 	kept := 0
 	origin := make([]float64, d)
 	for c, b := range eigenvalues {
@@ -102,9 +112,9 @@ func (s *Step) proposeFull(old *Metric) proposal {
 	floored := raiseToFloor(eigenvalues)
 	m, err := NewFull(d, compose(d, eigenvalues, vectors))
 	if err != nil {
-		return unchanged
+		return unchanged, nil
 	}
-	return proposal{m, kept, floored}
+	return proposal{m, kept, floored}, nil
 }
 
 // raiseToFloor raises values to floor times the largest, in place, and returns how many were below it.

@@ -58,14 +58,22 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 // Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on all processors. A panic in do becomes a
 // panic of the caller, which can recover from it.
 func Ranges(n, size int, do func(from, to int)) {
+	if err := RangesContext(context.Background(), n, size, do); err != nil {
+		panic(err)
+	}
+}
+
+// RangesContext is Ranges until ctx is done. It then returns the context's error.
+func RangesContext(ctx context.Context, n, size int, do func(from, to int)) error {
 	threads := runtime.GOMAXPROCS(0)
-	err := NewPool(threads).Run(context.Background(), threads, (n+size-1)/size, func(at int) error {
+	err := NewPool(threads).Run(ctx, threads, (n+size-1)/size, func(at int) error {
 		do(at*size, min((at+1)*size, n))
 		return nil
 	})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		panic(err)
 	}
+	return err
 }
 
 // progressKey is the context key of the progress counter.

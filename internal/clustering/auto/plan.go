@@ -1,0 +1,97 @@
+package auto
+
+import (
+	"runtime"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/span"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// What a problem will take, for the plan of its job. No answer depends on it.
+
+// Spaces returns the spaces that are tried, in order.
+func (p *Problem) Spaces() []clustering.Space {
+	if p.supervised() {
+		return p.spaces
+	}
+	return p.spaces[:min(2, len(p.spaces))]
+}
+
+// Neighbors returns the number of neighbors of each row in the nearest-neighbor graph.
+func (p *Problem) Neighbors() int { return p.neighbors }
+
+// Fitted returns about how many known rows a classifier is fitted to, 0 if there is none. Only dense points with seeds
+// or with pairs of both kinds have one.
+func (p *Problem) Fitted() int {
+	if _, dense := p.data.(*dataset.Points); !dense {
+		return 0
+	}
+	known := len(p.spec.Seeds) + 2*p.given.Len()
+	if known < 2*p.spec.K { // k groups from pairs have at least two rows each
+		known = len(p.spec.Seeds)
+	}
+	return min(known, p.mostFitted(), p.n)
+}
+
+// Fits returns about how many runs of k-means there are in a space of rows. If starts race on a sample, a fit is a
+// single run on all rows.
+func (p *Problem) Fits(rows *kmeans.Problem) int {
+	starts, inFold := p.starts(), foldStarts
+	if rows.FromSample {
+		starts, inFold = 1, 0
+	}
+	if !p.supervised() || p.discriminants {
+		return starts
+	}
+	soft, hard := inFold+1, inFold+2
+	return 2*starts + p.folds*(soft+hard)
+}
+
+// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs. Spreading
+// beside discriminants takes about as much as a search for k eigenvectors.
+func (p *Problem) Eigensolver() *planning.Eigensolver {
+	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
+	if p.supervised() && !p.discriminants {
+		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
+		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
+		if e.Searches = min(p.folds, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
+			e.Pairs, e.Searches = wide, 1
+		}
+	}
+	for _, name := range p.Spaces() {
+		if ofNeighbors(name) { // its neighbors, and on average as many rows that have it as a neighbor
+			e.SparseEntries += 2 * int64(p.n) * int64(neighbor.Count(p.n, p.neighbors))
+		}
+	}
+	return e
+}
+
+// Levels returns the plan of the cuts of the graph, or nil if the graph itself is not cut.
+func (p *Problem) Levels() *planning.Levels {
+	g, is := p.data.(*dataset.Graph)
+	if !is || p.spaces[0] != clustering.SpaceLevels {
+		return nil
+	}
+	fits := 1
+	if p.supervised() {
+		fits = 2*p.folds + 3 // two per fit, and one without constraints
+	}
+	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
+}
+
+// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The answer
+// does not depend on it.
+func (p *Problem) searches() int {
+	columns := eigen.SearchColumns(p.spec.K, false)
+	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {
+		columns = max(columns, whitenedCopies*points.D)
+	}
+	bytes := 8 * int64(p.n) * int64(columns)
+	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
+}
