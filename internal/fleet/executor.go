@@ -9,6 +9,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -87,14 +88,14 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
 	}})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
 	}})
 }
@@ -131,9 +132,9 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	e.operands = packed
 	e.fleet.mu.Unlock()
 	e.k, e.lanes, e.labels = a.K, packed.lanes, nil
-	e.followNothing()
-	for t := range e.tiles {
-		e.tiles[t].step = 0
+	e.invalidateHandovers()
+	for t := range e.placed.tiles {
+		e.placed.tiles[t].step = 0
 	}
 	<-e.operating
 	return e.perform(ctx, &operation{name: "set operands"})
@@ -217,7 +218,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 		if len(parts) != len(sums) {
 			return fmt.Errorf("sums of %d clusters instead of %d", len(parts), len(sums))
 		}
-		if err := e.checkSelfAffinities(tiles, parts); err != nil {
+		if err := check.SelfAffinities(e.rowsOf(tiles), parts); err != nil {
 			return err
 		}
 		for c := range sums {
@@ -308,7 +309,7 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command, _ *group, _ []int) {
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
 	}})
 	return values, e.atStep(ctx, op)
@@ -369,7 +370,7 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 			return parts(tiles, func(part []float64) error {
 				packed := rest[:8*len(part)]
 				rest = rest[len(packed):]
-				return unpackPossible(part, packed, finite)
+				return unpackPossible(part, packed, check.Finite)
 			})
 		},
 	})

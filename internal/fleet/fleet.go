@@ -234,7 +234,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = f.crashMessage(s)
 	}
 	for j := range f.jobs {
-		if (j.members[s] != nil || j.handovers[s] != nil) && !slices.Contains(info.JobIDs, j.jobID) {
+		if j.serves(s) && !slices.Contains(info.JobIDs, j.jobID) {
 			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}

@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"slices"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/pace"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -30,7 +32,7 @@ func (j *job) at(g *group, t int) *tile {
 	if g.copies != nil {
 		return g.copies[t]
 	}
-	return &j.tiles[t]
+	return &j.placed.tiles[t]
 }
 
 // groups divides tiles into groups by worker, ordered by their first tiles. Verified tiles and their copies on other
@@ -42,19 +44,19 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 	var groups, alone []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
-		s := j.tiles[t].worker
+		s := j.placed.tiles[t].worker
 		if s == nil {
 			continue // the job was just released
 		}
 		if c := verified[t]; c != nil {
 			alone = append(alone,
-				&group{session: s, member: j.members[s], tiles: []int{t}},
-				&group{session: c.worker, member: j.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+				&group{session: s, member: j.placed.members[s], tiles: []int{t}},
+				&group{session: c.worker, member: j.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
 			continue
 		}
 		g := of[s]
 		if g == nil {
-			g = &group{session: s, member: j.members[s]}
+			g = &group{session: s, member: j.placed.members[s]}
 			of[s] = g
 			groups = append(groups, g)
 		}
@@ -141,7 +143,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		p := j.prepareMessage()
-		p.Identity, p.ByRows = j.identity, j.needOn(g.session).ByRows()
+		p.Identity, p.ByRows = j.identity, j.placed.needOn(g.session).ByRows()
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
@@ -165,9 +167,9 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 	set(c)
 	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	timed := j.pace.start(g, c, len(tiles), j.rowsOf(tiles))
+	timed := j.pace.Start(paceOf(g, c, len(tiles), j.rowsOf(tiles)), time.Now())
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
-	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
+	j.pace.Finish(timed, err == nil && answer.GetFailure() == nil, time.Now())
 	end(whyNotDone(answer, err))
 	if err != nil {
 		return nil, err
@@ -184,6 +186,25 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 		r.values = result
 	}
 	return r, nil
+}
+
+// paceOf describes a command to the meter.
+func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
+	class := pace.Query
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Prepare, *workerv1.Command_SetOperands:
+		class = pace.Setup
+	case *workerv1.Command_Adopt:
+		class = pace.Adopt
+	case *workerv1.Command_Build:
+		class = pace.Build
+	case *workerv1.Command_Load:
+		class = pace.Load
+	}
+	return pace.Command{
+		Worker: g.session.id, Threads: g.session.threads, Kind: wire.CommandName(c), Class: class,
+		Tiles: tiles, Rows: rows, Copy: g.copies != nil,
+	}
 }
 
 // splitByStep separates the tiles of a group that are at a step from the others.

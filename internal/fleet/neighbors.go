@@ -8,6 +8,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 			if len(found) != j.rowsOf(tiles)*(1+count) {
 				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), j.rowsOf(tiles), count)
 			}
-			if err := checkNeighbors(found, 1+count, seen); err != nil {
+			if err := check.Neighbors(found, 1+count, seen); err != nil {
 				return err
 			}
 			for row := range slices.Chunk(found, 1+count) {

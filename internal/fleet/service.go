@@ -154,7 +154,7 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (bytes int64, err error)
 	}
 	s.heard()
 	for j := range f.jobs {
-		if j.datasetID == datasetID && (j.members[s] != nil || j.handovers[s] != nil || s.referee) {
+		if j.datasetID == datasetID && (j.serves(s) || s.referee) {
 			return j.need.DatasetBytes, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -169,7 +170,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.notifyChanged()
-	f.handOver()
+	f.abandonCalls()
 	return s, s.stream, nil
 }
 
@@ -299,6 +300,27 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	}
 }
 
+// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
+// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
+func (f *Fleet) awaitReturn(s *session) {
+	streams := s.streams
+	time.AfterFunc(f.cfg.ReconnectWithin, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if s.ended || s.stream != nil || s.streams != streams {
+			return
+		}
+		f.cfg.Observe.Session(sessionAway)
+		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		s.away = true
+		for j := range f.jobs {
+			j.countCrash(s)
+		}
+		f.notifyChanged()
+		f.abandonCalls()
+	})
+}
+
 // receive handles one message of a worker. It returns false if the stream is no longer that of the session.
 func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
 	f.mu.Lock()
@@ -356,8 +378,8 @@ func (f *Fleet) dismissLater(s *session) {
 // operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The caller holds f.mu.
 func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
 	for j := range f.jobs {
-		if j.members[s] != nil {
-			begun += j.pace.operations()
+		if j.placed.members[s] != nil {
+			begun += j.pace.Operations()
 			running = running || len(j.operating) > 0
 		}
 	}
@@ -393,7 +415,7 @@ func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
 		f.notifyChanged()
-		f.handOver()
+		f.abandonCalls()
 	}
 	f.dismissIfIdle(s)
 }
@@ -408,6 +430,83 @@ func (f *Fleet) dismissIfIdle(s *session) {
 
 func farewell() *workerv1.AttachResponse {
 	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
+}
+
+// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
+func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
+
+// yields reports whether the tiles of a worker move to others as soon as others can take them. The caller holds f.mu.
+func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
+
+// takesTiles reports whether new tiles may be placed on a worker. The caller holds f.mu.
+func (s *session) takesTiles() bool {
+	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
+}
+
+// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
+func (f *Fleet) anyTakesTiles() bool {
+	for _, s := range f.sessions {
+		if s.takesTiles() {
+			return true
+		}
+	}
+	return false
+}
+
+// capacity returns the memory that a worker gives to jobs.
+func (s *session) capacity() int64 {
+	if s.memory == 0 || s.memory > planning.Unlimited {
+		return planning.Unlimited
+	}
+	return int64(s.memory)
+}
+
+// free returns how much of that no job has reserved. The caller holds f.mu.
+func (s *session) free() int64 { return s.capacity() - s.used }
+
+// planned describes the worker to a plan that may use some of its memory.
+func (s *session) planned(free int64) planning.Worker {
+	return planning.Worker{Name: s.name, Threads: s.threads, Free: free, Whole: !s.fetchesRows}
+}
+
+// abandonCalls makes the calls to workers that yield their tiles return errLost, if some worker can take tiles. The
+// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their calls are
+// repeated. The caller holds f.mu.
+func (f *Fleet) abandonCalls() {
+	if !f.anyTakesTiles() {
+		return
+	}
+	for _, s := range f.sessions {
+		if s.yields() {
+			continued := f.continuedOn(s)
+			s.abandonCalls(func(key string) bool { return continued[key] })
+		}
+	}
+}
+
+// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can build
+// its tiles in the background. The caller holds f.mu.
+func (f *Fleet) continuedOn(s *session) map[string]bool {
+	continued := map[string]bool{}
+	for j := range f.jobs {
+		if s.working() && j.placed.members[s] != nil {
+			for _, other := range f.sessions {
+				continued[j.key] = continued[j.key] || j.canJoin(other)
+			}
+		}
+	}
+	return continued
+}
+
+// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that nobody
+// waits for, which free memory, are still sent. The caller holds f.mu.
+func (s *session) abandonCalls(except func(key string) bool) {
+	for id, c := range s.pending {
+		if c.waited && !except(c.message.GetCommand().GetJobId()) {
+			delete(s.pending, id)
+			c.answer <- nil
+		}
+	}
 }
 
 func sortedCalls(pending map[uint64]*call) []*call {

@@ -10,6 +10,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -90,9 +91,9 @@ type stepAnswers struct {
 }
 
 func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
-	s := &stepAnswers{KMeansExecutor: e, lanes: queriedLanes(queries), byTile: make([][]labeling.Move, len(e.tiles)), changes: make([]float64, len(e.sums))}
+	s := &stepAnswers{KMeansExecutor: e, lanes: queriedLanes(queries), byTile: make([][]labeling.Move, len(e.placed.tiles)), changes: make([]float64, len(e.sums))}
 	for range queries {
-		s.before, s.after = append(s.before, make([]float64, len(e.tiles))), append(s.after, make([]float64, len(e.tiles)))
+		s.before, s.after = append(s.before, make([]float64, len(e.placed.tiles))), append(s.after, make([]float64, len(e.placed.tiles)))
 	}
 	return s
 }
@@ -110,11 +111,11 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 	own, size, totals := vector.SortedMoves(s.k, answer.moves), s.k*s.spec.Width(), len(s.lanes)*len(tiles)
 	moved := vector.MovedLanes(s.k, own)
 	values := make([]float64, len(moved)*size+2*totals)
-	if err := unpackPossible(values, answer.values, number); err != nil {
+	if err := unpackPossible(values, answer.values, check.Number); err != nil {
 		return err
 	}
 	changes, values := values[:len(moved)*size], values[len(moved)*size:]
-	if err := s.checkChanges(tiles, own, changes); err != nil {
+	if err := check.Changes(s.shape(), s.spec, s.rowsOf(tiles), own, changes); err != nil {
 		return err
 	}
 	for at, lane := range moved {

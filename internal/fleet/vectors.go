@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -112,7 +113,7 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 		if len(parts) != len(moved)*size {
 			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
-		if err := e.checkChanges(tiles, own, parts); err != nil {
+		if err := check.Changes(e.shape(), e.spec, e.rowsOf(tiles), own, parts); err != nil {
 			return err
 		}
 		for _, lane := range moved {
@@ -269,7 +270,7 @@ func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []v
 			for _, tile := range tiles {
 				at, _ := slices.BinarySearch(op.tiles, tile)
 				dst := values[q][begin[q][at]:begin[q][at+1]]
-				if err := unpackPossible(dst, left[:8*len(dst)], number); err != nil {
+				if err := unpackPossible(dst, left[:8*len(dst)], check.Number); err != nil {
 					return err
 				}
 				left = left[8*len(dst):]
@@ -341,7 +342,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
-		counts[q] = make([]int, len(e.tiles))
+		counts[q] = make([]int, len(e.placed.tiles))
 		previous := int32(-1)
 		for _, i := range queries[q].Points {
 			if i <= previous || int(i) >= e.rows {
@@ -371,7 +372,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	atOnce := len(e.tiles)
+	atOnce := len(e.placed.tiles)
 	for _, q := range queries {
 		if q.Kind != vector.Total {
 			atOnce = e.need.MaxTilesPerRequest()
