@@ -12,7 +12,7 @@ import (
 
 // This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an impossible
 // answer is excluded from the job that notices. A worker whose answers are wrong, for example because of broken memory, is
-// quarantined: no job uses it. Packages check and verify.go find wrong answers.
+// quarantined: no job uses it. Package check and verify.go find wrong answers.
 
 // Reasons why no worker can do a job.
 const (
@@ -242,7 +242,7 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 	f.log.Error("worker quarantined: its answers are wrong", "worker", s.name, "id", s.id, "why", why.Message)
 	s.wrong = why
 	if s.ended {
-		f.quarantined[s.id] = why
+		f.conducts[s.id] = s.conduct
 	}
 	f.notifyChanged()
 	f.abandonCalls()

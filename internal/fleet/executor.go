@@ -325,31 +325,6 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
-	// parts calls do with the sums of each point in the given tiles, and with its entries from its own on, in the order of
-	// an answer.
-	parts := func(tiles []int, do func(part []float64) error) error {
-		for at, b := range blocks {
-			for _, rows := range partition.TileRanges(e.rows, tiles) {
-				from, to := b.Within(rows)
-				for place := from; place < to; place++ {
-					row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
-					for _, part := range [][]float64{row[:e.k], row[e.k+place:]} {
-						if err := do(part); err != nil {
-							return err
-						}
-					}
-				}
-			}
-		}
-		return nil
-	}
-	bytes := func(tiles []int) (total int) {
-		_ = parts(tiles, func(part []float64) error {
-			total += 8 * len(part)
-			return nil
-		})
-		return total
-	}
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
 		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
@@ -363,21 +338,41 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 			return e.dropRepeated(answer, blocks, tiles)
 		},
 		merge: func(tiles []int, answer *reply) error {
-			rest := answer.values
-			if want := bytes(tiles); len(rest) != want {
-				return fmt.Errorf("%d bytes instead of %d", len(rest), want)
+			parts, rest, bytes := e.blockParts(blocks, values, tiles), answer.values, 0
+			for _, part := range parts {
+				bytes += 8 * len(part)
 			}
-			return parts(tiles, func(part []float64) error {
-				packed := rest[:8*len(part)]
-				rest = rest[len(packed):]
-				return unpackPossible(part, packed, check.Finite)
-			})
+			if len(rest) != bytes {
+				return fmt.Errorf("%d bytes instead of %d", len(rest), bytes)
+			}
+			for _, part := range parts {
+				if err := unpackPossible(part, rest[:8*len(part)], check.Finite); err != nil {
+					return err
+				}
+				rest = rest[8*len(part):]
+			}
+			return nil
 		},
 	})
 	for at, b := range blocks {
 		b.Mirror(values[at], e.k)
 	}
 	return values, err
+}
+
+// blockParts returns the parts of the values of blocks that an answer for some tiles has, in its order: for each point in
+// the tiles, its sums and its entries from its own on.
+func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles []int) (parts [][]float64) {
+	for at, b := range blocks {
+		for _, rows := range partition.TileRanges(e.rows, tiles) {
+			from, to := b.Within(rows)
+			for place := from; place < to; place++ {
+				row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
+				parts = append(parts, row[:e.k], row[e.k+place:])
+			}
+		}
+	}
+	return parts
 }
 
 // dropRepeated reduces the blocks that a worker of an earlier minor version answers to each pair once.

@@ -82,57 +82,69 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if err := j.build(ctx, g); err != nil {
 		return err
 	}
-	if j.ensureOperands != nil {
-		if err := j.ensureOperands(ctx, g); err != nil {
-			return err
-		}
+	if err := j.ensureOperands(ctx, g); err != nil {
+		return err
 	}
-	ready := g.tiles
-	if op.reload != nil {
-		var behind []int
-		ready, behind = j.splitByStep(g, op.needStep)
-		if len(behind) > 0 {
-			done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
-				c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
-			})
-			if err != nil {
-				return err
-			}
-			j.setStep(g, behind, op.reload.step)
-			if op.reloadAnswers {
-				g.parts = append(g.parts, part{tiles: behind, reply: done})
-			} else {
-				ready = g.tiles
-			}
-		}
+	ready, err := j.reload(ctx, g, op)
+	if err != nil {
+		return err
 	}
+	return j.ask(ctx, g, op, ready)
+}
+
+// reload gives the tiles of a group that are at another step the sums that the operation needs. It returns the tiles that
+// have yet to answer: all, or only those that were at the step if a reload is an answer.
+func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int, err error) {
+	if op.reload == nil {
+		return g.tiles, nil
+	}
+	ready, behind := j.splitByStep(g, op.needStep)
+	if len(behind) == 0 {
+		return ready, nil
+	}
+	done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.setStep(g, behind, op.reload.step)
+	if op.reloadAnswers {
+		g.parts = append(g.parts, part{tiles: behind, reply: done})
+		return ready, nil
+	}
+	return g.tiles, nil
+}
+
+// ask sends the request of an operation about some tiles of a group, and adds the answer to the group's.
+func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
 	if op.request == nil {
-		g.parts = append(g.parts, part{tiles: ready})
+		g.parts = append(g.parts, part{tiles: tiles})
 		return nil
 	}
-	if len(ready) == 0 {
+	if len(tiles) == 0 {
 		return nil
 	}
 	maxBytes := 0
 	if op.maxBytes != nil {
-		maxBytes = op.maxBytes(ready)
+		maxBytes = op.maxBytes(tiles)
 	}
-	done, err := j.runCommand(ctx, g, ready, maxBytes, func(c *workerv1.Command) { op.request(c, g, ready) })
+	done, err := j.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
 	if err != nil {
 		return err
 	}
 	if op.decode != nil {
-		if err := op.decode(done, g.session, ready); err != nil {
+		if err := op.decode(done, g.session, tiles); err != nil {
 			return &wrongAnswer{err}
 		}
 	}
 	if op.resultStep != 0 {
-		j.setStep(g, ready, op.resultStep)
+		j.setStep(g, tiles, op.resultStep)
 	}
 	if op.valuesID != 0 {
 		g.member.valuesID = op.valuesID
 	}
-	g.parts = append(g.parts, part{tiles: ready, reply: done})
+	g.parts = append(g.parts, part{tiles: tiles, reply: done})
 	return nil
 }
 
@@ -250,7 +262,7 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 		return nil
 	}
 	for _, known := range g.member.lists {
-		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, func(a, b *workerv1.Tile) bool { return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch() }) {
+		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, sameTile) {
 			c.Tiles, c.TilesId = nil, known.id
 			return nil
 		}
@@ -261,4 +273,8 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 	g.member.lists = append(g.member.lists, list)
 	g.member.lists = g.member.lists[max(0, len(g.member.lists)-rememberedLists):]
 	return list
+}
+
+func sameTile(a, b *workerv1.Tile) bool {
+	return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch()
 }

@@ -174,10 +174,8 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, versio
 func (j *job) applyChange(ctx context.Context, g *group, change *labelChange) error {
 	defer change.labels.free()
 	defer change.moves.free()
-	if j.ensureOperands != nil {
-		if err := j.ensureOperands(ctx, g); err != nil {
-			return err
-		}
+	if err := j.ensureOperands(ctx, g); err != nil {
+		return err
 	}
 	_, err := j.runCommand(ctx, g, g.tiles, j.sumBytes, func(c *workerv1.Command) {
 		if change.labels != nil {

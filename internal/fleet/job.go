@@ -97,7 +97,7 @@ type job struct {
 	stallTimeout time.Duration                    // how long a command may make no progress
 	verify       float64                          // share of the tiles that are verified
 	describe     func(p *workerv1.Prepare)        // completes a Prepare command
-	// Sends a worker what it lacks besides tiles; may be nil.
+	// Sends a worker what it lacks besides tiles.
 	ensureOperands func(ctx context.Context, worker *group) error
 	sumBytes       int             // upper limit on the sums in the answer to a load or update
 	answersChanges bool            // updates are answered with changes, and loads with nothing
@@ -141,7 +141,9 @@ func (f *Fleet) newJob(task Task) *job {
 		ran:          task.Ran,
 		pace:         pace.New(f.cfg.SlowAfter),
 		handovers:    newHandovers(),
-		blame:        newBlame(task.Trust),
+
+		ensureOperands: func(context.Context, *group) error { return nil },
+		blame:          newBlame(task.Trust),
 	}
 	if j.ran == nil {
 		j.ran = &atomic.Bool{}

@@ -214,7 +214,7 @@ func (j *job) finishAdoption(a adoption, err error) {
 // computeIdentity returns the hash of what determines the tiles of the job.
 func (j *job) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(j.prepareMessage())
-	inlineHashes(p.ProtoReflect(), j.fleet.payload)
+	inlineHashes(p.ProtoReflect(), j.fleet.payloads.find)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err

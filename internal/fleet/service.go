@@ -214,7 +214,7 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
 		return err
 	}
-	data, found := v.fleet.payload(r.GetReference())
+	data, found := v.fleet.payloads.find(r.GetReference())
 	if !found {
 		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
 	}

@@ -53,34 +53,43 @@ type session struct {
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
-	ended    bool
-	draining bool // gets no new tiles
-	// Id of a command it seems to hang on, 0 for none; if set, it gets tiles only if there is no other worker.
-	stalled      uint64
-	away         bool         // its connection was closed and it did not come back at once
-	slow         bool         // recently overtaken by others; gets tiles only if there is no other worker
-	overtaken    int          // how often it was overtaken
-	wrong        *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong    string       // which wrong bytes it passed on to another worker; empty if none
-	reported     string       // what it finds wrong with itself; empty if nothing
-	noStore      string       // why it cannot read the object store; empty if it can or was not asked to
-	leaving      bool         // it asked to leave
-	farewellSent bool         // it may leave
+	// How it leaves. A worker drains before it may leave, and has no stream once its session has ended.
+	ended        bool
+	draining     bool // gets no new tiles
+	leaving      bool // it asked to leave
+	farewellSent bool // it may leave
 
+	// Whether it can be reached. It is away only while it has no stream.
+	stream      *attachment // nil while it is not connected
+	streams     int         // number of streams so far
+	away        bool        // its connection was closed and it did not come back at once
 	lastSeen    time.Time
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	stream  *attachment // nil while it is not connected
-	streams int         // number of streams so far
+	// What it is asked. While it has a stream, every call in pending is in the outbox or was sent on that stream.
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
-	tiles int   // tiles of all jobs
-	used  int64 // bytes reserved by all jobs
+	// What speaks against it.
+	conduct
+	stalled   uint64 // id of a command it seems to hang on; 0 for none
+	slow      bool   // recently overtaken by others
+	overtaken int    // how often it was overtaken
+	reported  string // what it finds wrong with itself; empty if nothing
+	noStore   string // why it cannot read the object store; empty if it can or was not asked to
 
+	// What jobs have on it. Every placement and every handover keeps account of its part.
+	tiles  int               // tiles of all jobs
+	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
+}
+
+// conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
+type conduct struct {
+	wrong     *fault.Error // why its answers are not trusted; nil if they are
+	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
 }
 
 // compact reports whether the worker knows the small forms of messages that came with minor version 1.
@@ -197,8 +206,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	if s.name == "" {
 		s.name = s.id
 	}
-	s.wrong = f.quarantined[hello.GetSessionId()]
-	s.sentWrong = f.sentWrong[hello.GetSessionId()]
+	s.conduct = f.conducts[hello.GetSessionId()]
 	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
 		s.peerKey = make([]byte, peerKeyBytes)
 		_, _ = rand.Read(s.peerKey) // it never fails
@@ -267,11 +275,8 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
-	if s.wrong != nil {
-		f.quarantined[s.id] = s.wrong // the same process may attach again
-	}
-	if s.sentWrong != "" {
-		f.sentWrong[s.id] = s.sentWrong
+	if s.conduct != (conduct{}) {
+		f.conducts[s.id] = s.conduct
 	}
 	f.notifyChanged()
 }
