@@ -32,9 +32,7 @@ type shard interface {
 // dispatch runs one command.
 func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	if prepare := c.GetPrepare(); prepare != nil {
-		j.mu.Lock()
-		j.identity = prepare.GetIdentity()
-		j.mu.Unlock()
+		j.holding.setIdentity(prepare.GetIdentity())
 		return &workerv1.Done{}, j.prepare(prepare)
 	}
 	if read := c.GetReadObject(); read != nil {

@@ -45,7 +45,7 @@ func (s *session) endKeeping() []*job {
 	defer s.mu.Unlock()
 	var jobs []*job
 	for _, j := range s.jobs {
-		j.setAside()
+		j.keep()
 		jobs = append(jobs, j)
 	}
 	clear(s.jobs)
@@ -92,7 +92,7 @@ func (s *session) accept(c *workerv1.Command) {
 		s.queueAnswer(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
 		return
 	}
-	if again := j.enqueue(c); again != nil {
+	if again := j.commands.add(c); again != nil {
 		s.queueAnswer(again)
 	}
 }
