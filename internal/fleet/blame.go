@@ -10,9 +10,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an impossible
-// answer is excluded from the job that notices. A worker whose answers are wrong, for example because of broken memory, is
-// quarantined: no job uses it. Package check and verify.go find wrong answers.
+// This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an
+// impossible answer is excluded from the job that notices. A worker whose answers are wrong, for example because of
+// broken memory, is quarantined: no job uses it. Package check and verify.go find wrong answers.
 
 // Reasons why no worker can do a job.
 const (
@@ -28,14 +28,15 @@ const (
 const (
 	// doubtfulCrashes is the number of crashes after which a worker is used only if there is no other.
 	doubtfulCrashes = 3
-	// maxCrashes is the number of crashes without progress after which a worker gets no tiles of the job. Without this
-	// limit, a process that is killed for its memory would be restarted, get the same tiles, and be killed again, forever.
+	// maxCrashes is the number of crashes without progress after which a worker gets no tiles of the job. Without
+	// this limit, a process that is killed for its memory would be restarted, get the same tiles, and be killed
+	// again, forever.
 	maxCrashes = 5
 )
 
-// blame is what a job holds against workers. Fleet.mu guards it; its methods expect the caller to hold Fleet.mu. A session
-// is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker, because a process
-// that was restarted is another session.
+// blame is what a job holds against workers. Fleet.mu guards it; its methods expect the caller to hold Fleet.mu. A
+// session is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker,
+// because a process that was restarted is another session.
 type blame struct {
 	excluded map[*session]*fault.Error // get no tiles of the job, because they cannot do it, and why
 	failing  map[*session]bool         // had an internal error
@@ -104,7 +105,10 @@ func (b *blame) forgiveCrashes() {
 	}
 }
 
-const crashAdvice = "its log or that of its system may say why. If it was killed for its memory, start it with a smaller --memory, or give it more"
+const (
+	crashAdvice  = "its log or that of its system may say why. If " + memoryAdvice
+	memoryAdvice = "it was killed for its memory, start it with a smaller --memory, or give it more"
+)
 
 // crashed returns the error about a worker that crashed too often to get tiles of the job, or nil.
 func (b *blame) crashed(s *session) *fault.Error {
@@ -135,8 +139,8 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
 }
 
-// nobodyLeft returns the error of a job that cannot be placed without the workers that it refuses, or nil if it refuses
-// none. If one of them called the input invalid, it is believed now.
+// nobodyLeft returns the error of a job that cannot be placed without the workers that it refuses, or nil if it
+// refuses none. If one of them called the input invalid, it is believed now.
 func (b *blame) nobodyLeft(sessions []*session) error {
 	var last error
 	for _, s := range sessions {
@@ -159,8 +163,8 @@ func (b *blame) refusesAll(sessions []*session) bool {
 	return len(sessions) > 0
 }
 
-// confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the same
-// reason, and is not to blame after all; nil if there is none.
+// confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the
+// same reason, and is not to blame after all; nil if there is none.
 func (b *blame) confirmInvalid(s *session, reason string) error {
 	for first, why := range b.excluded {
 		if first != s && why.Kind == fault.InvalidArgument && why.Reason == reason {
@@ -171,8 +175,8 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 	return nil
 }
 
-// exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The caller
-// holds f.mu, and no operation uses the tiles.
+// exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The
+// caller holds f.mu, and no operation uses the tiles.
 func (j *job) exclude(s *session, why *fault.Error) {
 	j.fleet.log.Warn("the job continues without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
 	j.fleet.cfg.Observe.PutAside(why.Reason)
@@ -193,7 +197,8 @@ func (j *job) distrust(s *session, why *fault.Error) {
 	j.exclude(s, why)
 }
 
-// forgive gives the workers that were excluded another chance, after an operation failed because no worker could do it.
+// forgive gives the workers that were excluded another chance, after an operation failed because no worker could do
+// it.
 func (j *job) forgive() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -230,7 +235,7 @@ func (f *Fleet) crashMessage(s *session) string {
 	if worst == 0 {
 		return ""
 	}
-	return fmt.Sprintf("ended %s while it computed for a job; if it was killed for its memory, start it with a smaller --memory, or give it more", text.Plural(worst, "time"))
+	return fmt.Sprintf("ended %s while it computed for a job; if %s", text.Plural(worst, "time"), memoryAdvice)
 }
 
 // quarantine excludes a worker from all jobs until its process restarts, because others that computed the same have a

@@ -46,9 +46,9 @@ func (j *job) build(ctx context.Context, g *group) error {
 // buildAtOnce is the size of the rows that a worker is asked to fetch and build at a time, in a job by rows.
 const buildAtOnce = 64 << 20
 
-// tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches are
-// small enough to show progress and to let joining workers take a share, and large enough to keep all threads busy. If
-// their rows must be fetched, batches are also large enough to keep its link busy.
+// tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches
+// are small enough to show progress and to let joining workers take a share, and large enough to keep all threads
+// busy. If their rows must be fetched, batches are also large enough to keep its link busy.
 func (j *job) tilesAtOnce(s *session) int {
 	tiles := 2 * s.threads
 	if j.placed.needOn(s).ByRows() {
@@ -64,8 +64,8 @@ func (j *job) tilesToUnstore(g *group) []int {
 	return slices.DeleteFunc(g.unstore, func(t int) bool { return j.placed.tiles[t].worker != g.session || !j.placed.tiles[t].toUnstore() })
 }
 
-// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once for
-// all groups. The caller holds f.mu.
+// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once
+// for all groups. The caller holds f.mu.
 func (j *job) findUnstored(groups []*group) {
 	var of map[*session][]int
 	for t := range j.placed.tiles {
@@ -115,8 +115,9 @@ func (j *job) idleWorkerJoined() bool {
 	if len(j.placed.members) == len(j.fleet.sessions) { // every worker that builds tiles asks
 		return false
 	}
+	bytes := j.placed.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone)
 	for _, s := range j.fleet.sessions {
-		if j.handovers.to[s] == nil && j.canJoin(s) && j.host(s).FreeBytes >= j.placed.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
+		if j.handovers.to[s] == nil && j.canJoin(s) && j.host(s).FreeBytes >= bytes {
 			return true
 		}
 	}

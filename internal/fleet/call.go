@@ -48,8 +48,8 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	return f.await(ctx, j.ctx, j.stallTimeout, s, c, maxBytes)
 }
 
-// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within stallTimeout. It
-// sends nothing after the end of the context used.
+// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within
+// stallTimeout. It sends nothing after the end of the context used.
 func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {

@@ -112,9 +112,9 @@ func (d *distribution) write(stream workerv1.WorkerService_DistributeServer, p *
 	}
 }
 
-// join adds a worker to the distribution of a data set, which begins with its first worker. It returns UNIMPLEMENTED if
-// the worker needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with
-// less work. A worker that needs a part gets pieces in any case, because it can check only them.
+// join adds a worker to the distribution of a data set, which begins with its first worker. It returns UNIMPLEMENTED
+// if the worker needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does
+// that with less work. A worker that needs a part gets pieces in any case, because it can check only them.
 func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *party, error) {
 	id := join.GetDatasetId()
 	bytes, err := f.checkFetch(join.GetSessionId(), id)
@@ -218,7 +218,10 @@ func (f *Fleet) anyServes() bool {
 func (f *Fleet) newDistribution(id string, bytes int64) *distribution {
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := wire.PieceCount(bytes)
-	d := &distribution{fleet: f, id: id, bytes: bytes, cancel: cancel, swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{}}
+	d := &distribution{
+		fleet: f, id: id, bytes: bytes, cancel: cancel,
+		swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{},
+	}
 	f.distributions[id] = d
 	d.hashes = f.hashes.get(id)
 	d.swarm.SetKnown(len(d.hashes))
@@ -325,8 +328,8 @@ func failureOf(f workerv1.PieceFailure) swarm.Failure {
 	return swarm.Unreachable
 }
 
-// noteFailure records what a worker reports about a source that failed, for logs and lists of workers. A worker that sent wrong
-// bytes passes nothing on anymore.
+// noteFailure records what a worker reports about a source that failed, for logs and lists of workers. A worker that
+// sent wrong bytes passes nothing on anymore.
 func (f *Fleet) noteFailure(datasetID string, s *session, from swarm.Source, failed *workerv1.PieceFailed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -341,7 +344,8 @@ func (f *Fleet) noteFailure(datasetID string, s *session, from swarm.Source, fai
 		if source == nil {
 			return // it has left, which explains the failure
 		}
-		f.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", datasetID, "error", failed.GetMessage())
+		f.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", datasetID,
+			"error", failed.GetMessage())
 		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
 			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"
 			for _, d := range f.distributions {

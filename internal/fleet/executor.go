@@ -88,16 +88,20 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
+	op := &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative}
+	op.request = func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
-	}})
+	}
+	return e.perRow(ctx, op)
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
+	op := &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative}
+	op.request = func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
-	}})
+	}
+	return e.perRow(ctx, op)
 }
 
 // SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and assigns its own, so that no two
@@ -309,9 +313,10 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
 	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: func(c *workerv1.Command, _ *group, _ []int) {
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number})
+	op.request = func(c *workerv1.Command, _ *group, _ []int) {
 		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
-	}})
+	}
 	return values, e.atStep(ctx, op)
 }
 
@@ -360,8 +365,8 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	return values, err
 }
 
-// blockParts returns the parts of the values of blocks that an answer for some tiles has, in its order: for each point in
-// the tiles, its sums and its entries from its own on.
+// blockParts returns the parts of the values of blocks that an answer for some tiles has, in its order: for each
+// point in the tiles, its sums and its entries from its own on.
 func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles []int) (parts [][]float64) {
 	for at, b := range blocks {
 		for _, rows := range partition.TileRanges(e.rows, tiles) {

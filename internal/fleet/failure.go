@@ -42,8 +42,8 @@ func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker,
 // wrongAnswer is the error of a group whose answer is impossible.
 type wrongAnswer struct{ error }
 
-// handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between two
-// rounds no operation uses the tiles.
+// handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between
+// two rounds no operation uses the tiles.
 func (j *job) handleFailure(g *group, op *operation, failures failureCounts) error {
 	if g.err == nil || errors.Is(g.err, errOvertaken) {
 		return nil
@@ -88,7 +88,8 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
-			j.exclude(s, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
 		g.member.forget()
@@ -103,7 +104,8 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 			return nil
 		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
-			j.exclude(s, fault.New(fault.Internal, workerFailed, "worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
 			return nil
 		}
 		j.relieve(s)
@@ -113,7 +115,8 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 		}
 		log.Error("the worker failed", "error", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
-			j.exclude(s, fault.New(fault.Internal, workerFailed, "%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
 			return nil
 		}
 		j.blame.failing[s] = true
@@ -126,7 +129,8 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 	return nil
 }
 
-// removeUnbuilt takes those of the tiles that are not built off their workers, which costs nothing. The caller holds f.mu.
+// removeUnbuilt takes those of the tiles that are not built off their workers, which costs nothing. The caller holds
+// f.mu.
 func (j *job) removeUnbuilt(tiles []int) {
 	for _, t := range tiles {
 		if j.placed.tiles[t].state == notBuilt {
@@ -135,8 +139,8 @@ func (j *job) removeUnbuilt(tiles []int) {
 	}
 }
 
-// relieve makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that it could
-// not store are computed. The caller holds f.mu.
+// relieve makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that it
+// could not store are computed. The caller holds f.mu.
 func (j *job) relieve(s *session) {
 	j.blame.full[s] = true
 	j.placed.recheck()

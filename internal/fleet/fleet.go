@@ -3,41 +3,43 @@
 //
 // # How a job runs
 //
-// An executor (executor.go, vectors.go) turns each call of an algorithm into an operation, which asks all tiles, or some,
-// for one thing. perform runs it in rounds until every tile has answered exactly once. A round places the tiles that have
-// no answer yet on workers (ensurePlaced), runs their groups (runGroups), adds the answers to the result (merge) and deals
-// with the groups that failed (handleFailure). A group is the tiles of one worker: runGroup gives it what it lacks (the
-// job, its tiles, operands, sums of the current labels) and then asks. A worker whose tiles are in several groups runs
-// them one after the other, as a chain.
+// An executor (executor.go, vectors.go) turns each call of an algorithm into an operation, which asks all tiles, or
+// some, for one thing. perform runs it in rounds until every tile has answered exactly once. A round places the tiles
+// that have no answer yet on workers (ensurePlaced), runs their groups (runGroups), adds the answers to the result
+// (merge) and deals with the groups that failed (handleFailure). A group is the tiles of one worker: runGroup gives
+// it what it lacks (the job, its tiles, operands, sums of the current labels) and then asks. A worker whose tiles are
+// in several groups runs them one after the other, as a chain.
 //
 // # A worker dies in the middle of an operation
 //
-//  1. The stream of the worker breaks (detach). A process that still exists reconnects at once. Otherwise the worker counts
-//     as away (awaitReturn), and the calls that wait for it return errLost (abandonCalls). A machine that is cut off closes
-//     nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
+//  1. The stream of the worker breaks (detach). A process that still exists reconnects at once. Otherwise the worker
+//     counts as away (awaitReturn), and the calls that wait for it return errLost (abandonCalls). A machine that is
+//     cut off closes nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
 //  2. runGroup returns the error, and handleFailure leaves the tiles to the next round.
 //  3. ensurePlaced takes the tiles off the worker (removeLost) and places them on others (place).
-//  4. runGroup builds the tiles there and loads the labels of the current step, which the job keeps. Then it asks for the
-//     answers that are missing. Answers that had arrived before count, and merge takes no tile twice.
+//  4. runGroup builds the tiles there and loads the labels of the current step, which the job keeps. Then it asks for
+//     the answers that are missing. Answers that had arrived before count, and merge takes no tile twice.
 //
 // # What owns which state
 //
-// Fleet.mu guards sessions, their pending calls, and the three parts of a job that sessions change: its placement (who has
-// which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles). Each states its
-// invariants. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session has one goroutine that
-// reads and one that writes. A job runs one operation at a time, with one goroutine per worker; what only the running
-// operation touches needs no lock. Comparing the times of workers (pace), checking their answers (check) and choosing who
-// sends a piece of a data set to whom (swarm) are packages of their own, which know nothing of sessions.
+// Fleet.mu guards sessions, their pending calls, and the three parts of a job that sessions change: its placement
+// (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
+// Each states its invariants. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session
+// has one goroutine that reads and one that writes. A job runs one operation at a time, with one goroutine per
+// worker; what only the running operation touches needs no lock. Comparing the times of workers (pace), checking
+// their answers (check) and choosing who sends a piece of a data set to whom (swarm) are packages of their own, which
+// know nothing of sessions.
 //
 // # Words
 //
 //   - A member is a worker that has tiles of the job.
 //   - A copy of a tile is on a second worker, which verifies the first one (verify.go), overtakes it if it is late (a
 //     rescue, round.go), or takes its tile over (a handover, handover.go).
-//   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has ended.
+//   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has
+//     ended.
 //   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
-//   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It is
-//     excluded if it gets no tiles of one job, and quarantined if it gets none of any (blame.go).
+//   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It
+//     is excluded if it gets no tiles of one job, and quarantined if it gets none of any (blame.go).
 package fleet
 
 import (
@@ -253,8 +255,9 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have tiles of
-// the same job even if it is working on them, to others once they have built them. Then the worker is told to leave.
+// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have
+// tiles of the same job even if it is working on them, to others once they have built them. Then the worker is told
+// to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

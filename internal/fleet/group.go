@@ -92,8 +92,8 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	return j.ask(ctx, g, op, ready)
 }
 
-// reload gives the tiles of a group that are at another step the sums that the operation needs. It returns the tiles that
-// have yet to answer: all, or only those that were at the step if a reload is an answer.
+// reload gives the tiles of a group that are at another step the sums that the operation needs. It returns the tiles
+// that have yet to answer: all, or only those that were at the step if a reload is an answer.
 func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int, err error) {
 	if op.reload == nil {
 		return g.tiles, nil

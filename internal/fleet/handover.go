@@ -10,13 +10,13 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// A worker that has no tiles of a job yet builds its first ones in the background: a handover. The workers that have the
-// tiles continue meanwhile, even if they are draining, so that no operation waits for a build. Between two operations the
-// worker takes the tiles over. A worker that already has tiles of the job builds further ones at once: operations keep its
-// threads busy, so building in the background would not be faster.
+// A worker that has no tiles of a job yet builds its first ones in the background: a handover. The workers that have
+// the tiles continue meanwhile, even if they are draining, so that no operation waits for a build. Between two
+// operations the worker takes the tiles over. A worker that already has tiles of the job builds further ones at once:
+// operations keep its threads busy, so building in the background would not be faster.
 
-// handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has exactly
-// the copies of all handovers.
+// handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has
+// exactly the copies of all handovers.
 type handovers struct {
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
@@ -24,11 +24,11 @@ type handovers struct {
 	active sync.WaitGroup         // goroutines of handovers
 }
 
-// handover is the tiles that one worker builds in the background. If the job has labels, the worker then loads them and
-// applies each change of them, so that its sums are current when it takes over.
+// handover is the tiles that one worker builds in the background. If the job has labels, the worker then loads them
+// and applies each change of them, so that its sums are current when it takes over.
 //
-// Its goroutine owns member and the tiles that are not built yet. Fleet.mu guards the other fields. The worker's fixed bytes
-// and the copies are reserved on the worker for as long as the handover is in handovers.
+// Its goroutine owns member and the tiles that are not built yet. Fleet.mu guards the other fields. The worker's
+// fixed bytes and the copies are reserved on the worker for as long as the handover is in handovers.
 type handover struct {
 	to      *session
 	member  *membership
@@ -78,8 +78,8 @@ func (h *handover) ready() bool {
 // stopped reports whether the handover ends early: the worker takes over what it has built. The caller holds f.mu.
 func (h *handover) stopped() bool { return h.ctx.Err() != nil }
 
-// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become useless. The
-// caller holds f.mu.
+// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become useless.
+// The caller holds f.mu.
 func (h *handover) invalidate() {
 	h.version++
 	h.loaded, h.queue = false, nil
@@ -91,14 +91,15 @@ func (h *handover) invalidate() {
 // canJoin reports whether a worker has no tiles of the job yet and may take some. The caller holds f.mu.
 func (j *job) canJoin(s *session) bool { return j.placed.members[s] == nil && j.blame.accepts(s) }
 
-// canHandOver reports whether a tile that moves to a worker can stay where it is until that worker has built it. The caller
-// holds f.mu, and no operation uses the tile.
+// canHandOver reports whether a tile that moves to a worker can stay where it is until that worker has built it. The
+// caller holds f.mu, and no operation uses the tile.
 func (j *job) canHandOver(t int, to *session) bool {
 	from := &j.placed.tiles[t]
 	return from.state != notBuilt && from.worker.working() && j.canJoin(to) && !j.handovers.direct[to]
 }
 
-// startHandover makes a worker build a tile in the background. Only the running operation calls it. The caller holds f.mu.
+// startHandover makes a worker build a tile in the background. Only the running operation calls it. The caller holds
+// f.mu.
 func (j *job) startHandover(t int, to *session, stored bool) {
 	h := j.handovers.to[to]
 	if h == nil {
@@ -113,8 +114,8 @@ func (j *job) startHandover(t int, to *session, stored bool) {
 	j.continueHandover(h)
 }
 
-// followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward, which
-// takes less time than to apply changes.
+// followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
+// which takes less time than to apply changes.
 func (j *job) followsLabels() bool { return !j.answersChanges && j.labels != nil }
 
 // continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
@@ -144,8 +145,8 @@ func (j *job) runHandover(h *handover) {
 	}
 }
 
-// nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of them
-// and a change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
+// nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of
+// them and a change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
 func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -194,7 +195,8 @@ func (j *job) applyChange(ctx context.Context, g *group, change *labelChange) er
 }
 
 // recordHandover records that tiles were built or that a change was applied to them. After an error it cancels the
-// handover. The next tiles then move to the worker at once, so that an operation sees the error and can exclude the worker.
+// handover. The next tiles then move to the worker at once, so that an operation sees the error and can exclude the
+// worker.
 func (j *job) recordHandover(h *handover, g *group, change *labelChange, version int, err error) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -234,7 +236,8 @@ func (j *job) followLabels() {
 	}
 }
 
-// followMoves makes the workers of handovers apply the moves from a step to the next. Only the running operation calls it.
+// followMoves makes the workers of handovers apply the moves from a step to the next. Only the running operation
+// calls it.
 func (j *job) followMoves(step uint64, moves []labeling.Move) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
@@ -260,10 +263,10 @@ func (j *job) invalidateHandovers() {
 	}
 }
 
-// finishHandovers places the tiles of handovers that are ready, or were stopped, on the workers that have built them. During
-// an operation it does so only for those that were stopped. It cancels handovers to workers that may no longer take tiles.
-// If the goroutine of a stopped handover still runs, finishHandovers returns a channel, and must be called again once that is
-// closed. The caller holds f.mu, and no operation uses the tiles.
+// finishHandovers places the tiles of handovers that are ready, or were stopped, on the workers that have built them.
+// During an operation it does so only for those that were stopped. It cancels handovers to workers that may no longer
+// take tiles. If the goroutine of a stopped handover still runs, finishHandovers returns a channel, and must be
+// called again once that is closed. The caller holds f.mu, and no operation uses the tiles.
 func (j *job) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
 	if len(j.handovers.to) == 0 {
 		return nil
@@ -290,8 +293,8 @@ func (j *job) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
 	return nil
 }
 
-// finishHandover places the tiles that the worker of a handover has built on that worker. The others stay where they are. The
-// caller holds f.mu, and no operation uses the tiles.
+// finishHandover places the tiles that the worker of a handover has built on that worker. The others stay where they
+// are. The caller holds f.mu, and no operation uses the tiles.
 func (j *job) finishHandover(h *handover) {
 	for t := range h.copies {
 		if !h.built[t] {
@@ -322,13 +325,15 @@ func (j *job) finishHandover(h *handover) {
 	j.placed.dismissEmpty()
 }
 
-// stopHandover ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds f.mu.
+// stopHandover ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds
+// f.mu.
 func (j *job) stopHandover(h *handover) {
 	h.cancel()
 	j.placed.recheck()
 }
 
-// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
+// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller
+// holds f.mu.
 func (j *job) stopUrgentHandovers() {
 	for t, c := range j.handovers.tiles {
 		if s := j.placed.tiles[t].worker; s == nil || s.yields() && !s.working() {
@@ -379,8 +384,8 @@ func (j *job) dropFromHandover(t int) {
 	}
 }
 
-// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes tiles that
-// move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
+// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// tiles that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
 func (j *job) preferYielded() {
 	if len(j.handovers.tiles) == 0 {
 		return

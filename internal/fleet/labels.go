@@ -16,8 +16,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have, whichever
-// version of the protocol they know.
+// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have,
+// whichever version of the protocol they know.
 type decodeFunc func(answer *reply, from *session, tiles []int) error
 
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
@@ -225,8 +225,8 @@ func (m *movesToSend) free() {
 	}
 }
 
-// movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by point.
-// Every worker has its own, so this must not read all moves.
+// movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by
+// point. Every worker has its own, so this must not read all moves.
 func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 	ascending, shape := slices.Sorted(slices.Values(tiles)), j.shape()
 	var parts [][]labeling.Move

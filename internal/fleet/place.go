@@ -51,9 +51,9 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help. If it
-// returns a channel, a handover is being stopped, and place must be called again once the channel is closed. The caller
-// holds f.mu.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
+// If it returns a channel, a handover is being stopped, and place must be called again once the channel is closed.
+// The caller holds f.mu.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
@@ -113,8 +113,8 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, wai
 	return nil, "", nil
 }
 
-// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The caller
-// holds f.mu.
+// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The
+// caller holds f.mu.
 func (j *job) takeAtOnce(layout *partition.Layout, sessions []*session) map[*session]bool {
 	atOnce := map[*session]bool{}
 	for t, h := range layout.Owner {
@@ -175,8 +175,8 @@ func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) 
 	return layout, unplaced
 }
 
-// removeLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and no
-// operation uses the tiles.
+// removeLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and
+// no operation uses the tiles.
 func (j *job) removeLost() {
 	j.placed.removeEnded()
 	for s := range j.placed.members {
@@ -259,7 +259,8 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
 	}
 	clear(j.blame.full)
-	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", text.Bytes(plan.Bytes), text.Bytes(free)), nil
+	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
+		text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
 
 // freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.

@@ -8,16 +8,17 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// placement says which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu guards it.
-// Its methods expect the caller to hold Fleet.mu, and those that take tiles away expect that no operation uses the tiles.
+// placement says which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
+// guards it. Its methods expect the caller to hold Fleet.mu, and those that take tiles away expect that no operation
+// uses the tiles.
 //
 // These are true between any two calls:
 //   - A tile that has a worker, and every copy of a tile, is on a member.
 //   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next dismissEmpty.
 //   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members.
 //
-// The running operation reads tiles and members without the lock, because nothing else changes them while it runs, with
-// one exception: Release takes the workers away from tiles.
+// The running operation reads tiles and members without the lock, because nothing else changes them while it runs,
+// with one exception: Release takes the workers away from tiles.
 type placement struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
@@ -232,8 +233,8 @@ func (p *placement) removeAll() bool {
 	return true
 }
 
-// release does the same when the job ends. It does not touch the states of the tiles, because an operation that is just
-// ending may still read them.
+// release does the same when the job ends. It does not touch the states of the tiles, because an operation that is
+// just ending may still read them.
 func (p *placement) release() {
 	for t := range p.tiles {
 		if s := p.tiles[t].worker; s != nil {
@@ -247,8 +248,8 @@ func (p *placement) release() {
 	}
 }
 
-// copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo returns
-// nil if there is no room at all.
+// copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
+// returns nil if there is no room at all.
 func (p *placement) copyTo(s *session, t int, stored bool) *copied {
 	free, rule := s.free(), p.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone

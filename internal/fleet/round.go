@@ -73,8 +73,7 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 			r.end(c)
 		case <-tick.C:
 			for _, c := range chains {
-				if r.running[c.session] == c && c.rescue == nil && time.Since(c.asked) >= j.fleet.cfg.SlowAfter && j.pace.Late(c.session.id, time.Now()) {
-					c.asked = time.Now() // if nobody has room now, wait before asking again
+				if r.needsHelp(c, time.Now()) {
 					r.help(c)
 				}
 			}
@@ -85,6 +84,16 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 	}
 	r.dismissOvertaken()
 	return groups
+}
+
+// needsHelp reports whether others should do the work of a chain too, because its worker is late. If nobody had room,
+// it says so again only after a while.
+func (r *round) needsHelp(c *chain, now time.Time) bool {
+	if r.running[c.session] != c || c.rescue != nil || now.Sub(c.asked) < r.fleet.cfg.SlowAfter || !r.pace.Late(c.session.id, now) {
+		return false
+	}
+	c.asked = now
+	return true
 }
 
 // chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them.
@@ -185,8 +194,8 @@ func (r *round) help(c *chain) {
 			helper.copies[t] = &made.tile
 		}
 	}
-	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID, "worker", c.session.name, "operation", r.op.name,
-		"tiles", tiles, "helpers", len(rescue.groups))
+	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID,
+		"worker", c.session.name, "operation", r.op.name, "tiles", tiles, "helpers", len(rescue.groups))
 	c.rescue, rescue.left = rescue, len(rescue.groups)
 	r.rescues = append(r.rescues, rescue)
 	for _, g := range rescue.groups {
@@ -213,8 +222,8 @@ func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copi
 	return nil
 }
 
-// finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It returns
-// the groups whose answers count.
+// finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It
+// returns the groups whose answers count.
 func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	f, late := r.fleet, rescue.late.session
 	f.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// These benchmarks time what the coordinator does for each operation of a job with many workers. With ten times as many
-// workers and rows it should take about ten times as long.
+// These benchmarks time what the coordinator does for each operation of a job with many workers. With ten times as
+// many workers and rows it should take about ten times as long.
 
 // scaled are numbers of workers, with about ten tiles each.
 var scaled = []int{100, 1000, 10_000}

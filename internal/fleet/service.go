@@ -113,8 +113,8 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions of the software
-// are accepted.
+// checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions
+// of the software are accepted.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",

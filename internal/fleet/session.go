@@ -243,8 +243,8 @@ func (f *Fleet) checkAlive(s *session) {
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
 }
 
-// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or passed
-// on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
+// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
+// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
 func (f *Fleet) hear(sessionID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -358,11 +358,12 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other worker, or
-// because its jobs run no operation. While others take them, it waits as long as its own limit allows.
+// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other
+// worker, or because its jobs run no operation. While others take them, it waits as long as its own limit allows.
 const leaveWait = 5 * time.Second
 
-// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The caller holds f.mu.
+// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The
+// caller holds f.mu.
 func (f *Fleet) dismissLater(s *session) {
 	before, _ := f.operationsOn(s)
 	time.AfterFunc(leaveWait, func() {
@@ -380,7 +381,8 @@ func (f *Fleet) dismissLater(s *session) {
 	})
 }
 
-// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The caller holds f.mu.
+// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The
+// caller holds f.mu.
 func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
 	for j := range f.jobs {
 		if j.placed.members[s] != nil {
@@ -475,8 +477,8 @@ func (s *session) planned(free int64) planning.Worker {
 }
 
 // abandonCalls makes the calls to workers that yield their tiles return errLost, if some worker can take tiles. The
-// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their calls are
-// repeated. The caller holds f.mu.
+// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
+// calls are repeated. The caller holds f.mu.
 func (f *Fleet) abandonCalls() {
 	if !f.anyTakesTiles() {
 		return
@@ -489,8 +491,8 @@ func (f *Fleet) abandonCalls() {
 	}
 }
 
-// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can build
-// its tiles in the background. The caller holds f.mu.
+// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can
+// build its tiles in the background. The caller holds f.mu.
 func (f *Fleet) continuedOn(s *session) map[string]bool {
 	continued := map[string]bool{}
 	for j := range f.jobs {
@@ -503,8 +505,8 @@ func (f *Fleet) continuedOn(s *session) map[string]bool {
 	return continued
 }
 
-// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that nobody
-// waits for, which free memory, are still sent. The caller holds f.mu.
+// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
+// nobody waits for, which free memory, are still sent. The caller holds f.mu.
 func (s *session) abandonCalls(except func(key string) bool) {
 	for id, c := range s.pending {
 		if c.waited && !except(c.message.GetCommand().GetJobId()) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a step
-// consists of.
+// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a
+// step consists of.
 func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
 	if !e.fleet.allKnow(minorSteps) {
 		return e.stepInParts(ctx, queries)
@@ -54,8 +54,8 @@ func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query
 	return &kmeans.Step{Moves: moves, Before: slices.Concat(before...), After: slices.Concat(after...)}, nil
 }
 
-// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change only
-// after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
+// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change
+// only after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
 func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -91,9 +91,13 @@ type stepAnswers struct {
 }
 
 func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
-	s := &stepAnswers{KMeansExecutor: e, lanes: queriedLanes(queries), byTile: make([][]labeling.Move, len(e.placed.tiles)), changes: make([]float64, len(e.sums))}
+	tiles := len(e.placed.tiles)
+	s := &stepAnswers{
+		KMeansExecutor: e, lanes: queriedLanes(queries),
+		byTile: make([][]labeling.Move, tiles), changes: make([]float64, len(e.sums)),
+	}
 	for range queries {
-		s.before, s.after = append(s.before, make([]float64, len(e.placed.tiles))), append(s.after, make([]float64, len(e.placed.tiles)))
+		s.before, s.after = append(s.before, make([]float64, tiles)), append(s.after, make([]float64, tiles))
 	}
 	return s
 }

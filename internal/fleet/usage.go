@@ -55,7 +55,7 @@ func (j *job) Usage() Usage {
 	return usage
 }
 
-// noWorkers is the reason of the error of Plan if there are no workers.
+// noWorkers is the reason of an error because there are no workers.
 const noWorkers = "NO_WORKERS"
 
 // Plan returns how a job would be placed on the workers that accept tiles now, without placing it. It counts only
@@ -75,7 +75,8 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 		slices.SortStableFunc(workers, func(a, b planning.Worker) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if len(free) == 0 {
-		return nil, fault.New(fault.FailedPrecondition, noWorkers, "no worker is attached, so there is nothing to plan with; start one and ask again")
+		return nil, fault.New(fault.FailedPrecondition, noWorkers,
+			"no worker is attached, so there is nothing to plan with; start one and ask again")
 	}
 	plan, err := planning.MakeAll(parts, free)
 	if err == nil {

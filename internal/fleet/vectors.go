@@ -68,8 +68,8 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
-	if f := e.spec.Features; f != nil {
-		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message(), e.features.points.message())
+	if f, packed := e.spec.Features, e.features; f != nil {
+		v.KernelFeatures = wire.FeaturesToProto(f, packed.mean.message(), packed.landmarks.message(), packed.projection.message(), packed.points.message())
 	}
 	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
 }
@@ -131,8 +131,8 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 	return err
 }
 
-// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers of
-// minor version 0 get all moves, and answer for the lanes in which any point moved.
+// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers
+// of minor version 0 get all moves, and answer for the lanes in which any point moved.
 func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
 	return func(answer *reply, from *session, tiles []int) error {
 		if from.compact() {

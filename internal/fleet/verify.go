@@ -85,7 +85,8 @@ func (j *job) copyForVerification(t int, except ...*session) *copied {
 }
 
 // compareCopies compares the answers for verified tiles before any of them is used. A worker that is wrong is
-// quarantined and its answers are dropped. compareCopies returns ErrDistrusted if earlier answers of that worker were used.
+// quarantined and its answers are dropped. compareCopies returns ErrDistrusted if earlier answers of that worker were
+// used.
 func (j *job) compareCopies(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {

@@ -226,7 +226,8 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(), "protocol minor", m.GetProtocolMinor())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(),
+		"protocol minor", m.GetProtocolMinor())
 	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
 }
 

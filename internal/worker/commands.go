@@ -8,8 +8,8 @@ import (
 )
 
 // commands is the queue of a job's commands, which run one after the other. The coordinator repeats commands when its
-// stream breaks. Each runs once: a command is in the queue, runs, or is the last that ran, or it is a new one. It is safe
-// for concurrent use.
+// stream breaks. Each runs once: a command is in the queue, runs, or is the last that ran, or it is a new one. It is
+// safe for concurrent use.
 type commands struct {
 	wake chan struct{} // signals that the queue is not empty
 
@@ -21,8 +21,8 @@ type commands struct {
 
 func newCommands() *commands { return &commands{wake: make(chan struct{}, 1)} }
 
-// add queues a command, unless it is queued or runs already. If it was the last that ran, add returns its answer, to be
-// sent again; otherwise it returns nil.
+// add queues a command, unless it is queued or runs already. If it was the last that ran, add returns its answer, to
+// be sent again; otherwise it returns nil.
 func (q *commands) add(c *workerv1.Command) *workerv1.Answer {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,8 +71,8 @@ func (q *commands) take(ctx context.Context) *workerv1.Command {
 	return c
 }
 
-// finish records the answer to the running command. It returns false if ctx has ended: then nobody waits for the answer,
-// and the queue may be that of another session already.
+// finish records the answer to the running command. It returns false if ctx has ended: then nobody waits for the
+// answer, and the queue may be that of another session already.
 func (q *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,8 +83,8 @@ func (q *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
 	return true
 }
 
-// reset forgets all commands, because those of another session may have the same ids. The context of the session before
-// must have ended.
+// reset forgets all commands, because those of another session may have the same ids. The context of the session
+// before must have ended.
 func (q *commands) reset() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

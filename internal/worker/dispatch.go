@@ -69,8 +69,8 @@ func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// checkTiles returns the numbers of the tiles of a command. It rejects outdated placements, and tiles that are listed twice, on which
-// two threads would work at the same time.
+// checkTiles returns the numbers of the tiles of a command. It rejects outdated placements, and tiles that are listed
+// twice, on which two threads would work at the same time.
 func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {

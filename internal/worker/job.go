@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
-// job holds the tiles of one job. Its goroutine runs its commands, one after the other. A job is bound to one session at a
-// time: a job that is kept after its session may be bound to another one later.
+// job holds the tiles of one job. Its goroutine runs its commands, one after the other. A job is bound to one session
+// at a time: a job that is kept after its session may be bound to another one later.
 type job struct {
 	worker   *worker
 	offerID  string        // unique among all jobs of the worker
@@ -167,7 +167,8 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 		}
 	}()
 	if !known {
-		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", fmt.Sprintf("the worker does not remember tile list %d", c.GetTilesId()))
+		why := fmt.Sprintf("the worker does not remember tile list %d", c.GetTilesId())
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", why)
 	}
 	log.Trace("command begins", "tiles", len(c.GetTiles()))
 	result, err := j.dispatch(c)

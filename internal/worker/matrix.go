@@ -131,7 +131,8 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	if in.err != nil {
 		return in.err
 	}
-	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) ||
+		int64(len(sparse.Column)) > j.need.SparseEntries {
 		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
 			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
 	}

@@ -26,7 +26,10 @@ type session struct {
 
 func newSession(w *worker, client workerv1.WorkerServiceClient, id string, term int64) *session {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &session{worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+	return &session{
+		worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel,
+		wake: make(chan struct{}, 1), jobs: map[string]*job{},
+	}
 }
 
 // end drops all jobs.

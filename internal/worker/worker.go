@@ -116,7 +116,10 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer leader.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: ranged.NewClient()}
+	w := &worker{
+		cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, kept: newKept(), objects: ranged.NewClient(),
+		memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))),
+	}
 	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
 	if cfg.Warning != "" {

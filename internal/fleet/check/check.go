@@ -1,6 +1,6 @@
 // Package check tests whether an answer of a worker is possible at all, at a cost far below that of computing it. It
-// knows what was asked, and the labels before it; it does not know who answered. An answer is checked completely before
-// any of it is used.
+// knows what was asked, and the labels before it; it does not know who answered. An answer is checked completely
+// before any of it is used.
 package check
 
 import (
@@ -25,8 +25,8 @@ func FiniteNonNegative(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // cannot move.
 func Number(v float64) bool { return !math.IsNaN(v) }
 
-// Moves checks the moves of one tile in the given lanes. Within each lane they must be in row order, and each must move
-// a point from the label it has to another cluster of the lane.
+// Moves checks the moves of one tile in the given lanes. Within each lane they must be in row order, and each must
+// move a point from the label it has to another cluster of the lane.
 func Moves(shape labeling.Shape, labels []int32, moves []labeling.Move, lanes []int) error {
 	before := make(map[int]int32, len(lanes))
 	for _, lane := range lanes {
@@ -67,8 +67,8 @@ func Candidates(shape labeling.Shape, labels []int32, tiles []int, candidates []
 	return nil
 }
 
-// SelfAffinities checks the sums of clusters over a number of rows. Each row contributes less than 2^53, which keeps its
-// sums exact.
+// SelfAffinities checks the sums of clusters over a number of rows. Each row contributes less than 2^53, which keeps
+// its sums exact.
 func SelfAffinities(rows int, sums []kernel.Int128) error {
 	limit := math.Ldexp(float64(rows), 53)
 	for c, sum := range sums {
@@ -79,11 +79,11 @@ func SelfAffinities(rows int, sums []kernel.Int128) error {
 	return nil
 }
 
-// Changes checks how the sums of clusters over some rows change with moves. moves are those of the rows, ordered by lane;
-// changes holds one lane after the other, for each lane that has moves. Because sums are exact, errors are visible: what
-// points take from one cluster they add to another, so the changes of a lane add up to zero; what all rows that had no
-// cluster contribute is the same in every lane; values are multiples of their grid; and clusters that no point enters or
-// leaves do not change.
+// Changes checks how the sums of clusters over some rows change with moves. moves are those of the rows, ordered by
+// lane; changes holds one lane after the other, for each lane that has moves. Because sums are exact, errors are
+// visible: what points take from one cluster they add to another, so the changes of a lane add up to zero; what all
+// rows that had no cluster contribute is the same in every lane; values are multiples of their grid; and clusters
+// that no point enters or leaves do not change.
 func Changes(shape labeling.Shape, spec *vector.RowSpec, rows int, moves []labeling.Move, changes []float64) error {
 	size := shape.Clusters * spec.Width()
 	var total []float64 // over all rows

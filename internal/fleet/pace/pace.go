@@ -37,8 +37,8 @@ type Command struct {
 	Class   Class
 	Tiles   int
 	Rows    int
-	// Copy says that the tiles are copies. They are compared only with other copies, because they first need what other
-	// tiles already have.
+	// Copy says that the tiles are copies. They are compared only with other copies, because they first need what
+	// other tiles already have.
 	Copy bool
 }
 

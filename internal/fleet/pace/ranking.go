@@ -12,8 +12,8 @@ func newRanks(steady bool) *ranks {
 	return &ranks{perUnit: newRanking(), took: newRanking(), steady: steady}
 }
 
-// ranking holds one value of each of some workers, in ascending order, so that the median of the others is found without
-// looking at all of them: thousands of workers ask for it in every operation.
+// ranking holds one value of each of some workers, in ascending order, so that the median of the others is found
+// without looking at all of them: thousands of workers ask for it in every operation.
 type ranking struct {
 	of     map[string]float64
 	sorted []float64
