@@ -36,18 +36,9 @@ type distribution struct {
 
 // party is a worker that fetches or serves the pieces of a distribution, on one Distribute stream.
 type party struct {
+	*attachment
 	session *session
 	outbox  []*workerv1.DistributeResponse // guarded by distribution.mu
-	wake    chan struct{}                  // signals that the outbox is not empty
-	ended   chan error                     // receives the status with which to end the stream
-}
-
-// end ends the stream. Only the first reason is kept.
-func (p *party) end(reason error) {
-	select {
-	case p.ended <- reason:
-	default:
-	}
 }
 
 // Distribute implements WorkerService. Other goroutines read and write, so that the stream of a lost session ends even
@@ -88,7 +79,7 @@ func (v *service) Distribute(stream workerv1.WorkerService_DistributeServer) err
 	case reason := <-p.ended:
 		return wire.Status(reason)
 	case <-p.session.done:
-		return status.Error(codes.Aborted, "the session is over")
+		return errOver
 	}
 }
 
@@ -130,7 +121,7 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 	s := f.sessions[join.GetSessionId()]
 	switch {
 	case s == nil:
-		return nil, nil, status.Error(codes.Aborted, "the session is over")
+		return nil, nil, errOver
 	case s.referee || join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !f.anyServes():
 		return nil, nil, status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
 	}
@@ -145,9 +136,9 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 		d.swarm.SetStore(true)
 		s.noStore = "" // it is tried again
 	}
-	p := &party{session: s, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+	p := &party{attachment: newAttachment(), session: s}
 	if before := d.parties[s.id]; before != nil {
-		before.end(status.Error(codes.Aborted, "the worker joined again"))
+		before.endWith(status.Error(codes.Aborted, "the worker joined again"))
 	}
 	d.parties[s.id] = p
 	serves := join.GetKeeps() && s.serves()
@@ -279,10 +270,7 @@ func (d *distribution) schedule() {
 		}
 		p := d.parties[a.Member]
 		p.outbox = append(p.outbox, m)
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+		p.signal()
 	}
 }
 
@@ -303,7 +291,7 @@ func (d *distribution) fail(ctx context.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range d.parties {
-		p.end(err)
+		p.endWith(err)
 	}
 }
 

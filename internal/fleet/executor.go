@@ -88,20 +88,14 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	op := &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative}
-	op.request = func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
-	}
-	return e.perRow(ctx, op)
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}})
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	op := &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative}
-	op.request = func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
-	}
-	return e.perRow(ctx, op)
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}})
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
 // SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and assigns its own, so that no two
@@ -146,9 +140,8 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 
 // Diagonal implements kernelkmeans.Executor.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}
-	}})
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}})
+	return e.perRow(ctx, &operation{name: "diagonal", request: ask})
 }
 
 // ColumnSums implements kernelkmeans.Executor.
@@ -162,9 +155,10 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	defer columns.free()
 	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
 	defer packedEnds.free()
-	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()}}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_ColumnSums{
+		ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()},
 	}})
+	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: ask})
 }
 
 // Multiply implements kernelkmeans.Executor.
@@ -188,9 +182,10 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.free()
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))}}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Multiply{
+		Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))},
 	}})
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: ask})
 }
 
 // Load implements kernelkmeans.Executor.
@@ -242,10 +237,9 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]l
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
-	packed := wire.StatsToProto(stats)
-	return e.farthest(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
-	}})
+	return e.farthest(ctx, lanesOf(stats), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
+		MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
+	}})})
 }
 
 // lanesOf returns the lanes that statistics belong to.
@@ -312,11 +306,10 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
-	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number})
-	op.request = func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
-	}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
+		Fits: &workerv1.Fits{Step: e.step, Stats: wire.StatsToProto(stats)},
+	}})
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
 	return values, e.atStep(ctx, op)
 }
 
@@ -334,10 +327,10 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		name:     "blocks",
 		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
 		request: func(c *workerv1.Command, g *group, _ []int) {
-			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.pairsOnce()}}
+			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.compact()}}
 		},
 		decode: func(answer *reply, from *session, tiles []int) error {
-			if from.pairsOnce() {
+			if from.compact() {
 				return nil
 			}
 			return e.dropRepeated(answer, blocks, tiles)

@@ -73,7 +73,7 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 // request. Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing else
 // uses the group's membership and tiles at the same time.
 func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
-	if g.session.minor < op.minor {
+	if op.compact && !g.session.compact() {
 		return errEarlier
 	}
 	if err := j.prepare(ctx, g); err != nil {

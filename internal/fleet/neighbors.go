@@ -44,9 +44,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 	err := j.perform(ctx, &operation{
 		name:     "neighbors",
 		maxBytes: j.perRowBytes(4 * (1 + count)),
-		request: func(c *workerv1.Command, _ *group, _ []int) {
-			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
-		},
+		request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
 		merge: func(tiles []int, answer *reply) error {
 			found, err := wire.UnpackInt32s(answer.values)
 			if err != nil {

@@ -28,7 +28,7 @@ type operation struct {
 	needStep      uint64  // the step at which tiles need no reload
 	reloadAnswers bool    // the answer to a reload is the answer of the operation
 	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
-	minor         uint32  // minor version of the protocol that workers must know
+	compact       bool    // workers of v0.1.0 do not know the request
 	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
 }
 
@@ -37,6 +37,11 @@ var errEarlier = errors.New("fleet: a worker of an earlier release does not know
 
 // requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
 type requestFunc func(c *workerv1.Command, g *group, tiles []int)
+
+// always returns a request that is the same for all workers.
+func always(command *workerv1.Command) requestFunc {
+	return func(c *workerv1.Command, _ *group, _ []int) { c.Operation = command.Operation }
+}
 
 // reload holds all labels and their step, from which a tile computes its sums.
 type reload struct {

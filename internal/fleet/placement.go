@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"slices"
-
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -293,11 +291,6 @@ func (p *placement) dropCopies(is func(*copied) bool) bool {
 // dropCopiesOn frees the copies on a worker.
 func (p *placement) dropCopiesOn(s *session) {
 	p.dropCopies(func(c *copied) bool { return c.worker == s })
-}
-
-// dropTheseCopies frees copies.
-func (p *placement) dropTheseCopies(these []*copied) {
-	p.dropCopies(func(c *copied) bool { return slices.Contains(these, c) })
 }
 
 // forgetCopies removes the copies on a worker that no longer has them.

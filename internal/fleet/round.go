@@ -56,6 +56,8 @@ type rescue struct {
 	lost   bool      // the late worker has done it
 }
 
+func (r *rescue) has(c *copied) bool { return slices.Contains(r.copies, c) }
+
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
 func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
@@ -180,7 +182,7 @@ func (r *round) help(c *chain) {
 		for _, t := range g.tiles {
 			made := r.copyToAny(helpers, of, t)
 			if made == nil {
-				r.placed.dropTheseCopies(rescue.copies)
+				r.placed.dropCopies(rescue.has)
 				return // nobody has room; the late worker may still answer
 			}
 			rescue.copies = append(rescue.copies, made)
@@ -229,7 +231,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !rescue.won || r.job.ctx.Err() != nil {
-		r.placed.dropTheseCopies(rescue.copies)
+		r.placed.dropCopies(rescue.has)
 		return groups
 	}
 	for _, g := range rescue.covers {

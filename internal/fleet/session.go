@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -92,28 +93,22 @@ type conduct struct {
 	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
 }
 
-// compact reports whether the worker knows the small forms of messages that came with minor version 1.
-func (s *session) compact() bool { return s.minor >= 1 }
+// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0.
+func (s *session) compact() bool { return s.minor >= 2 }
 
-// pairsOnce reports whether the worker can return each pair of a block once, since minor version 2.
-func (s *session) pairsOnce() bool { return s.minor >= 2 }
-
-// minorSteps is the minor version of the protocol that came with steps of vectors.
-const minorSteps = 2
-
-// allKnow reports whether all workers that may get tiles know a minor version of the protocol.
-func (f *Fleet) allKnow(minor uint32) bool {
+// allCompact reports whether all workers that may get tiles know them.
+func (f *Fleet) allCompact() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sessions {
-		if s.minor < minor && s.wrong == nil {
+		if !s.compact() && s.wrong == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// attachment is one stream of a session.
+// attachment is a stream of a worker on which messages are sent to it, as seen by those that do not send themselves.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty
 	ended chan error    // receives the status with which to end the stream
@@ -121,6 +116,14 @@ type attachment struct {
 
 func newAttachment() *attachment {
 	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+}
+
+// signal says that the outbox is not empty.
+func (a *attachment) signal() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
 }
 
 // endWith ends the stream. Only the first reason is kept.
@@ -164,9 +167,9 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}})
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
 	// they already have.
-	for _, c := range sortedCalls(s.pending) {
-		s.outbox = append(s.outbox, c.message)
-		c.movedAt = time.Now()
+	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
+		s.outbox = append(s.outbox, s.pending[id].message)
+		s.pending[id].movedAt = time.Now()
 	}
 	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
@@ -244,13 +247,13 @@ func (f *Fleet) checkAlive(s *session) {
 }
 
 // hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
-// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
-func (f *Fleet) hear(sessionID string) {
+// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late. It returns false
+// if the session has ended.
+func (f *Fleet) hear(sessionID string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.sessions[sessionID]; s != nil {
-		s.heard()
-	}
+	_, err := f.liveSession(sessionID)
+	return err == nil
 }
 
 // heard is hear for a session. A worker without a stream must attach again in time, whatever else it does. The caller
@@ -411,10 +414,7 @@ func (s *session) push(m *workerv1.AttachResponse) {
 		return
 	}
 	s.outbox = append(s.outbox, m)
-	select {
-	case s.stream.wake <- struct{}{}:
-	default:
-	}
+	s.stream.signal()
 }
 
 // drain stops placing tiles on a worker and dismisses it once it has none. The caller holds f.mu.
@@ -514,17 +514,6 @@ func (s *session) abandonCalls(except func(key string) bool) {
 			c.answer <- nil
 		}
 	}
-}
-
-func sortedCalls(pending map[uint64]*call) []*call {
-	calls := make([]*call, 0, len(pending))
-	for _, c := range pending {
-		calls = append(calls, c)
-	}
-	slices.SortFunc(calls, func(a, b *call) int {
-		return cmp.Compare(a.message.GetCommand().GetCommandId(), b.message.GetCommand().GetCommandId())
-	})
-	return calls
 }
 
 func unavailable(message string) error { return wire.Unavailable("SHUTTING_DOWN", message) }

@@ -18,7 +18,7 @@ import (
 // Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a
 // step consists of.
 func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
-	if !e.fleet.allKnow(minorSteps) {
+	if !e.fleet.allCompact() {
 		return e.stepInParts(ctx, queries)
 	}
 	done, err := e.stepAtOnce(ctx, queries)
@@ -63,7 +63,7 @@ func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query)
 		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.step, Queries: queries}}
 	})
 	s := newStepAnswers(e, queries)
-	op.name, op.minor, op.resultStep = "step", minorSteps, e.step+1
+	op.name, op.compact, op.resultStep = "step", true, e.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
 	if err := e.atStep(ctx, op); err != nil {
 		e.step += 2 // some tiles are at the next step

@@ -200,8 +200,11 @@ func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
 	return packed
 }
 
-// ask returns an operation whose request has queries. set makes it a command with the queries for one worker.
-func (p *packedQueries) ask(set func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries)) *operation {
+// setQueries sets the operation of a command to one with the queries for the worker of a group.
+type setQueries func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries)
+
+// ask returns an operation whose request has queries.
+func (p *packedQueries) ask(set setQueries) *operation {
 	return &operation{
 		valuesID: p.valuesID,
 		request:  func(c *workerv1.Command, g *group, _ []int) { set(c, g, p.forWorker(g)) },
@@ -283,24 +286,25 @@ func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []v
 
 // Nearest implements kmeans.Executor.
 func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	packed := e.pack(queries)
-	defer packed.free()
-	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+	return e.perPoint(ctx, "nearest", 1, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}
 	})
-	op.name, op.tiles = "nearest", partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
 // NearestTwo implements kmeans.Executor.
 func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	packed := e.pack(queries)
-	defer packed.free()
-	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
 	})
-	op.name, op.tiles = "nearest two", partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return vector.PerNearestTwo * partition.Tile(e.rows, tile).Len() }, e.perform)
+}
+
+// perPoint runs an operation that answers each query with some values for each point.
+func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, queries []vector.Query, set setQueries) ([][]float64, error) {
+	packed := e.pack(queries)
+	defer packed.free()
+	op := packed.ask(set)
+	op.name, op.tiles = name, partition.AllTiles(e.rows)
+	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
 // Distances implements kmeans.Executor. It asks only the tiles that contain the points, for no more points at a time

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
@@ -202,25 +203,21 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	listener := bufconn.Listen(1 << 16) // no other process can reach it, so whoever attaches here is the referee
 	server := grpc.NewServer(ServerOptions()...)
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f, referee: attached})
-	served, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(listener) // until it is stopped
-	}()
+	var serving, referee sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until it is stopped
 	refereeCtx, dismiss := context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer close(ended)
+	referee.Go(func() {
 		defer cancel()
 		err := f.cfg.Referee(refereeCtx, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
 		if err != nil {
 			f.log.Warn("the coordinator cannot decide which worker is wrong: its own worker ended", "job", j.jobID, "error", err)
 		}
-	}()
+	})
 	defer func() {
 		dismiss()
-		<-ended
+		referee.Wait()
 		server.Stop()
-		<-served
+		serving.Wait()
 	}()
 	select {
 	case s := <-attached:

@@ -103,8 +103,7 @@ func (m *matrix) gains(j *job, c *workerv1.Command, tiles []int, op *workerv1.Ga
 	if err != nil || op.GetMost() == 0 {
 		return j.listsOf(c)(gains, err)
 	}
-	payload, err := j.resultPayload(c, wire.PackLargest(gains, int(op.GetMost())))
-	return &workerv1.Done{Values: payload}, err
+	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains, nil)
 }
 
 // blocks returns the entries among some points, each pair once or twice.

@@ -10,6 +10,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -199,12 +200,8 @@ func (c Config) withDefaults() Config {
 	if c.Threads <= 0 {
 		c.Threads = runtime.GOMAXPROCS(0)
 	}
-	if c.LeaveTimeout <= 0 {
-		c.LeaveTimeout = defaultLeaveTimeout
-	}
-	if c.KeepFor <= 0 {
-		c.KeepFor = DefaultKeepFor
-	}
+	c.LeaveTimeout = cmp.Or(max(0, c.LeaveTimeout), defaultLeaveTimeout)
+	c.KeepFor = cmp.Or(max(0, c.KeepFor), DefaultKeepFor)
 	if c.sharesMemory = c.SharedDataset != nil; !c.sharesMemory {
 		c.SharedDataset = func(string) dataset.Dataset { return nil }
 	}
