@@ -7,39 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/planning"
 )
-
-// buildState is the form in which a tile exists on its worker.
-type buildState uint8
-
-const (
-	notBuilt      buildState = iota
-	builtStored              // its entries are stored
-	builtComputed            // its entries are computed each time they are needed
-)
-
-// needOn returns what the job needs on a worker.
-func (j *job) needOn(s *session) planning.Workload {
-	need := j.need
-	need.Whole = need.Whole || !s.fetchesRows
-	return need
-}
-
-// planned describes the worker to a plan that may use some of its memory.
-func (s *session) planned(free int64) planning.Worker {
-	return planning.Worker{Name: s.name, Threads: s.threads, Free: free, Whole: !s.fetchesRows}
-}
-
-// ready reports whether the tile is built in the form that is wanted.
-func (t *tile) ready() bool { return t.state == builtAs(t.wantStored) }
-
-func builtAs(stored bool) buildState {
-	if stored {
-		return builtStored
-	}
-	return builtComputed
-}
 
 // errWorkerJoined interrupts the builds of a group because a worker joined that could do some of them.
 var errWorkerJoined = errors.New("fleet: a worker joined")
@@ -78,13 +46,13 @@ func (j *job) build(ctx context.Context, g *group) error {
 // buildAtOnce is the size of the rows that a worker is asked to fetch and build at a time, in a job by rows.
 const buildAtOnce = 64 << 20
 
-// tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches are
-// small enough to show progress and to let joining workers take a share, and large enough to keep all threads busy. If
-// their rows must be fetched, batches are also large enough to keep its link busy.
+// tilesAtOnce returns how many tiles a worker is asked to build with one command: a few per thread, so that batches
+// are small enough to show progress and to let joining workers take a share, and large enough to keep all threads
+// busy. If their rows must be fetched, batches are also large enough to keep its link busy.
 func (j *job) tilesAtOnce(s *session) int {
 	tiles := 2 * s.threads
-	if j.needOn(s).ByRows() {
-		return max(tiles, int(buildAtOnce*int64(len(j.tiles))/j.need.DatasetBytes))
+	if j.placed.needOn(s).ByRows() {
+		return max(tiles, int(buildAtOnce*int64(len(j.placed.tiles))/j.need.DatasetBytes))
 	}
 	return tiles
 }
@@ -93,18 +61,15 @@ func (j *job) tilesAtOnce(s *session) int {
 func (j *job) tilesToUnstore(g *group) []int {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	return slices.DeleteFunc(g.unstore, func(t int) bool { return j.tiles[t].worker != g.session || !j.tiles[t].toUnstore() })
+	return slices.DeleteFunc(g.unstore, func(t int) bool { return j.placed.tiles[t].worker != g.session || !j.placed.tiles[t].toUnstore() })
 }
 
-// toUnstore reports whether the tile is stored but should not be.
-func (t *tile) toUnstore() bool { return t.state == builtStored && !t.wantStored }
-
-// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once for
-// all groups. The caller holds f.mu.
+// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once
+// for all groups. The caller holds f.mu.
 func (j *job) findUnstored(groups []*group) {
 	var of map[*session][]int
-	for t := range j.tiles {
-		if s := j.tiles[t].worker; s != nil && j.tiles[t].toUnstore() {
+	for t := range j.placed.tiles {
+		if s := j.placed.tiles[t].worker; s != nil && j.placed.tiles[t].toUnstore() {
 			if of == nil {
 				of = map[*session][]int{}
 			}
@@ -147,18 +112,14 @@ func (j *job) buildTiles(ctx context.Context, g *group, tiles []int, stored bool
 func (j *job) idleWorkerJoined() bool {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	if len(j.members) == len(j.fleet.sessions) { // every worker that builds tiles asks
+	if len(j.placed.members) == len(j.fleet.sessions) { // every worker that builds tiles asks
 		return false
 	}
+	bytes := j.placed.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone)
 	for _, s := range j.fleet.sessions {
-		if j.handovers[s] == nil && j.isNewcomer(s) && j.host(s).FreeBytes >= j.sizes[0].Bytes(j.need.StorageRule() != partition.StoreNone) {
+		if j.handovers.to[s] == nil && j.canJoin(s) && j.host(s).FreeBytes >= bytes {
 			return true
 		}
 	}
 	return false
-}
-
-// isNewcomer reports whether a worker has no tiles of the job yet and may take some. The caller holds f.mu.
-func (j *job) isNewcomer(s *session) bool {
-	return j.members[s] == nil && s.takesTiles() && j.refused(s) == nil && !j.doubts(s) && !j.full[s]
 }

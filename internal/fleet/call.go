@@ -48,8 +48,8 @@ func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Comman
 	return f.await(ctx, j.ctx, j.stallTimeout, s, c, maxBytes)
 }
 
-// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within stallTimeout. It
-// sends nothing after the end of the context used.
+// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within
+// stallTimeout. It sends nothing after the end of the context used.
 func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
 	f.mu.Lock()
 	switch {
@@ -153,27 +153,34 @@ func (s *session) post(c *workerv1.Command) {
 	}
 }
 
-// payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
-// payload stays in Fleet.payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
-type payload struct {
-	fleet *Fleet
-	pack  func() []byte
-
-	once      sync.Once
-	packed    *workerv1.Payload
-	reference string // guarded by Fleet.mu
-	freed     bool   // guarded by Fleet.mu
+// payloads holds large payloads, which workers fetch by reference. It is safe for concurrent use.
+type payloads struct {
+	mu    sync.Mutex
+	next  uint64
+	large map[string][]byte // by reference
 }
 
-// payload returns the bytes of a payload that was sent by reference and has not been freed.
-func (f *Fleet) payload(reference string) (data []byte, found bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	data, found = f.payloads[reference]
+// find returns the bytes of a payload that was sent by reference and has not been freed.
+func (p *payloads) find(reference string) (data []byte, found bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	data, found = p.large[reference]
 	return data, found
 }
 
-func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{fleet: f, pack: pack} }
+// payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
+// payload stays in payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
+type payload struct {
+	in   *payloads
+	pack func() []byte
+
+	once      sync.Once
+	packed    *workerv1.Payload
+	reference string // guarded by payloads.mu
+	freed     bool   // guarded by payloads.mu
+}
+
+func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{in: &f.payloads, pack: pack} }
 
 // message returns the payload as part of a command, or nil if p is nil.
 func (p *payload) message() *workerv1.Payload {
@@ -186,25 +193,25 @@ func (p *payload) message() *workerv1.Payload {
 			p.packed = &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
 			return
 		}
-		p.fleet.mu.Lock()
-		defer p.fleet.mu.Unlock()
-		p.fleet.nextPayload++
-		p.reference = fmt.Sprintf("payload-%d", p.fleet.nextPayload)
+		p.in.mu.Lock()
+		defer p.in.mu.Unlock()
+		p.in.next++
+		p.reference = fmt.Sprintf("payload-%d", p.in.next)
 		if !p.freed { // otherwise nobody waits for the command that needs it
-			p.fleet.payloads[p.reference] = data
+			p.in.large[p.reference] = data
 		}
 		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})
 	return p.packed
 }
 
-// free removes a large payload from the fleet. Its message must not be used afterward.
+// free removes a large payload. Its message must not be used afterward.
 func (p *payload) free() {
 	if p == nil {
 		return
 	}
-	p.fleet.mu.Lock()
-	defer p.fleet.mu.Unlock()
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
 	p.freed = true
-	delete(p.fleet.payloads, p.reference)
+	delete(p.in.large, p.reference)
 }

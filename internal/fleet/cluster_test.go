@@ -94,8 +94,8 @@ type cluster struct {
 // losing makes a fleet give up a worker that is silent, or that keeps others waiting.
 func losing(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultSlowAfter }
 
-// newCluster starts a fleet. Unless it is changed, no worker is lost by its silence or overtaken, however long this machine lets
-// it wait.
+// newCluster starts a fleet. Unless it is changed, no worker is lost by its silence or overtaken, however long this
+// machine lets it wait.
 func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
 	return openCluster(t, false, change...)

@@ -36,18 +36,9 @@ type distribution struct {
 
 // party is a worker that fetches or serves the pieces of a distribution, on one Distribute stream.
 type party struct {
+	*attachment
 	session *session
 	outbox  []*workerv1.DistributeResponse // guarded by distribution.mu
-	wake    chan struct{}                  // signals that the outbox is not empty
-	ended   chan error                     // receives the status with which to end the stream
-}
-
-// end ends the stream. Only the first reason is kept.
-func (p *party) end(reason error) {
-	select {
-	case p.ended <- reason:
-	default:
-	}
 }
 
 // Distribute implements WorkerService. Other goroutines read and write, so that the stream of a lost session ends even
@@ -88,7 +79,7 @@ func (v *service) Distribute(stream workerv1.WorkerService_DistributeServer) err
 	case reason := <-p.ended:
 		return wire.Status(reason)
 	case <-p.session.done:
-		return status.Error(codes.Aborted, "the session is over")
+		return errOver
 	}
 }
 
@@ -112,9 +103,9 @@ func (d *distribution) write(stream workerv1.WorkerService_DistributeServer, p *
 	}
 }
 
-// join adds a worker to the distribution of a data set, which begins with its first worker. It returns UNIMPLEMENTED if
-// the worker needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with
-// less work. A worker that needs a part gets pieces in any case, because it can check only them.
+// join adds a worker to the distribution of a data set, which begins with its first worker. It returns UNIMPLEMENTED
+// if the worker needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does
+// that with less work. A worker that needs a part gets pieces in any case, because it can check only them.
 func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *party, error) {
 	id := join.GetDatasetId()
 	bytes, err := f.checkFetch(join.GetSessionId(), id)
@@ -130,7 +121,7 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 	s := f.sessions[join.GetSessionId()]
 	switch {
 	case s == nil:
-		return nil, nil, status.Error(codes.Aborted, "the session is over")
+		return nil, nil, errOver
 	case s.referee || join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !f.anyServes():
 		return nil, nil, status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
 	}
@@ -145,9 +136,9 @@ func (f *Fleet) join(ctx context.Context, join *workerv1.Join) (*distribution, *
 		d.swarm.SetStore(true)
 		s.noStore = "" // it is tried again
 	}
-	p := &party{session: s, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+	p := &party{attachment: newAttachment(), session: s}
 	if before := d.parties[s.id]; before != nil {
-		before.end(status.Error(codes.Aborted, "the worker joined again"))
+		before.endWith(status.Error(codes.Aborted, "the worker joined again"))
 	}
 	d.parties[s.id] = p
 	serves := join.GetKeeps() && s.serves()
@@ -218,7 +209,10 @@ func (f *Fleet) anyServes() bool {
 func (f *Fleet) newDistribution(id string, bytes int64) *distribution {
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := wire.PieceCount(bytes)
-	d := &distribution{fleet: f, id: id, bytes: bytes, cancel: cancel, swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{}}
+	d := &distribution{
+		fleet: f, id: id, bytes: bytes, cancel: cancel,
+		swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{},
+	}
 	f.distributions[id] = d
 	d.hashes = f.hashes.get(id)
 	d.swarm.SetKnown(len(d.hashes))
@@ -276,10 +270,7 @@ func (d *distribution) schedule() {
 		}
 		p := d.parties[a.Member]
 		p.outbox = append(p.outbox, m)
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+		p.signal()
 	}
 }
 
@@ -300,7 +291,7 @@ func (d *distribution) fail(ctx context.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range d.parties {
-		p.end(err)
+		p.endWith(err)
 	}
 }
 
@@ -325,8 +316,8 @@ func failureOf(f workerv1.PieceFailure) swarm.Failure {
 	return swarm.Unreachable
 }
 
-// noteFailure records what a worker reports about a source that failed, for logs and lists of workers. A worker that sent wrong
-// bytes passes nothing on anymore.
+// noteFailure records what a worker reports about a source that failed, for logs and lists of workers. A worker that
+// sent wrong bytes passes nothing on anymore.
 func (f *Fleet) noteFailure(datasetID string, s *session, from swarm.Source, failed *workerv1.PieceFailed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -341,7 +332,8 @@ func (f *Fleet) noteFailure(datasetID string, s *session, from swarm.Source, fai
 		if source == nil {
 			return // it has left, which explains the failure
 		}
-		f.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", datasetID, "error", failed.GetMessage())
+		f.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", datasetID,
+			"error", failed.GetMessage())
 		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
 			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"
 			for _, d := range f.distributions {

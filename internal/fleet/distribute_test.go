@@ -79,7 +79,8 @@ func TestWorkersPassDataSetsOn(t *testing.T) {
 	newSequence(c, e, p, 1).run(10, noDisturbance)
 }
 
-// A worker that comes later gets the data set from those that have it, also if they have it in memory from an earlier job.
+// A worker that comes later gets the data set from those that have it, also if they have it in memory from an earlier
+// job.
 func TestLateWorkersAreServedByOthers(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("first", serving(t.TempDir()))
@@ -112,8 +113,9 @@ func damage(t *testing.T, file string) {
 	}
 }
 
-// checkCache runs a job on one worker after the other, all with the same folder as their cache: what is there is not fetched again, and
-// what is damaged is. It returns what runs the job on another such worker, and how many bytes that gets.
+// checkCache runs a job on one worker after the other, all with the same folder as their cache: what is there is not
+// fetched again, and what is damaged is. It returns what runs the job on another such worker, and how many bytes that
+// gets.
 func (c *cluster) checkCache(dir string, size int64, job func()) func(worker string) (sent int64) {
 	c.Helper()
 	run := func(name string) int64 {
@@ -253,8 +255,8 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
 	}()
 }
 
-// Workers that serve wrong bytes, nothing at all, or refuse cost time, and the answer is the same. One that serves wrong
-// bytes is asked no more, and the list of workers says why.
+// Workers that serve wrong bytes, nothing at all, or refuse cost time, and the answer is the same. One that serves
+// wrong bytes is asked no more, and the list of workers says why.
 func TestBadPeers(t *testing.T) {
 	wrong := func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 		for range wire.PieceBytes / (256 << 10) {
@@ -326,7 +328,8 @@ func (d locatedDatasets) LocateDataset(context.Context, string) (url, sealedName
 	return d.url, d.sealedName, nil
 }
 
-// Workers read the object store if they can, as it is stored, and otherwise say why not and get the data from elsewhere.
+// Workers read the object store if they can, as it is stored, and otherwise say why not and get the data from
+// elsewhere.
 func TestWorkersReadTheObjectStore(t *testing.T) {
 	const name = "datasets/x"
 	plain, err := dataset.Marshal(largeProblem(t).data)

@@ -9,6 +9,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -87,16 +88,14 @@ func (e *Executor) sendOperands(ctx context.Context, g *group) error {
 
 // Degrees implements kernelkmeans.Executor.
 func (e *Executor) Degrees(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}
-	}})
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Degrees{Degrees: &workerv1.Degrees{}}})
+	return e.perRow(ctx, &operation{name: "degrees", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
 // Maxima implements kernelkmeans.Executor.
 func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: finiteNonNegative, request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}
-	}})
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Maxima{Maxima: &workerv1.Maxima{}}})
+	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
 // SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and assigns its own, so that no two
@@ -131,9 +130,9 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	e.operands = packed
 	e.fleet.mu.Unlock()
 	e.k, e.lanes, e.labels = a.K, packed.lanes, nil
-	e.followNothing()
-	for t := range e.tiles {
-		e.tiles[t].step = 0
+	e.invalidateHandovers()
+	for t := range e.placed.tiles {
+		e.placed.tiles[t].step = 0
 	}
 	<-e.operating
 	return e.perform(ctx, &operation{name: "set operands"})
@@ -141,9 +140,8 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 
 // Diagonal implements kernelkmeans.Executor.
 func (e *Executor) Diagonal(ctx context.Context) ([]float64, error) {
-	return e.perRow(ctx, &operation{name: "diagonal", request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}
-	}})
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Diagonal{Diagonal: &workerv1.Diagonal{}}})
+	return e.perRow(ctx, &operation{name: "diagonal", request: ask})
 }
 
 // ColumnSums implements kernelkmeans.Executor.
@@ -157,9 +155,10 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 	defer columns.free()
 	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
 	defer packedEnds.free()
-	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_ColumnSums{ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()}}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_ColumnSums{
+		ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()},
 	}})
+	return e.severalPerRow(ctx, len(lists), &operation{name: "column sums", request: ask})
 }
 
 // Multiply implements kernelkmeans.Executor.
@@ -183,9 +182,10 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
 	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.free()
-	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Multiply{Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))}}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Multiply{
+		Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))},
 	}})
+	return e.severalPerRow(ctx, len(x), &operation{name: "multiply", wholeMatrix: true, request: ask})
 }
 
 // Load implements kernelkmeans.Executor.
@@ -217,7 +217,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 		if len(parts) != len(sums) {
 			return fmt.Errorf("sums of %d clusters instead of %d", len(parts), len(sums))
 		}
-		if err := e.checkSelfAffinities(tiles, parts); err != nil {
+		if err := check.SelfAffinities(e.rowsOf(tiles), parts); err != nil {
 			return err
 		}
 		for c := range sums {
@@ -237,10 +237,9 @@ func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]l
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
-	packed := wire.StatsToProto(stats)
-	return e.farthest(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_MatrixFarthest{MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: packed}}
-	}})
+	return e.farthest(ctx, lanesOf(stats), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
+		MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
+	}})})
 }
 
 // lanesOf returns the lanes that statistics belong to.
@@ -307,10 +306,10 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 
 // Fits implements kernelkmeans.Executor.
 func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]float64, error) {
-	packed := wire.StatsToProto(stats)
-	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: number, request: func(c *workerv1.Command, _ *group, _ []int) {
-		c.Operation = &workerv1.Command_Fits{Fits: &workerv1.Fits{Step: e.step, Stats: packed}}
+	ask := always(&workerv1.Command{Operation: &workerv1.Command_Fits{
+		Fits: &workerv1.Fits{Step: e.step, Stats: wire.StatsToProto(stats)},
 	}})
+	values, op := e.rowLists(2*len(stats), &operation{name: "fits", possible: check.Number, request: ask})
 	return values, e.atStep(ctx, op)
 }
 
@@ -324,59 +323,54 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		}
 		values[at] = make([]float64, len(b.Points)*b.Width(e.k))
 	}
-	// parts calls do with the sums of each point in the given tiles, and with its entries from its own on, in the order of
-	// an answer.
-	parts := func(tiles []int, do func(part []float64) error) error {
-		for at, b := range blocks {
-			for _, rows := range partition.TileRanges(e.rows, tiles) {
-				from, to := b.Within(rows)
-				for place := from; place < to; place++ {
-					row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
-					for _, part := range [][]float64{row[:e.k], row[e.k+place:]} {
-						if err := do(part); err != nil {
-							return err
-						}
-					}
-				}
-			}
-		}
-		return nil
-	}
-	bytes := func(tiles []int) (total int) {
-		_ = parts(tiles, func(part []float64) error {
-			total += 8 * len(part)
-			return nil
-		})
-		return total
-	}
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
 		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
 		request: func(c *workerv1.Command, g *group, _ []int) {
-			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.pairsOnce()}}
+			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.compact()}}
 		},
 		decode: func(answer *reply, from *session, tiles []int) error {
-			if from.pairsOnce() {
+			if from.compact() {
 				return nil
 			}
 			return e.dropRepeated(answer, blocks, tiles)
 		},
 		merge: func(tiles []int, answer *reply) error {
-			rest := answer.values
-			if want := bytes(tiles); len(rest) != want {
-				return fmt.Errorf("%d bytes instead of %d", len(rest), want)
+			parts, rest, bytes := e.blockParts(blocks, values, tiles), answer.values, 0
+			for _, part := range parts {
+				bytes += 8 * len(part)
 			}
-			return parts(tiles, func(part []float64) error {
-				packed := rest[:8*len(part)]
-				rest = rest[len(packed):]
-				return unpackPossible(part, packed, finite)
-			})
+			if len(rest) != bytes {
+				return fmt.Errorf("%d bytes instead of %d", len(rest), bytes)
+			}
+			for _, part := range parts {
+				if err := unpackPossible(part, rest[:8*len(part)], check.Finite); err != nil {
+					return err
+				}
+				rest = rest[8*len(part):]
+			}
+			return nil
 		},
 	})
 	for at, b := range blocks {
 		b.Mirror(values[at], e.k)
 	}
 	return values, err
+}
+
+// blockParts returns the parts of the values of blocks that an answer for some tiles has, in its order: for each
+// point in the tiles, its sums and its entries from its own on.
+func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles []int) (parts [][]float64) {
+	for at, b := range blocks {
+		for _, rows := range partition.TileRanges(e.rows, tiles) {
+			from, to := b.Within(rows)
+			for place := from; place < to; place++ {
+				row := values[at][place*b.Width(e.k):][:b.Width(e.k)]
+				parts = append(parts, row[:e.k], row[e.k+place:])
+			}
+		}
+	}
+	return parts
 }
 
 // dropRepeated reduces the blocks that a worker of an earlier minor version answers to each pair once.

@@ -1,27 +1,45 @@
 // Package fleet is the coordinator's side of the workers: their sessions, the placement of tiles on them, and the
 // executors that run the operations of a job on all of them. Algorithms, job records and clients do not belong here.
 //
-// A worker connects and keeps one Attach stream open. When the stream breaks, its session survives for a short time
-// (Config.LostAfter). A worker that is silent for longer is lost: its session ends and its tiles are placed on other
-// workers. If its connection was closed, the tiles move sooner (Config.ReconnectWithin). Executors hide this from
-// their callers: an operation over all rows continues until every tile has answered exactly once.
+// # How a job runs
 //
-// Concurrency: one mutex, Fleet.mu, guards sessions, pending calls, placements and payloads. It is never held while
-// sending, receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. An
-// executor runs one operation at a time, with one goroutine per worker; what only the running operation touches needs
-// no lock.
+// An executor (executor.go, vectors.go) turns each call of an algorithm into an operation, which asks all tiles, or
+// some, for one thing. perform runs it in rounds until every tile has answered exactly once. A round places the tiles
+// that have no answer yet on workers (ensurePlaced), runs their groups (runGroups), adds the answers to the result
+// (merge) and deals with the groups that failed (handleFailure). A group is the tiles of one worker: runGroup gives
+// it what it lacks (the job, its tiles, operands, sums of the current labels) and then asks. A worker whose tiles are
+// in several groups runs them one after the other, as a chain.
 //
-// These words have one meaning in this package:
+// # A worker dies in the middle of an operation
 //
-//   - An operation asks all tiles, or some, for one thing. It runs in rounds, until every tile has answered (perform.go).
-//   - A group is the tiles of one worker in a round, and a chain is the groups of one worker, one after the other (round.go).
-//   - A member is a worker that has tiles of the job. A newcomer has none yet.
+//  1. The stream of the worker breaks (detach). A process that still exists reconnects at once. Otherwise the worker
+//     counts as away (awaitReturn), and the calls that wait for it return errLost (abandonCalls). A machine that is
+//     cut off closes nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
+//  2. runGroup returns the error, and handleFailure leaves the tiles to the next round.
+//  3. ensurePlaced takes the tiles off the worker (removeLost) and places them on others (place).
+//  4. runGroup builds the tiles there and loads the labels of the current step, which the job keeps. Then it asks for
+//     the answers that are missing. Answers that had arrived before count, and merge takes no tile twice.
+//
+// # What owns which state
+//
+// Fleet.mu guards sessions, their pending calls, and the three parts of a job that sessions change: its placement
+// (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
+// Each states its invariants. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session
+// has one goroutine that reads and one that writes. A job runs one operation at a time, with one goroutine per
+// worker; what only the running operation touches needs no lock. Comparing the times of workers (pace), checking
+// their answers (check) and choosing who sends a piece of a data set to whom (swarm) are packages of their own, which
+// know nothing of sessions.
+//
+// # Words
+//
+//   - A member is a worker that has tiles of the job.
 //   - A copy of a tile is on a second worker, which verifies the first one (verify.go), overtakes it if it is late (a
 //     rescue, round.go), or takes its tile over (a handover, handover.go).
-//   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has ended.
+//   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has
+//     ended.
 //   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
-//   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It is put
-//     aside if it gets no tiles of one job, and quarantined if it gets none of any (aside.go).
+//   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It
+//     is excluded if it gets no tiles of one job, and quarantined if it gets none of any (blame.go).
 package fleet
 
 import (
@@ -80,26 +98,23 @@ type Config struct {
 
 // Fleet holds all attached workers and the jobs that run on them.
 type Fleet struct {
-	cfg Config
-	log hclog.Logger
+	cfg      Config
+	log      hclog.Logger
+	payloads payloads
+	hashes   pieceHashes
 
 	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
-	mu          sync.Mutex
-	sessions    map[string]*session
-	jobs        map[*job]struct{}
-	payloads    map[string][]byte
-	quarantined map[string]*fault.Error // by id of a session that has ended: why its worker is not trusted
-	damaged     map[string]error        // by data set id: the damage found when a worker last fetched it
-	sentWrong   map[string]string       // by id of a session that has ended: which wrong bytes its worker passed on
-	nextPayload uint64
-	nextJob     uint64
-	term        int64         // the coordinator's term as the leader; 0 before Begin
-	returned    time.Time     // when the first worker attached in this term
-	changed     chan struct{} // closed and replaced at every change that a job may wait for
-	closed      bool
-
+	mu            sync.Mutex
+	sessions      map[string]*session      // those that have not ended, by id
+	conducts      map[string]conduct       // of sessions that have ended, by id: the same process may attach again
+	jobs          map[*job]struct{}        // those that have started and are not released
 	distributions map[string]*distribution // by data set id
-	hashes        pieceHashes
+	damaged       map[string]error         // by data set id: the damage found when a worker last fetched it
+	nextJob       uint64
+	term          int64         // the coordinator's term as the leader; 0 before Begin
+	returned      time.Time     // when the first worker attached in this term
+	changed       chan struct{} // closed and replaced at every change that a job may wait for
+	closed        bool
 }
 
 // New returns a fleet without workers.
@@ -114,17 +129,15 @@ func New(cfg Config) *Fleet {
 	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
 	return &Fleet{
-		cfg:         cfg,
-		log:         cfg.Logger,
-		sessions:    map[string]*session{},
-		jobs:        map[*job]struct{}{},
-		payloads:    map[string][]byte{},
-		damaged:     map[string]error{},
-		quarantined: map[string]*fault.Error{},
-		sentWrong:   map[string]string{},
-		changed:     make(chan struct{}),
-
+		cfg:           cfg,
+		log:           cfg.Logger,
+		payloads:      payloads{large: map[string][]byte{}},
+		sessions:      map[string]*session{},
+		conducts:      map[string]conduct{},
+		jobs:          map[*job]struct{}{},
 		distributions: map[string]*distribution{},
+		damaged:       map[string]error{},
+		changed:       make(chan struct{}),
 	}
 }
 
@@ -234,7 +247,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = f.crashMessage(s)
 	}
 	for j := range f.jobs {
-		if (j.members[s] != nil || j.handovers[s] != nil) && !slices.Contains(info.JobIDs, j.jobID) {
+		if j.serves(s) && !slices.Contains(info.JobIDs, j.jobID) {
 			info.JobIDs = append(info.JobIDs, j.jobID)
 		}
 	}
@@ -242,8 +255,9 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	return info
 }
 
-// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have tiles of
-// the same job even if it is working on them, to others once they have built them. Then the worker is told to leave.
+// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have
+// tiles of the same job even if it is working on them, to others once they have built them. Then the worker is told
+// to leave.
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,8 +29,8 @@ func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 	return s, a
 }
 
-// FuzzWorkerMessages sends messages of any content on the stream of a worker: heartbeats, answers that nobody waits for, a
-// second hello.
+// FuzzWorkerMessages sends messages of any content on the stream of a worker: heartbeats, answers that nobody waits
+// for, a second hello.
 func FuzzWorkerMessages(f *testing.F) {
 	for _, m := range []*workerv1.AttachRequest{
 		{},
@@ -62,8 +62,8 @@ func FuzzWorkerMessages(f *testing.F) {
 	})
 }
 
-// FuzzAnswers gives answers of any content to the commands of the executors of both families. An operation ends with what
-// the answer says or with an error: it does not panic, does not hang, and takes no more memory than the answer.
+// FuzzAnswers gives answers of any content to the commands of the executors of both families. An operation ends with
+// what the answer says or with an error: it does not panic, does not hang, and takes no more memory than the answer.
 func FuzzAnswers(f *testing.F) {
 	inline := func(bytes int) *workerv1.Payload {
 		return &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: make([]byte, bytes)}}

@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"slices"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/pace"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -30,7 +32,7 @@ func (j *job) at(g *group, t int) *tile {
 	if g.copies != nil {
 		return g.copies[t]
 	}
-	return &j.tiles[t]
+	return &j.placed.tiles[t]
 }
 
 // groups divides tiles into groups by worker, ordered by their first tiles. Verified tiles and their copies on other
@@ -42,19 +44,19 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 	var groups, alone []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
-		s := j.tiles[t].worker
+		s := j.placed.tiles[t].worker
 		if s == nil {
 			continue // the job was just released
 		}
 		if c := verified[t]; c != nil {
 			alone = append(alone,
-				&group{session: s, member: j.members[s], tiles: []int{t}},
-				&group{session: c.worker, member: j.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+				&group{session: s, member: j.placed.members[s], tiles: []int{t}},
+				&group{session: c.worker, member: j.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
 			continue
 		}
 		g := of[s]
 		if g == nil {
-			g = &group{session: s, member: j.members[s]}
+			g = &group{session: s, member: j.placed.members[s]}
 			of[s] = g
 			groups = append(groups, g)
 		}
@@ -71,7 +73,7 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 // request. Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing else
 // uses the group's membership and tiles at the same time.
 func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
-	if g.session.minor < op.minor {
+	if op.compact && !g.session.compact() {
 		return errEarlier
 	}
 	if err := j.prepare(ctx, g); err != nil {
@@ -80,57 +82,69 @@ func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
 	if err := j.build(ctx, g); err != nil {
 		return err
 	}
-	if j.ensureOperands != nil {
-		if err := j.ensureOperands(ctx, g); err != nil {
-			return err
-		}
+	if err := j.ensureOperands(ctx, g); err != nil {
+		return err
 	}
-	ready := g.tiles
-	if op.reload != nil {
-		var behind []int
-		ready, behind = j.splitByStep(g, op.needStep)
-		if len(behind) > 0 {
-			done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
-				c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
-			})
-			if err != nil {
-				return err
-			}
-			j.setStep(g, behind, op.reload.step)
-			if op.reloadAnswers {
-				g.parts = append(g.parts, part{tiles: behind, reply: done})
-			} else {
-				ready = g.tiles
-			}
-		}
+	ready, err := j.reload(ctx, g, op)
+	if err != nil {
+		return err
 	}
+	return j.ask(ctx, g, op, ready)
+}
+
+// reload gives the tiles of a group that are at another step the sums that the operation needs. It returns the tiles
+// that have yet to answer: all, or only those that were at the step if a reload is an answer.
+func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int, err error) {
+	if op.reload == nil {
+		return g.tiles, nil
+	}
+	ready, behind := j.splitByStep(g, op.needStep)
+	if len(behind) == 0 {
+		return ready, nil
+	}
+	done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
+		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.setStep(g, behind, op.reload.step)
+	if op.reloadAnswers {
+		g.parts = append(g.parts, part{tiles: behind, reply: done})
+		return ready, nil
+	}
+	return g.tiles, nil
+}
+
+// ask sends the request of an operation about some tiles of a group, and adds the answer to the group's.
+func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
 	if op.request == nil {
-		g.parts = append(g.parts, part{tiles: ready})
+		g.parts = append(g.parts, part{tiles: tiles})
 		return nil
 	}
-	if len(ready) == 0 {
+	if len(tiles) == 0 {
 		return nil
 	}
 	maxBytes := 0
 	if op.maxBytes != nil {
-		maxBytes = op.maxBytes(ready)
+		maxBytes = op.maxBytes(tiles)
 	}
-	done, err := j.runCommand(ctx, g, ready, maxBytes, func(c *workerv1.Command) { op.request(c, g, ready) })
+	done, err := j.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
 	if err != nil {
 		return err
 	}
 	if op.decode != nil {
-		if err := op.decode(done, g.session, ready); err != nil {
+		if err := op.decode(done, g.session, tiles); err != nil {
 			return &wrongAnswer{err}
 		}
 	}
 	if op.resultStep != 0 {
-		j.setStep(g, ready, op.resultStep)
+		j.setStep(g, tiles, op.resultStep)
 	}
 	if op.valuesID != 0 {
 		g.member.valuesID = op.valuesID
 	}
-	g.parts = append(g.parts, part{tiles: ready, reply: done})
+	g.parts = append(g.parts, part{tiles: tiles, reply: done})
 	return nil
 }
 
@@ -141,7 +155,7 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 	}
 	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
 		p := j.prepareMessage()
-		p.Identity, p.ByRows = j.identity, j.needOn(g.session).ByRows()
+		p.Identity, p.ByRows = j.identity, j.placed.needOn(g.session).ByRows()
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
@@ -165,9 +179,9 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 	set(c)
 	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	timed := j.pace.start(g, c, len(tiles), j.rowsOf(tiles))
+	timed := j.pace.Start(paceOf(g, c, len(tiles), j.rowsOf(tiles)), time.Now())
 	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
-	j.pace.finish(timed, err == nil && answer.GetFailure() == nil)
+	j.pace.Finish(timed, err == nil && answer.GetFailure() == nil, time.Now())
 	end(whyNotDone(answer, err))
 	if err != nil {
 		return nil, err
@@ -184,6 +198,25 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 		r.values = result
 	}
 	return r, nil
+}
+
+// paceOf describes a command to the meter.
+func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
+	class := pace.Query
+	switch c.GetOperation().(type) {
+	case *workerv1.Command_Prepare, *workerv1.Command_SetOperands:
+		class = pace.Setup
+	case *workerv1.Command_Adopt:
+		class = pace.Adopt
+	case *workerv1.Command_Build:
+		class = pace.Build
+	case *workerv1.Command_Load:
+		class = pace.Load
+	}
+	return pace.Command{
+		Worker: g.session.id, Threads: g.session.threads, Kind: wire.CommandName(c), Class: class,
+		Tiles: tiles, Rows: rows, Copy: g.copies != nil,
+	}
 }
 
 // splitByStep separates the tiles of a group that are at a step from the others.
@@ -229,7 +262,7 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 		return nil
 	}
 	for _, known := range g.member.lists {
-		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, func(a, b *workerv1.Tile) bool { return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch() }) {
+		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, sameTile) {
 			c.Tiles, c.TilesId = nil, known.id
 			return nil
 		}
@@ -240,4 +273,8 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 	g.member.lists = append(g.member.lists, list)
 	g.member.lists = g.member.lists[max(0, len(g.member.lists)-rememberedLists):]
 	return list
+}
+
+func sameTile(a, b *workerv1.Tile) bool {
+	return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch()
 }

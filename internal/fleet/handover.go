@@ -3,29 +3,40 @@ package fleet
 import (
 	"context"
 	"slices"
-	"time"
+	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// A newcomer, a worker that has no tiles of a job, builds its first tiles in the background. The workers that have the tiles
-// continue meanwhile, even if they are draining, so that no operation waits for a build. A worker that already has tiles of the
-// job builds further ones at once: operations keep its threads busy, so building in the background would not be faster.
+// A worker that has no tiles of a job yet builds its first ones in the background: a handover. The workers that have
+// the tiles continue meanwhile, even if they are draining, so that no operation waits for a build. Between two
+// operations the worker takes the tiles over. A worker that already has tiles of the job builds further ones at once:
+// operations keep its threads busy, so building in the background would not be faster.
 
-// handover is the tiles that one newcomer builds in the background, to take them over between two operations. If the job has
-// labels, the newcomer then loads them and applies each change of them, so that its sums are current when it takes over.
+// handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has
+// exactly the copies of all handovers.
+type handovers struct {
+	to     map[*session]*handover // by the worker that builds
+	tiles  map[int]*copied        // by number of the tile
+	direct map[*session]bool      // failed to build in the background; their tiles move at once
+	active sync.WaitGroup         // goroutines of handovers
+}
+
+// handover is the tiles that one worker builds in the background. If the job has labels, the worker then loads them
+// and applies each change of them, so that its sums are current when it takes over.
 //
-// Its goroutine owns member and the tiles that are not built yet. Fleet.mu guards the other fields.
+// Its goroutine owns member and the tiles that are not built yet. Fleet.mu guards the other fields. The worker's
+// fixed bytes and the copies are reserved on the worker for as long as the handover is in handovers.
 type handover struct {
 	to      *session
 	member  *membership
 	copies  map[int]*copied // by number of the tile
 	built   map[int]bool    // by number of the tile
-	follows bool            // the newcomer must have the current sums before it takes over
+	follows bool            // the worker must have the current sums before it takes over
 	loaded  bool            // labels were loaded, or are in the queue
-	queue   []followed      // changes of the labels that the newcomer has yet to apply
+	queue   []labelChange   // changes of the labels that the worker has yet to apply
 	version int             // incremented when the queue so far becomes useless
 	waited  int             // operations that began since everything was built
 	ctx     context.Context // ends with the handover and with the job
@@ -34,54 +45,84 @@ type handover struct {
 	ended   chan struct{} // closed when running becomes false
 }
 
-// followed is a change of the labels of a job: either all labels at a step, or the moves from a step to the next.
-type followed struct {
+// labelChange is a change of the labels of a job: either all labels at a step, or the moves from a step to the next.
+type labelChange struct {
 	step          uint64
 	labels, moves *payload // one of them is nil
 }
 
-// maxFollowed is how many operations may begin while a newcomer that has built everything is behind the step of the job. After
-// that it takes over with the sums that it has, and they are computed again.
-const maxFollowed = 64
+// after returns the step after the change.
+func (c *labelChange) after() uint64 {
+	if c.moves != nil {
+		return c.step + 1
+	}
+	return c.step
+}
 
-// ready reports whether the newcomer can take its tiles over. The caller holds f.mu.
-func (h *handover) ready() bool {
-	return !h.running && h.complete() && (!h.follows || h.loaded && len(h.queue) == 0)
+// maxWaited is how many operations may begin while a worker that has built everything is behind the step of the job.
+// After that it takes over with the sums that it has, and they are computed again.
+const maxWaited = 64
+
+func newHandovers() handovers {
+	return handovers{to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
 }
 
 // complete reports whether all tiles of the handover are built. The caller holds f.mu.
 func (h *handover) complete() bool { return len(h.built) == len(h.copies) }
 
-// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
-func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
-
-// handedOverLater reports whether a tile that moves to a worker stays where it is until that worker has built it. The caller
-// holds f.mu, and no operation uses the tile.
-func (j *job) handedOverLater(t int, to *session) bool {
-	return j.tiles[t].state != notBuilt && j.tiles[t].worker.working() && j.isNewcomer(to) && !j.direct[to]
+// ready reports whether the worker can take its tiles over. The caller holds f.mu.
+func (h *handover) ready() bool {
+	return !h.running && h.complete() && (!h.follows || h.loaded && len(h.queue) == 0)
 }
 
-// startHandover makes a newcomer build a tile in the background. Only the running operation calls it. The caller holds f.mu.
-func (j *job) startHandover(t int, to *session, stored bool) {
-	h := j.handovers[to]
-	if h == nil {
-		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: !j.answersChanges && j.labels != nil}
-		h.ctx, h.cancel = context.WithCancel(j.ctx)
-		j.handovers[to] = h
-		to.used += j.needOn(to).FixedBytes(to.threads)
+// stopped reports whether the handover ends early: the worker takes over what it has built. The caller holds f.mu.
+func (h *handover) stopped() bool { return h.ctx.Err() != nil }
+
+// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become useless.
+// The caller holds f.mu.
+func (h *handover) invalidate() {
+	h.version++
+	h.loaded, h.queue = false, nil
+	for t := range h.built {
+		h.copies[t].step = 0
 	}
-	c := &copied{tile: tile{worker: to, epoch: j.newEpoch(), wantStored: stored}, number: t, bytes: j.sizes[t].Bytes(stored)}
-	h.copies[t], j.moving[t] = c, c
-	to.used += c.bytes
-	h.forget()
+}
+
+// canJoin reports whether a worker has no tiles of the job yet and may take some. The caller holds f.mu.
+func (j *job) canJoin(s *session) bool { return j.placed.members[s] == nil && j.blame.accepts(s) }
+
+// canHandOver reports whether a tile that moves to a worker can stay where it is until that worker has built it. The
+// caller holds f.mu, and no operation uses the tile.
+func (j *job) canHandOver(t int, to *session) bool {
+	from := &j.placed.tiles[t]
+	return from.state != notBuilt && from.worker.working() && j.canJoin(to) && !j.handovers.direct[to]
+}
+
+// startHandover makes a worker build a tile in the background. Only the running operation calls it. The caller holds
+// f.mu.
+func (j *job) startHandover(t int, to *session, stored bool) {
+	h := j.handovers.to[to]
+	if h == nil {
+		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: j.followsLabels()}
+		h.ctx, h.cancel = context.WithCancel(j.ctx)
+		j.handovers.to[to] = h
+		to.used += j.placed.fixedBytes(to)
+	}
+	c := j.placed.reserveCopy(to, t, stored)
+	h.copies[t], j.handovers.tiles[t] = c, c
+	h.invalidate()
 	j.continueHandover(h)
 }
+
+// followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
+// which takes less time than to apply changes.
+func (j *job) followsLabels() bool { return !j.answersChanges && j.labels != nil }
 
 // continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
 func (j *job) continueHandover(h *handover) {
 	if !h.running && j.ctx.Err() == nil {
 		h.running, h.ended = true, make(chan struct{})
-		j.background.Go(func() { j.runHandover(h) })
+		j.handovers.active.Go(func() { j.runHandover(h) })
 	}
 }
 
@@ -98,15 +139,15 @@ func (j *job) runHandover(h *handover) {
 		case change == nil:
 			err = j.build(h.ctx, g)
 		default:
-			err = j.follow(h.ctx, g, change)
+			err = j.applyChange(h.ctx, g, change)
 		}
-		j.noteHandover(h, g, change, version, err)
+		j.recordHandover(h, g, change, version, err)
 	}
 }
 
-// nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of them and a
-// change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
-func (j *job) nextOfHandover(h *handover) (g *group, change *followed, version int) {
+// nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of
+// them and a change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
+func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	g = &group{session: h.to, member: h.member, copies: map[int]*tile{}}
@@ -116,10 +157,10 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *followed, version i
 			g.copies[t] = &c.tile
 		}
 	}
-	if len(g.tiles) == 0 || h.ctx.Err() != nil {
+	if len(g.tiles) == 0 || h.stopped() {
 		h.running = false
 		close(h.ended)
-		j.fleet.notifyChanged() // an operation takes the tiles over
+		j.fleet.notifyChanged() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
@@ -130,34 +171,37 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *followed, version i
 	return g, change, h.version
 }
 
-// follow applies a change of the labels to the tiles of a group.
-func (j *job) follow(ctx context.Context, g *group, change *followed) error {
+// applyChange applies a change of the labels to the tiles of a group.
+func (j *job) applyChange(ctx context.Context, g *group, change *labelChange) error {
 	defer change.labels.free()
 	defer change.moves.free()
-	if j.ensureOperands != nil {
-		if err := j.ensureOperands(ctx, g); err != nil {
-			return err
-		}
+	if err := j.ensureOperands(ctx, g); err != nil {
+		return err
 	}
 	_, err := j.runCommand(ctx, g, g.tiles, j.sumBytes, func(c *workerv1.Command) {
 		if change.labels != nil {
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
-		} else if g.session.compact() {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: change.step, PackedMoves: change.moves.message()}}
-		} else {
-			c.Operation = &workerv1.Command_Update{Update: &workerv1.Update{Step: change.step, Moves: change.moves.message()}}
+			return
 		}
+		update := &workerv1.Update{Step: change.step}
+		if g.session.compact() {
+			update.PackedMoves = change.moves.message()
+		} else {
+			update.Moves = change.moves.message()
+		}
+		c.Operation = &workerv1.Command_Update{Update: update}
 	})
 	return err
 }
 
-// noteHandover records that tiles were built or that a change was applied to them. After an error it gives the handover up. The
-// next tiles then move to the worker at once, so that an operation sees the error and can exclude the worker.
-func (j *job) noteHandover(h *handover, g *group, change *followed, version int, err error) {
+// recordHandover records that tiles were built or that a change was applied to them. After an error it cancels the
+// handover. The next tiles then move to the worker at once, so that an operation sees the error and can exclude the
+// worker.
+func (j *job) recordHandover(h *handover, g *group, change *labelChange, version int, err error) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
 	switch {
-	case j.handovers[h.to] != h: // it was given up meanwhile
+	case j.handovers.to[h.to] != h: // it was canceled meanwhile
 	case change != nil && version != h.version: // the labels were replaced meanwhile
 	case err == nil && change == nil:
 		for _, t := range g.tiles {
@@ -166,50 +210,38 @@ func (j *job) noteHandover(h *handover, g *group, change *followed, version int,
 			}
 		}
 	case err == nil:
-		step := change.step
-		if change.moves != nil {
-			step++
-		}
 		for _, t := range g.tiles {
-			g.copies[t].step = step
+			g.copies[t].step = change.after()
 		}
-	case h.ctx.Err() == nil:
+	case !h.stopped():
 		j.fleet.log.Warn("a worker cannot build tiles in the background", "job", j.jobID, "worker", h.to.name, "error", err)
-		j.direct[h.to] = true
-		j.giveUpHandover(h)
+		j.handovers.direct[h.to] = true
+		j.cancelHandover(h)
 	}
 }
 
-// forget makes the newcomer load the labels again, because what it has loaded or was to apply has become useless. The caller
-// holds f.mu.
-func (h *handover) forget() {
-	h.version++
-	h.loaded, h.queue = false, nil
-	for t := range h.built {
-		h.copies[t].step = 0
-	}
-}
-
-// followLabels makes newcomers that have built everything load the labels of the current step. Those of vectors load them when they take
-// over, which takes less time than to apply changes. Only the running operation calls it.
+// followLabels makes the workers of handovers that have built everything load the labels of the current step. Only the
+// running operation calls it.
 func (j *job) followLabels() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers {
-		if h.follows = !j.answersChanges; !h.follows || !h.complete() || h.loaded {
+	for _, h := range j.handovers.to {
+		if h.follows = j.followsLabels(); !h.follows || !h.complete() || h.loaded {
 			continue
 		}
 		labels := slices.Clone(j.labels)
-		h.loaded, h.queue = true, []followed{{step: j.step, labels: j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })}}
+		packed := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+		h.loaded, h.queue = true, []labelChange{{step: j.step, labels: packed}}
 		j.continueHandover(h)
 	}
 }
 
-// followMoves makes newcomers apply the moves from a step to the next. Only the running operation calls it.
+// followMoves makes the workers of handovers apply the moves from a step to the next. Only the running operation
+// calls it.
 func (j *job) followMoves(step uint64, moves []labeling.Move) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers {
+	for _, h := range j.handovers.to {
 		if !h.loaded {
 			continue
 		}
@@ -217,226 +249,158 @@ func (j *job) followMoves(step uint64, moves []labeling.Move) {
 		if k := j.k; h.to.compact() {
 			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
 		}
-		h.queue = append(h.queue, followed{step: step, moves: j.fleet.newPayload(func() []byte { return pack(moves) })})
+		h.queue = append(h.queue, labelChange{step: step, moves: j.fleet.newPayload(func() []byte { return pack(moves) })})
 		j.continueHandover(h)
 	}
 }
 
-// followNothing makes newcomers load the labels again, because all of them were replaced.
-func (j *job) followNothing() {
+// invalidateHandovers makes the workers of handovers load the labels again, because all of them were replaced.
+func (j *job) invalidateHandovers() {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers {
-		h.forget()
+	for _, h := range j.handovers.to {
+		h.invalidate()
 	}
 }
 
-// dropFromHandover takes a tile out of its handover, if any. The caller holds f.mu.
-func (j *job) dropFromHandover(t int) {
-	c := j.moving[t]
-	if c == nil {
-		return
+// finishHandovers places the tiles of handovers that are ready, or were stopped, on the workers that have built them.
+// During an operation it does so only for those that were stopped. It cancels handovers to workers that may no longer
+// take tiles. If the goroutine of a stopped handover still runs, finishHandovers returns a channel, and must be
+// called again once that is closed. The caller holds f.mu, and no operation uses the tiles.
+func (j *job) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
+	if len(j.handovers.to) == 0 {
+		return nil
 	}
-	h := j.handovers[c.worker]
-	delete(j.moving, t)
-	delete(h.copies, t)
-	delete(h.built, t)
-	h.to.used -= c.bytes
-	h.to.post(&workerv1.Command{JobId: j.key, Tiles: []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}}, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
-	if len(h.copies) == 0 {
-		j.giveUpHandover(h)
-	}
-}
-
-// giveUpHandover ends a handover whose tiles stay where they are. The caller holds f.mu.
-func (j *job) giveUpHandover(h *handover) {
-	h.cancel()
-	h.forget()
-	delete(j.handovers, h.to)
-	for t, c := range h.copies {
-		delete(j.moving, t)
-		h.to.used -= c.bytes
-	}
-	h.to.used -= j.needOn(h.to).FixedBytes(h.to.threads)
-	h.to.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	j.balancedAt = nil
-	j.fleet.notifyChanged()
-	j.fleet.dismissIfIdle(h.to)
-}
-
-// giveUpHandovers ends all handovers, and reports whether there were any. The caller holds f.mu.
-func (j *job) giveUpHandovers() bool {
-	before := len(j.handovers)
-	for _, h := range j.handovers {
-		j.giveUpHandover(h)
-	}
-	return before > 0
-}
-
-// reconsiderHandovers prefers the tiles of draining workers. If some of those have no newcomer yet, it takes tiles that move only
-// for balance, and are not built yet, out of their handovers, so that their newcomers have room. The caller holds f.mu.
-func (j *job) reconsiderHandovers() {
-	if len(j.moving) == 0 || !slices.ContainsFunc(j.unassigned(), func(s *session) bool { return s.yields() }) {
-		return
-	}
-	for t, c := range j.moving {
-		if !j.tiles[t].worker.yields() && !j.handovers[c.worker].built[t] {
-			j.dropFromHandover(t)
-		}
-	}
-}
-
-// unassigned returns the worker of each tile that no newcomer builds. The caller holds f.mu.
-func (j *job) unassigned() []*session {
-	var workers []*session
-	for t := range j.tiles {
-		if s := j.tiles[t].worker; s != nil && j.moving[t] == nil {
-			workers = append(workers, s)
-		}
-	}
-	return workers
-}
-
-// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
-func (j *job) stopUrgentHandovers() {
-	for t, c := range j.moving {
-		if s := j.tiles[t].worker; s == nil || s.yields() && !s.working() {
-			j.stopHandover(j.handovers[c.worker])
-		}
-	}
-}
-
-// stopHandover ends a handover early: takeOver takes over the tiles that are built by then. The caller holds f.mu.
-func (j *job) stopHandover(h *handover) {
-	h.cancel()
-	j.balancedAt = nil
-}
-
-// takeOver places the tiles of handovers that are ready, or were stopped, on the newcomers that have built them. During an operation
-// it does so only for those that were stopped. It gives up handovers to workers that may no longer take tiles. If the goroutine of
-// a stopped handover still runs, takeOver returns that handover, and must be called again once it has ended. The caller holds
-// f.mu, and no operation uses the tiles.
-func (j *job) takeOver(betweenOps bool) *handover {
-	j.unplaceLost()
+	j.removeLost()
 	j.stopUrgentHandovers()
-	for s, h := range j.handovers {
-		if s.ended || s.away || s.stream != nil && !j.isNewcomer(s) {
-			j.giveUpHandover(h)
+	for s, h := range j.handovers.to {
+		if s.ended || s.away || s.stream != nil && !j.canJoin(s) {
+			j.cancelHandover(h)
 			continue
 		}
 		if betweenOps && h.complete() {
-			if h.waited++; h.waited > maxFollowed {
+			if h.waited++; h.waited > maxWaited {
 				j.stopHandover(h)
 			}
 		}
-		stopped := h.ctx.Err() != nil
 		switch {
-		case stopped && h.running:
-			return h
-		case !stopped && !(betweenOps && h.ready() && s.stream != nil):
-			continue
+		case h.stopped() && h.running:
+			return h.ended
+		case h.stopped(), betweenOps && h.ready() && s.stream != nil:
+			j.finishHandover(h)
 		}
-		for t := range h.copies {
-			if !h.built[t] {
-				j.dropFromHandover(t)
-			}
-		}
-		if j.handovers[s] != h { // nothing was built
-			continue
-		}
-		h.cancel()
-		delete(j.handovers, s)
-		from := map[*session][]int{}
-		for t := range h.copies {
-			delete(j.moving, t)
-			if was := j.tiles[t].worker; was != nil {
-				from[was] = append(from[was], t)
-			}
-		}
-		for was, tiles := range from {
-			j.removeFrom(was, tiles)
-		}
-		j.members[s] = h.member
-		for _, c := range h.copies {
-			j.adopt(c)
-		}
-		j.fleet.log.Info("worker took tiles over", "job", j.jobID, "worker", s.name, "tiles", len(h.copies), "of", len(j.tiles))
-		j.placementChanged()
 	}
 	return nil
 }
 
-// The rest of this file takes tiles away from workers whose sessions still exist: those that drain, whose connections were closed,
-// or that are quarantined.
-
-// yields reports whether the tiles of a worker move to others as soon as others can take them.
-func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
-
-// handOver abandons the calls to workers that yield their tiles, if some worker can take tiles. The operations that waited for
-// these calls place the tiles again. Tiles that no worker has room for stay, and their calls are repeated. A worker that only
-// drains continues with the jobs that have a newcomer, until that one has built its tiles. The caller holds f.mu.
-func (f *Fleet) handOver() {
-	if !f.anyTakesTiles() {
+// finishHandover places the tiles that the worker of a handover has built on that worker. The others stay where they
+// are. The caller holds f.mu, and no operation uses the tiles.
+func (j *job) finishHandover(h *handover) {
+	for t := range h.copies {
+		if !h.built[t] {
+			j.dropFromHandover(t)
+		}
+	}
+	s := h.to
+	if j.handovers.to[s] != h { // nothing was built
 		return
 	}
-	for _, s := range f.sessions {
-		if s.yields() {
-			s.giveUp(f.servedBy(s))
+	h.cancel()
+	delete(j.handovers.to, s)
+	from := map[*session][]int{}
+	for t := range h.copies {
+		delete(j.handovers.tiles, t)
+		if was := j.placed.tiles[t].worker; was != nil {
+			from[was] = append(from[was], t)
+		}
+	}
+	for was, tiles := range from {
+		j.placed.removeFrom(was, tiles)
+	}
+	j.placed.members[s] = h.member // its fixed bytes are reserved already
+	for _, c := range h.copies {
+		j.placed.promote(c)
+	}
+	j.fleet.log.Info("worker took tiles over", "job", j.jobID, "worker", s.name, "tiles", len(h.copies), "of", len(j.placed.tiles))
+	j.placed.dismissEmpty()
+}
+
+// stopHandover ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds
+// f.mu.
+func (j *job) stopHandover(h *handover) {
+	h.cancel()
+	j.placed.recheck()
+}
+
+// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller
+// holds f.mu.
+func (j *job) stopUrgentHandovers() {
+	for t, c := range j.handovers.tiles {
+		if s := j.placed.tiles[t].worker; s == nil || s.yields() && !s.working() {
+			j.stopHandover(j.handovers.to[c.worker])
 		}
 	}
 }
 
-// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
-func (f *Fleet) anyTakesTiles() bool {
-	for _, s := range f.sessions {
-		if s.takesTiles() {
-			return true
-		}
+// cancelHandover ends a handover whose tiles stay where they are. The caller holds f.mu.
+func (j *job) cancelHandover(h *handover) {
+	h.cancel()
+	h.invalidate()
+	delete(j.handovers.to, h.to)
+	for t, c := range h.copies {
+		delete(j.handovers.tiles, t)
+		h.to.used -= c.bytes
 	}
-	return false
+	h.to.used -= j.placed.fixedBytes(h.to)
+	h.to.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	j.placed.recheck()
+	j.fleet.notifyChanged()
+	j.fleet.dismissIfIdle(h.to)
 }
 
-// servedBy returns the keys of the jobs that a worker continues with until a newcomer has built its tiles. The caller holds f.mu.
-func (f *Fleet) servedBy(s *session) map[string]bool {
-	served := map[string]bool{}
-	for j := range f.jobs {
-		if s.working() && j.members[s] != nil {
-			for _, other := range f.sessions {
-				served[j.key] = served[j.key] || j.isNewcomer(other)
-			}
-		}
+// cancelHandovers cancels all handovers, and reports whether there were any. The caller holds f.mu.
+func (j *job) cancelHandovers() bool {
+	before := len(j.handovers.to)
+	for _, h := range j.handovers.to {
+		j.cancelHandover(h)
 	}
-	return served
+	return before > 0
 }
 
-// giveUp ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that nobody waits for,
-// which free memory, are still sent. The caller holds f.mu.
-func (s *session) giveUp(except map[string]bool) {
-	for id, c := range s.pending {
-		if c.waited && !except[c.message.GetCommand().GetJobId()] {
-			delete(s.pending, id)
-			c.answer <- nil
-		}
+// dropFromHandover takes a tile out of its handover, if any. The caller holds f.mu.
+func (j *job) dropFromHandover(t int) {
+	c := j.handovers.tiles[t]
+	if c == nil {
+		return
+	}
+	h := j.handovers.to[c.worker]
+	delete(j.handovers.tiles, t)
+	delete(h.copies, t)
+	delete(h.built, t)
+	h.to.used -= c.bytes
+	j.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
+	if len(h.copies) == 0 {
+		j.cancelHandover(h)
 	}
 }
 
-// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
-// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
-func (f *Fleet) awaitReturn(s *session) {
-	streams := s.streams
-	time.AfterFunc(f.cfg.ReconnectWithin, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if s.ended || s.stream != nil || s.streams != streams {
-			return
+// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// tiles that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
+func (j *job) preferYielded() {
+	if len(j.handovers.tiles) == 0 {
+		return
+	}
+	waits := false
+	for t := range j.placed.tiles {
+		s := j.placed.tiles[t].worker
+		waits = waits || s != nil && s.yields() && j.handovers.tiles[t] == nil
+	}
+	if !waits {
+		return
+	}
+	for t, c := range j.handovers.tiles {
+		if !j.placed.tiles[t].worker.yields() && !j.handovers.to[c.worker].built[t] {
+			j.dropFromHandover(t)
 		}
-		f.cfg.Observe.Session(sessionAway)
-		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		s.away = true
-		for j := range f.jobs {
-			j.countCrash(s)
-		}
-		f.notifyChanged()
-		f.handOver()
-	})
+	}
 }

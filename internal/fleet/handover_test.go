@@ -13,7 +13,8 @@ import (
 
 func patient(cfg *fleet.Config) { cfg.LostAfter = never }
 
-// A worker is killed while an operation waits for it. Its connection is closed, so nobody waits until it would be lost.
+// A worker is killed while an operation waits for it. Its connection is closed, so nobody waits until it would be
+// lost.
 func TestAClosedConnectionIsNotAPause(t *testing.T) {
 	c := newCluster(t, patient)
 	a := c.startWorker("a")
@@ -119,8 +120,8 @@ func TestDrainingAWorkerThatHangs(t *testing.T) {
 	}
 }
 
-// A worker is replaced while a job runs: its successor joins, then it is told to leave. No operation waits for the successor, which
-// gets no bytes at first, and it builds little else than the tiles of the worker that leaves.
+// A worker is replaced while a job runs: its successor joins, then it is told to leave. No operation waits for the
+// successor, which gets no bytes at first, and it builds little else than the tiles of the worker that leaves.
 func TestOperationsDoNotWaitForASuccessor(t *testing.T) {
 	c := newCluster(t)
 	a := c.startWorker("a", func(cfg *worker.Config) { cfg.LeaveTimeout = c.timeout() })
@@ -203,9 +204,9 @@ func TestASuccessorEndsBeforeItHasTheTiles(t *testing.T) {
 	}
 }
 
-// replaced runs a job on two workers in virtual time, and replaces both of them meanwhile, or not. A tile takes 10 ms in an operation, and
-// 40 times as long to build and to load its labels. It returns how long the operations took in all, and how many took more than twice
-// as long as usual.
+// replaced runs a job on two workers in virtual time, and replaces both of them meanwhile, or not. A tile takes 10 ms
+// in an operation, and 40 times as long to build and to load its labels. It returns how long the operations took in
+// all, and how many took more than twice as long as usual.
 func replaced(t *testing.T, replace bool) (total time.Duration, held int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/pace"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
-	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -52,14 +51,14 @@ func (p *progress) update(change func(*Status)) {
 
 // reportPlaced reports a complete placement. Only the running operation calls it.
 func (j *job) reportPlaced() {
-	now := Status{Tiles: len(j.tiles)}
+	now := Status{Tiles: len(j.placed.tiles)}
 	j.fleet.mu.Lock()
-	for t := range j.tiles {
-		if j.tiles[t].state != notBuilt {
+	for t := range j.placed.tiles {
+		if j.placed.tiles[t].state != notBuilt {
 			now.TilesBuilt++
 		}
 	}
-	now.Workers = len(j.members)
+	now.Workers = len(j.placed.members)
 	j.fleet.mu.Unlock()
 	j.progress.update(func(s *Status) { *s = now })
 }
@@ -87,77 +86,49 @@ type Task struct {
 // Operations run one at a time. Each continues until every tile has answered once, on however many workers that
 // takes.
 type job struct {
-	fleet     *Fleet
-	jobID     string
-	key       string // the job's id in commands; unique per executor
-	datasetID string
-	need      planning.Workload
-	// Applied to the columns of the data set; nil leaves them as they are.
-	units        struct{ center, scale *payload }
+	// These do not change once the job has started.
+	fleet        *Fleet
+	jobID        string
+	key          string // the job's id in commands; unique per executor
+	datasetID    string
+	need         planning.Workload
 	rows         int
-	sizes        []partition.Size          // sizes of the tiles
-	stallTimeout time.Duration             // how long a command may make no progress
-	describe     func(p *workerv1.Prepare) // completes a Prepare command
-	// Sends a worker what it lacks besides tiles; may be nil.
+	units        struct{ center, scale *payload } // applied to the columns of the data set; nil leaves them as they are
+	stallTimeout time.Duration                    // how long a command may make no progress
+	verify       float64                          // share of the tiles that are verified
+	describe     func(p *workerv1.Prepare)        // completes a Prepare command
+	// Sends a worker what it lacks besides tiles.
 	ensureOperands func(ctx context.Context, worker *group) error
-	sumBytes       int        // upper limit on the sums in the answer to a load or update
-	answersChanges bool       // updates are answered with changes, and loads with nothing
-	payloads       []*payload // freed with the job
-	identity       []byte     // distinguishes the job's tiles from those of other jobs; see offers.go
+	sumBytes       int             // upper limit on the sums in the answer to a load or update
+	answersChanges bool            // updates are answered with changes, and loads with nothing
+	payloads       []*payload      // freed with the job
+	identity       []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
+	ctx            context.Context // canceled by Release
+	cancel         context.CancelFunc
 
-	operating chan struct{} // semaphore held by the running operation; guards k, lanes, labels and step
-	k, lanes  int           // clusters of a labeling, and labelings; 0 until there are operands
-	labels    []int32       // lane after lane; nil before the first load
-	step      uint64        // step of the labels; increases with every load and update
-	ran       *atomic.Bool  // set once the job had enough memory
-	verify    float64
-	trust     *Trust
-	lists     atomic.Uint64 // number of lists of tiles sent so far
-	pace      *pace
-	progress  progress
-	// The goroutines of handovers.
-	background sync.WaitGroup
-	ctx        context.Context // canceled by Release
-	cancel     context.CancelFunc
+	// These are safe for concurrent use.
+	ran      *atomic.Bool // set once the job had enough memory
+	pace     *pace.Meter
+	progress progress
+	lists    atomic.Uint64 // number of lists of tiles sent so far
 
-	// Guarded by Fleet.mu. The running operation also uses the fields of its tiles and members.
-	tiles      []tile
-	members    map[*session]*membership
-	failing    map[*session]bool         // had an internal error; used only if there is no other worker
-	full       map[*session]bool         // reported that they have no memory left
-	aside      map[*session]*fault.Error // get no tiles of the job because they cannot do it, and why
-	crashes    map[string]crashes        // of workers, by name: a process that was restarted is another session
-	copies     map[*copied]struct{}      // copies of tiles that are being verified or are late
-	handovers  map[*session]*handover    // workers that build tiles in the background, to take them over
-	moving     map[int]*copied           // the tiles that they build
-	direct     map[*session]bool         // failed to build in the background; their tiles move at once
-	epochs     uint64                    // number of placements and copies so far
-	ops        int                       // operations since tiles were last placed
-	balancedAt <-chan struct{}           // Fleet.changed when the placement was last balanced; nil forces a check
-	storedAt   <-chan struct{}           // Fleet.changed when tiles were last stored wherever there was room
-	usage      Usage                     // only EverStored and EverComputed are maintained
+	operating chan struct{} // semaphore held by the running operation
+	labelState
+
+	// Fleet.mu guards these.
+	placed    placement // who has which tile
+	handovers handovers // who builds which tile in the background
+	blame     blame     // who gets no tiles, or only if there is no other
 }
 
-// tile is the placement of a tile and its state there.
-type tile struct {
-	worker     *session   // nil if it is not placed
-	epoch      uint64     // number of this placement, see newEpoch
-	wantStored bool       // whether its entries should be stored
-	state      buildState // as last reported by the worker
-	step       uint64     // step of its sums; 0 if it has none
-}
-
-// membership is what a worker has of a job, as far as the coordinator knows.
-type membership struct {
-	tiles      int
-	prepared   bool
-	operandsID uint64      // operands that it has; 0 for none
-	valuesID   uint64      // values of queries that it remembers; 0 for none
-	lists      []*tileList // last lists of tiles that were sent to it with a number
+// labelState is the labels of a job. The running operation owns it.
+type labelState struct {
+	k, lanes int     // clusters of a labeling, and labelings; 0 until there are operands
+	labels   []int32 // lane after lane; nil before the first load
+	step     uint64  // step of the labels; increases with every load and update
 }
 
 func (f *Fleet) newJob(task Task) *job {
-	tiles := partition.TileCount(task.Need.Rows())
 	j := &job{
 		operating:    make(chan struct{}, 1),
 		fleet:        f,
@@ -165,27 +136,16 @@ func (f *Fleet) newJob(task Task) *job {
 		datasetID:    task.DatasetID,
 		need:         task.Need,
 		rows:         task.Need.Rows(),
-		sizes:        task.Need.TileSizes(),
 		stallTimeout: max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
-		tiles:        make([]tile, tiles),
-		members:      map[*session]*membership{},
-		failing:      map[*session]bool{},
-		full:         map[*session]bool{},
-		aside:        map[*session]*fault.Error{},
-		crashes:      map[string]crashes{},
-		copies:       map[*copied]struct{}{},
-		handovers:    map[*session]*handover{},
-		moving:       map[int]*copied{},
-		direct:       map[*session]bool{},
 		verify:       task.Verify,
-		trust:        task.Trust,
-		pace:         newPace(f.cfg.SlowAfter),
-		progress:     progress{report: task.Report, last: Status{Tiles: tiles}},
+		ran:          task.Ran,
+		pace:         pace.New(f.cfg.SlowAfter),
+		handovers:    newHandovers(),
+
+		ensureOperands: func(context.Context, *group) error { return nil },
+		blame:          newBlame(task.Trust),
 	}
-	if j.trust == nil {
-		j.trust = NewTrust()
-	}
-	if j.ran = task.Ran; j.ran == nil {
+	if j.ran == nil {
 		j.ran = &atomic.Bool{}
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
@@ -193,6 +153,8 @@ func (f *Fleet) newJob(task Task) *job {
 		j.units.center = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Center) })
 		j.units.scale = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Scale) })
 	}
+	j.placed = newPlacement(f, j.need)
+	j.progress = progress{report: task.Report, last: Status{Tiles: len(j.placed.tiles)}}
 	return j
 }
 
@@ -209,6 +171,7 @@ func (j *job) start(ctx context.Context) error {
 	f.mu.Lock()
 	f.nextJob++
 	j.key = fmt.Sprintf("%s#%d", j.jobID, f.nextJob)
+	j.placed.key = j.key
 	f.jobs[j] = struct{}{}
 	delete(f.damaged, j.datasetID) // it may have been repaired since; the next fetch finds out
 	f.mu.Unlock()
@@ -230,11 +193,12 @@ func (j *job) Release() {
 	}
 	delete(f.jobs, j)
 	j.cancel()
-	j.releaseTiles()
+	j.cancelHandovers()
+	j.placed.release()
 	f.notifyChanged()
 	f.mu.Unlock()
 
-	j.background.Wait()
+	j.handovers.active.Wait()
 	j.operating <- struct{}{}
 	defer func() { <-j.operating }()
 	for _, p := range j.payloads {

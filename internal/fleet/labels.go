@@ -10,13 +10,14 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have, whichever
-// version of the protocol they know.
+// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have,
+// whichever version of the protocol they know.
 type decodeFunc func(answer *reply, from *session, tiles []int) error
 
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
@@ -106,7 +107,7 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 		j.step++
 	}
 	if err != nil || name == "load" {
-		j.followNothing()
+		j.invalidateHandovers()
 	} else {
 		j.followMoves(step, moves)
 	}
@@ -126,7 +127,7 @@ func countLabeled(labels []int32) int {
 
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
 func (j *job) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
-	byTile := make([][]labeling.Move, len(j.tiles))
+	byTile := make([][]labeling.Move, len(j.placed.tiles))
 	op.name, op.maxBytes, op.decode = "assign", j.perRowBytes(12*len(lanes)), unpackMoves
 	op.merge = func(tiles []int, answer *reply) error {
 		return j.split(tiles, answer.moves, lanes, byTile)
@@ -147,7 +148,7 @@ func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]
 			}
 			end++
 		}
-		if err := j.checkMoves(moves[:end], lanes); err != nil {
+		if err := check.Moves(j.shape(), j.labels, moves[:end], lanes); err != nil {
 			return err
 		}
 		byTile[t], moves = moves[:end], moves[end:]
@@ -164,7 +165,7 @@ func (j *job) farthest(ctx context.Context, lanes []int, op *operation) ([]label
 	op.name, op.merge = "farthest", func(tiles []int, answer *reply) error {
 		candidates, err := wire.CandidatesFromProto(answer.farthest)
 		if err == nil {
-			err = j.checkCandidates(tiles, candidates, lanes)
+			err = check.Candidates(j.shape(), j.labels, tiles, candidates, lanes)
 		}
 		if err != nil {
 			return err
@@ -224,8 +225,8 @@ func (m *movesToSend) free() {
 	}
 }
 
-// movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by point.
-// Every worker has its own, so this must not read all moves.
+// movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by
+// point. Every worker has its own, so this must not read all moves.
 func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 	ascending, shape := slices.Sorted(slices.Values(tiles)), j.shape()
 	var parts [][]labeling.Move
@@ -238,6 +239,15 @@ func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
 		moves = moves[end:]
 	}
 	return slices.Concat(parts...)
+}
+
+// movesWithin returns the moves of points in a range of rows. moves must be in ascending order.
+func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
+	at := func(row int) int {
+		i, _ := slices.BinarySearchFunc(moves, row, func(m labeling.Move, row int) int { return cmp.Compare(int(m.Point), row) })
+		return i
+	}
+	return moves[at(rows.From):at(rows.To)]
 }
 
 // unpackMoves unpacks the moves that a worker answers.

@@ -187,8 +187,8 @@ func askAll(ctx context.Context, e *fleet.Executor, ask func(context.Context, *f
 	return ask(ctx, e)
 }
 
-// One of three workers flips a bit in its answers about one operation, whichever. With everything verified it is named, and
-// the job, started over without it, has the answers that it has on honest workers.
+// One of three workers flips a bit in its answers about one operation, whichever. With everything verified it is
+// named, and the job, started over without it, has the answers that it has on honest workers.
 func TestALiarIsNamed(t *testing.T) {
 	p := gaussianProblem(t, liarRows, 1)
 	for name, command := range matrixCommands {

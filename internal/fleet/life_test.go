@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Everything that a worker does in transfers is a sign of life: its heartbeats may wait behind the bytes of a data set. The
-// worker of this test sends none.
+// Everything that a worker does in transfers is a sign of life: its heartbeats may wait behind the bytes of a data
+// set. The worker of this test sends none.
 func TestTransfersAreSignsOfLife(t *testing.T) {
 	c := newCluster(t)
 	a, _, err := c.attachScripted(validHello())
@@ -125,8 +125,8 @@ func TestTransfersDoNotReplaceTheStream(t *testing.T) {
 	}
 }
 
-// The only worker of a job is killed whenever it builds tiles, and after some times it is not started again. The job says what it waits for,
-// and does not wait forever.
+// The only worker of a job is killed whenever it builds tiles, and after some times it is not started again. The job
+// says what it waits for, and does not wait forever.
 func TestACrashingWorkerThatDoesNotComeBack(t *testing.T) {
 	synctest.Test(t, crashForGood)
 }
@@ -170,8 +170,8 @@ func crashForGood(t *testing.T) {
 	}
 }
 
-// The only worker of a job is killed whenever it builds tiles, and started again each time. After some times it gets no more tiles,
-// and the job fails because of it.
+// The only worker of a job is killed whenever it builds tiles, and started again each time. After some times it gets
+// no more tiles, and the job fails because of it.
 func TestACrashingWorkerThatAlwaysComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, func(cfg *fleet.Config) { cfg.LostAfter, cfg.WorkerWait = lostAfter, time.Minute })

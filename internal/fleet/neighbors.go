@@ -8,6 +8,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -43,9 +44,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 	err := j.perform(ctx, &operation{
 		name:     "neighbors",
 		maxBytes: j.perRowBytes(4 * (1 + count)),
-		request: func(c *workerv1.Command, _ *group, _ []int) {
-			c.Operation = &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}
-		},
+		request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
 		merge: func(tiles []int, answer *reply) error {
 			found, err := wire.UnpackInt32s(answer.values)
 			if err != nil {
@@ -54,7 +53,7 @@ func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
 			if len(found) != j.rowsOf(tiles)*(1+count) {
 				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), j.rowsOf(tiles), count)
 			}
-			if err := checkNeighbors(found, 1+count, seen); err != nil {
+			if err := check.Neighbors(found, 1+count, seen); err != nil {
 				return err
 			}
 			for row := range slices.Chunk(found, 1+count) {

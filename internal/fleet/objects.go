@@ -53,15 +53,18 @@ type unitRead struct {
 	failed map[*session]*fault.Error // workers that could not read it, and why
 }
 
-// ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot
-// reach an object, another one continues where it stopped. ReadObjects returns when all units are done, or with the first error.
-// report is called with the number of workers that read; it may be nil.
+// ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot reach an
+// object, another one continues where it stopped. ReadObjects returns when all units are done, or with the first
+// error. report is called with the number of workers that read; it may be nil.
 func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report func(workers int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.mu.Lock()
 	f.nextJob++
-	r := &objectsRead{fleet: f, key: fmt.Sprintf("import-%d", f.nextJob), report: report, left: len(units), reading: map[*session]bool{}, used: map[*session]bool{}, changed: make(chan struct{}, 1)}
+	r := &objectsRead{
+		fleet: f, key: fmt.Sprintf("import-%d", f.nextJob), report: report, left: len(units),
+		reading: map[*session]bool{}, used: map[*session]bool{}, changed: make(chan struct{}, 1),
+	}
 	f.mu.Unlock()
 	for at, unit := range units {
 		r.waiting = append(r.waiting, &unitRead{ObjectUnit: unit, at: at, failed: map[*session]*fault.Error{}})
@@ -93,14 +96,16 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-changed:
 		case <-r.changed:
 		case <-alone.C:
-			return fault.New(fault.Unavailable, "NO_WORKERS", "no worker was attached for %v; start workers, and import the objects again", f.cfg.WorkerWait)
+			return fault.New(fault.Unavailable, noWorkers,
+				"no worker was attached for %v; start workers, and import the objects again", f.cfg.WorkerWait)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// readers returns the workers that can be asked to read objects, all that are attached, and whether the fleet is closed.
+// readers returns the workers that can be asked to read objects, all that are attached, and whether the fleet is
+// closed.
 func (f *Fleet) readers() (able, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,15 +154,16 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 		return false, nil
 	}
 	if !slices.ContainsFunc(attached, func(s *session) bool { return s.readsObjects }) {
-		return true, fault.New(fault.FailedPrecondition, "NO_READERS", "none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
+		return true, fault.New(fault.FailedPrecondition, "NO_READERS",
+			"none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
 			attached[0].name, attached[0].version)
 	}
 	first := r.waiting[0]
 	if !slices.ContainsFunc(able, func(s *session) bool { return first.failed[s] == nil }) && len(able) > 0 {
 		return true, first.unreadable(able)
 	}
-	// Either they are away or leaving, and may come back, or one of them was lost after able was determined: the change that
-	// ended its reading wakes the caller.
+	// Either they are away or leaving, and may come back, or one of them was lost after able was determined: the
+	// change that ended its reading wakes the caller.
 	return false, nil
 }
 
@@ -168,7 +174,8 @@ func (u *unitRead) unreadable(able []*session) error {
 		also = fmt.Sprintf(", and neither can %s", text.Plural(others, "other worker"))
 	}
 	reason := u.failed[first]
-	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name, u.URI, also, strings.TrimPrefix(reason.Message, u.URI+" cannot be read: ")).
+	why := strings.TrimPrefix(reason.Message, u.URI+" cannot be read: ")
+	return fault.New(fault.FailedPrecondition, reason.Reason, "worker %q cannot read %s%s: %s", first.name, u.URI, also, why).
 		With("uri", u.URI).With("worker", first.name)
 }
 
@@ -225,7 +232,8 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 		r.fail(objectFault(bad.Failure))
 		return false
 	case isFailure:
-		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(), "error", bad.GetMessage())
+		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
+			"error", bad.GetMessage())
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
 	default:
 		r.fail(err)
@@ -297,7 +305,9 @@ func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.Re
 	}
 	rows := &workerv1.ObjectRows{}
 	if err := proto.Unmarshal(data, rows); err != nil {
-		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded"}}
+		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{
+			Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded",
+		}}
 	}
 	return rows, nil
 }

@@ -118,7 +118,8 @@ func TestObjectsOfALostWorkerAreReadByOthers(t *testing.T) {
 	s := newObjectServer(t, texts)
 	var units []*fleet.ObjectUnit
 	var read []*[]*cleavev1.TableRows
-	// Once the first rows have come, nobody gets anything. Each worker then waits for the rest of an object or for another one.
+	// Once the first rows have come, nobody gets anything. Each worker then waits for the rest of an object or for
+	// another one.
 	hold := sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -156,26 +156,22 @@ func (j *job) takeOffers() []adoption {
 		o := s.offers[string(j.identity)]
 		delete(s.offers, string(j.identity))
 		a := adoption{session: s, offer: o.id}
-		bytes := j.needOn(s).FixedBytes(s.threads)
+		bytes := j.placed.fixedBytes(s)
 		for t, stored := range o.tiles {
-			if t >= 0 && t < len(j.tiles) && j.tiles[t].worker == nil && j.mayBe(stored) {
+			if t >= 0 && t < len(j.placed.tiles) && j.placed.tiles[t].worker == nil && j.mayBe(stored) {
 				a.tiles = append(a.tiles, t)
-				bytes += j.sizes[t].Bytes(stored)
+				bytes += j.placed.sizes[t].Bytes(stored)
 			}
 		}
-		if len(a.tiles) == 0 || bytes > s.capacity()-s.used {
+		if len(a.tiles) == 0 || bytes > s.free() {
 			continue
 		}
 		slices.Sort(a.tiles)
-		a.member = &membership{tiles: len(a.tiles)}
-		j.members[s] = a.member
+		j.placed.join(s)
+		a.member = j.placed.members[s]
 		for _, t := range a.tiles {
-			j.tiles[t].worker, j.tiles[t].wantStored = s, o.tiles[t]
-			j.tiles[t].epoch = j.newEpoch()
-			j.usage.record(o.tiles[t])
+			j.placed.put(t, s, o.tiles[t])
 		}
-		s.tiles += len(a.tiles)
-		s.used += bytes
 		taken = append(taken, a)
 	}
 	return taken
@@ -196,29 +192,29 @@ func (j *job) mayBe(stored bool) bool {
 func (j *job) finishAdoption(a adoption, err error) {
 	j.fleet.mu.Lock()
 	defer j.fleet.mu.Unlock()
-	member := j.members[a.session]
+	member := j.placed.members[a.session]
 	if member == nil { // the job was released
 		return
 	}
 	if err != nil {
 		j.fleet.log.Info("a worker no longer has the tiles that it offered", "job", j.jobID, "worker", a.session.name, "why", err)
 		for _, t := range a.tiles {
-			j.unplace(t)
+			j.placed.remove(t)
 		}
-		j.endMembership(a.session)
+		j.placed.leave(a.session)
 		return
 	}
 	member.prepared = true
 	for _, t := range a.tiles {
-		j.tiles[t].state = builtAs(j.tiles[t].wantStored)
+		j.placed.tiles[t].state = builtAs(j.placed.tiles[t].wantStored)
 	}
-	j.fleet.log.Info("adopted tiles", "job", j.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(j.tiles))
+	j.fleet.log.Info("adopted tiles", "job", j.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(j.placed.tiles))
 }
 
 // computeIdentity returns the hash of what determines the tiles of the job.
 func (j *job) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(j.prepareMessage())
-	inlineHashes(p.ProtoReflect(), j.fleet.payload)
+	inlineHashes(p.ProtoReflect(), j.fleet.payloads.find)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,9 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // operation is one request to all tiles or to some of them.
@@ -27,7 +28,7 @@ type operation struct {
 	needStep      uint64  // the step at which tiles need no reload
 	reloadAnswers bool    // the answer to a reload is the answer of the operation
 	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
-	minor         uint32  // minor version of the protocol that workers must know
+	compact       bool    // workers of v0.1.0 do not know the request
 	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
 }
 
@@ -36,6 +37,11 @@ var errEarlier = errors.New("fleet: a worker of an earlier release does not know
 
 // requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
 type requestFunc func(c *workerv1.Command, g *group, tiles []int)
+
+// always returns a request that is the same for all workers.
+func always(command *workerv1.Command) requestFunc {
+	return func(c *workerv1.Command, _ *group, _ []int) { c.Operation = command.Operation }
+}
 
 // reload holds all labels and their step, from which a tile computes its sums.
 type reload struct {
@@ -50,14 +56,6 @@ type reply struct {
 	selfAffinity []byte
 	farthest     []*workerv1.Candidate
 }
-
-// failure is the error of a worker that could not run a command.
-type failure struct {
-	worker string
-	*workerv1.Failure
-}
-
-func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker, f.GetMessage()) }
 
 // perRow runs an operation that answers with one float64 per row.
 func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
@@ -81,7 +79,7 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	op.maxBytes = j.perRowBytes(8 * lists)
 	possible := op.possible
 	if possible == nil {
-		possible = finite
+		possible = check.Finite
 	}
 	op.merge = func(tiles []int, answer *reply) error {
 		if len(answer.values) != 8*lists*j.rowsOf(tiles) {
@@ -102,6 +100,19 @@ func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	return values, op
 }
 
+// unpackPossible unpacks values and fails if possible rejects one of them.
+func unpackPossible(values []float64, packed []byte, possible func(float64) bool) error {
+	if err := wire.UnpackFloat64sInto(values, packed); err != nil {
+		return err
+	}
+	for at, v := range values {
+		if !possible(v) {
+			return fmt.Errorf("%v as value %d", v, at)
+		}
+	}
+	return nil
+}
+
 // perform runs an operation until there is exactly one answer for every tile. It works in rounds: each round places
 // the tiles that have no answer yet, builds those that are not built, and sends the request. Tiles whose worker was
 // lost, failed, or was not ready are left for the next round, where they may be on another worker. It fails if no
@@ -120,21 +131,21 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 	if op.tiles == nil {
 		pending = partition.AllTiles(j.rows)
 	}
-	j.pace.begin(len(pending) == len(j.tiles))
-	failures := newFailureCounts()
+	j.pace.Begin(len(pending) == len(j.placed.tiles))
+	failures := failureCounts{}
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
 		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
 			j.forgive()
 			return err
 		}
-		if err := j.distrusts(); err != nil {
+		if err := j.fleet.CheckTrust(j.blame.trust); err != nil {
 			return err
 		}
 		groups := j.runGroups(ctx, j.groups(op, pending), op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := j.judge(ctx, groups, op); err != nil {
+		if err := j.compareCopies(ctx, groups, op); err != nil {
 			return err
 		}
 		done := j.merge(groups, op)
@@ -148,21 +159,21 @@ func (j *job) perform(ctx context.Context, op *operation) (err error) {
 			}
 		}
 	}
-	if err := j.distrusts(); err != nil {
+	if err := j.fleet.CheckTrust(j.blame.trust); err != nil {
 		return err
 	}
 	j.fleet.mu.Lock()
-	j.ops++
-	j.forgiveCrashes()
+	j.placed.ops++
+	j.blame.forgiveCrashes()
 	j.fleet.mu.Unlock()
 	j.ran.Store(true)
 	return nil
 }
 
 // merge adds the answers of the groups to the result of the operation, and returns which tiles have answered. A
-// worker whose answer is impossible is put aside.
+// worker whose answer is impossible is excluded by handleFailure.
 func (j *job) merge(groups []*group, op *operation) (done []bool) {
-	done = make([]bool, len(j.tiles))
+	done = make([]bool, len(j.placed.tiles))
 	for _, g := range groups {
 		if g.copies != nil {
 			continue // it only verifies the answers of others
@@ -173,7 +184,7 @@ func (j *job) merge(groups []*group, op *operation) (done []bool) {
 					g.err = &wrongAnswer{err}
 					break
 				}
-				j.trust.use(g.session)
+				j.blame.trust.use(g.session)
 			}
 			for _, t := range p.tiles {
 				done[t] = true
@@ -181,99 +192,6 @@ func (j *job) merge(groups []*group, op *operation) (done []bool) {
 		}
 	}
 	return done
-}
-
-// handleFailure prepares the next round after a group failed, or returns the error that ends the operation.
-func (j *job) handleFailure(g *group, op *operation, failures *failureCounts) error {
-	if g.err == nil {
-		return nil
-	}
-	log := j.fleet.log.With("job", j.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
-	if errors.Is(g.err, errLost) {
-		log.Info("placing the tiles of a lost worker elsewhere")
-		return nil
-	}
-	if errors.Is(g.err, errOvertaken) {
-		return nil
-	}
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	if errors.Is(g.err, errWorkerJoined) {
-		for _, t := range g.tiles {
-			if j.tiles[t].state == notBuilt { // moving it costs nothing
-				j.unplace(t)
-			}
-		}
-		return nil
-	}
-	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
-		j.distrust(g.session, fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
-		return nil
-	}
-	if errors.Is(g.err, errStalled) {
-		j.putAside(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.stallTimeout))
-		return nil
-	}
-	f, isFailure := errors.AsType[*failure](g.err)
-	if !isFailure {
-		return g.err
-	}
-	switch f.GetKind() {
-	case workerv1.FailureKind_FAILURE_KIND_INVALID:
-		return j.judgeInvalid(g.session, f.Failure)
-	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
-		log.Info("the worker must be prepared again", "why", f.GetMessage())
-		if failures.notReady[g.session]++; failures.notReady[g.session] > maxNotReady {
-			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
-			return nil
-		}
-		g.member.prepared, g.member.operandsID, g.member.valuesID, g.member.lists = false, 0, 0, nil
-		for t := range j.tiles {
-			if j.tiles[t].worker == g.session {
-				j.tiles[t].state, j.tiles[t].step = notBuilt, 0
-			}
-		}
-		j.forgetCopies(g.session)
-	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
-		log.Warn("the worker has no memory left", "why", f.GetMessage())
-		if g.copies != nil {
-			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
-			return nil
-		}
-		// It already holds as little as possible.
-		if failures.noMemory[g.session]++; failures.noMemory[g.session] > maxNoMemory {
-			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
-			return nil
-		}
-		j.full[g.session] = true
-		j.balancedAt = nil
-		for t := range j.tiles {
-			switch {
-			case j.tiles[t].worker != g.session || j.tiles[t].ready():
-			case j.tiles[t].state == notBuilt:
-				j.unplace(t)
-			case j.tiles[t].wantStored:
-				j.setStored(t, false) // on the worker it already is not stored
-			}
-		}
-	default:
-		if damage := j.fleet.damaged[j.datasetID]; damage != nil {
-			return damage
-		}
-		log.Error("the worker failed", "error", f.GetMessage())
-		if failures.internal[g.session]++; failures.internal[g.session] >= maxInternalFailures {
-			j.putAside(g.session, fault.New(fault.Internal, workerFailed, "%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
-			return nil
-		}
-		j.failing[g.session] = true
-		if g.copies != nil {
-			j.dropCopies(func(c *copied) bool { return c.worker == g.session })
-			return nil
-		}
-		j.removeFrom(g.session, g.tiles)
-	}
-	return nil
 }
 
 // perRowBytes returns a limit on an answer of a number of bytes per row.

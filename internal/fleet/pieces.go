@@ -16,8 +16,8 @@ import (
 
 // Locator is a DatasetSource whose data sets may be in an object store that workers can read.
 type Locator interface {
-	// LocateDataset returns a URL that is valid for an hour, or "" if workers cannot read the data set. sealedName is the
-	// name that the checksums of the blob include; "" if it has none.
+	// LocateDataset returns a URL that is valid for an hour, or "" if workers cannot read the data set. sealedName is
+	// the name that the checksums of the blob include; "" if it has none.
 	LocateDataset(ctx context.Context, datasetID string) (url, sealedName string, err error)
 }
 
@@ -98,7 +98,8 @@ func errTooLong(id string, bytes int64) error {
 // 8 KiB.
 const keptHashes = 64
 
-// pieceHashes remembers the hashes of pieces of the data sets that were distributed last. It is safe for concurrent use.
+// pieceHashes remembers the hashes of pieces of the data sets that were distributed last. It is safe for concurrent
+// use.
 type pieceHashes struct {
 	mu     sync.Mutex
 	hashes map[string][][sha256.Size]byte

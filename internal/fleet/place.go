@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/text"
@@ -36,7 +34,7 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 		stopping, waiting, err := j.place(betweenOps, wholeMatrix)
 		j.fleet.mu.Unlock()
 		if stopping != nil {
-			<-stopping.ended
+			<-stopping
 			continue
 		}
 		if waiting, err = short.check(waiting, err); err != nil {
@@ -53,33 +51,32 @@ func (j *job) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) er
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help. If it
-// returns a handover, that one was stopped, and place must be called again when it has ended. The caller holds f.mu.
+// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
+// If it returns a channel, a handover is being stopped, and place must be called again once the channel is closed.
+// The caller holds f.mu.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (j *job) place(betweenOps, wholeMatrix bool) (stopping *handover, waiting string, err error) {
-	f := j.fleet
+func (j *job) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, waiting string, err error) {
+	f, p := j.fleet, &j.placed
 	switch {
 	case f.closed:
 		return nil, "", ErrClosed
 	case j.ctx.Err() != nil:
 		return nil, "", ErrReleased
 	}
-	if len(j.handovers) > 0 {
-		if m := j.takeOver(betweenOps); m != nil {
-			return m, "", nil
-		}
+	if stopping := j.finishHandovers(betweenOps); stopping != nil {
+		return stopping, "", nil
 	}
-	storeMore := wholeMatrix && j.need.StorageRule() == partition.StoreWhatFits && f.changed != j.storedAt
-	due := betweenOps && j.pace.due(j.ops)
-	if f.changed == j.balancedAt && !storeMore && !due {
+	storeMore := wholeMatrix && j.need.StorageRule() == partition.StoreWhatFits && f.changed != p.storedAt
+	due := betweenOps && j.pace.Due(p.ops)
+	if f.changed == p.balancedAt && !storeMore && !due {
 		return nil, "", nil // nothing changed since the last time
 	}
-	j.unplaceLost()
-	j.reconsiderHandovers()
+	j.removeLost()
+	j.preferYielded()
 	sessions, hosts := j.hosts()
 	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
@@ -88,26 +85,26 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *handover, waiting s
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
-	if !ok && (j.giveUpHandovers() || j.dropCopies(func(*copied) bool { return true }) || j.restSiblings()) {
+	if !ok && (j.cancelHandovers() || p.dropCopies(func(*copied) bool { return true }) || j.freeSiblings()) {
 		return j.place(betweenOps, wholeMatrix)
 	}
 	if !ok {
 		waiting, err = j.cannotPlace(sessions, hosts)
 		return nil, waiting, err
 	}
-	if betweenOps && !unplaced && j.ops >= opsBeforeBalance {
-		j.balance(layout, f.changed != j.balancedAt, due)
-		j.balancedAt = f.changed
+	if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
+		j.balance(layout, f.changed != p.balancedAt, due)
+		p.balancedAt = f.changed
 	}
 	if storeMore {
 		layout.StoreMore()
-		j.storedAt = f.changed
+		p.storedAt = f.changed
 	}
 	atOnce := j.takeAtOnce(layout, sessions)
 	for s := range atOnce { // it cannot do both, build in the background and take part in operations
-		if m := j.handovers[s]; m != nil {
-			if j.stopHandover(m); m.running {
-				return m, "", nil
+		if h := j.handovers.to[s]; h != nil {
+			if j.stopHandover(h); h.running {
+				return h.ended, "", nil
 			}
 			return j.place(betweenOps, wholeMatrix)
 		}
@@ -116,15 +113,16 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping *handover, waiting s
 	return nil, "", nil
 }
 
-// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The caller holds f.mu.
+// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The
+// caller holds f.mu.
 func (j *job) takeAtOnce(layout *partition.Layout, sessions []*session) map[*session]bool {
 	atOnce := map[*session]bool{}
 	for t, h := range layout.Owner {
-		from, to := j.tiles[t].worker, sessions[h]
-		if c := j.moving[t]; c != nil && c.worker == to {
+		from, to := j.placed.tiles[t].worker, sessions[h]
+		if c := j.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		if from == nil || from != to && !j.handedOverLater(t, to) {
+		if from == nil || from != to && !j.canHandOver(t, to) {
 			atOnce[to] = true
 		}
 	}
@@ -134,7 +132,7 @@ func (j *job) takeAtOnce(layout *partition.Layout, sessions []*session) map[*ses
 // balance moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
 // operations are faster. The caller holds f.mu.
 func (j *job) balance(layout *partition.Layout, changed, due bool) {
-	rule := j.need.StorageRule()
+	rule, ops := j.need.StorageRule(), j.placed.ops
 	if changed && layout.Balance(rule) {
 		j.fleet.log.Info("balancing job", "job", j.jobID)
 		return
@@ -142,60 +140,52 @@ func (j *job) balance(layout *partition.Layout, changed, due bool) {
 	if !due {
 		return
 	}
-	if gain, moved := j.pace.rebalance(layout, rule, j.ops); moved {
-		j.fleet.log.Info("balancing job by the measured speeds of its workers", "job", j.jobID, "operations", j.ops,
+	if gain, moved := j.pace.Rebalance(layout, rule, ops); moved {
+		j.fleet.log.Info("balancing job by the measured speeds of its workers", "job", j.jobID, "operations", ops,
 			"seconds saved by each", gain.Saved, "seconds to build", gain.Cost)
 	}
 }
 
-// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. If yielded is set, tiles on
-// workers that yield them count as not placed. The caller holds f.mu.
+// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. If yielded is set,
+// tiles on workers that yield them count as not placed. The caller holds f.mu.
 func (j *job) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	layout, unplaced := partition.NewLayout(j.key, j.sizes, hosts), false
+	layout, unplaced := partition.NewLayout(j.key, j.placed.sizes, hosts), false
 	if j.need.ByRows() {
-		layout = partition.NewLayout(j.datasetID, j.sizes, hosts)
+		layout = partition.NewLayout(j.datasetID, j.placed.sizes, hosts)
 		layout.KeepRuns()
 	}
-	for t := range j.tiles {
-		s, stored := j.tiles[t].worker, j.tiles[t].wantStored
-		if c := j.moving[t]; c != nil {
-			s, stored = c.worker, c.wantStored
+	for t := range j.placed.tiles {
+		at := &j.placed.tiles[t]
+		if c := j.handovers.tiles[t]; c != nil {
+			at = &c.tile
 		}
-		if s == nil {
+		if at.worker == nil {
 			unplaced = true
 			continue
 		}
-		layout.MarkPlaced(t, index[s], stored)
-		if yielded && s.yields() {
+		layout.MarkPlaced(t, index[at.worker], at.wantStored)
+		if yielded && at.worker.yields() {
 			layout.Remove(t)
 		}
 	}
 	return layout, unplaced
 }
 
-// unplaceLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and no operation
-// uses the tiles.
-func (j *job) unplaceLost() {
-	for t := range j.tiles {
-		if s := j.tiles[t].worker; s != nil && s.ended {
-			j.unplace(t)
+// removeLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and
+// no operation uses the tiles.
+func (j *job) removeLost() {
+	j.placed.removeEnded()
+	for s := range j.placed.members {
+		if why := j.blame.crashed(s); why != nil {
+			j.exclude(s, why)
 		}
 	}
-	for s := range j.members {
-		if s.ended {
-			delete(j.members, s)
-		} else if why := j.crashed(s); why != nil {
-			j.putAside(s, why)
-		}
-	}
-	maps.DeleteFunc(j.failing, func(s *session, _ bool) bool { return s.ended })
-	maps.DeleteFunc(j.full, func(s *session, _ bool) bool { return s.ended })
-	maps.DeleteFunc(j.direct, func(s *session, _ bool) bool { return s.ended })
-	maps.DeleteFunc(j.aside, func(s *session, _ *fault.Error) bool { return s.ended })
+	j.blame.forgetEnded()
+	maps.DeleteFunc(j.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
 // hosts returns the live workers sorted by id. The caller holds f.mu.
@@ -207,39 +197,30 @@ func (j *job) hosts() ([]*session, []partition.Host) {
 			continue
 		}
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && j.refused(s) == nil && !j.doubts(s)
+		healthy = healthy || s.takesTiles() && j.blame.refused(s) == nil && !j.blame.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	draining := slices.ContainsFunc(j.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
+	draining := slices.ContainsFunc(j.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = j.host(s)
-		hosts[h].First = draining && j.isNewcomer(s) // it can build them in the background
-		hosts[h].Accepting = s.takesTiles() && j.refused(s) == nil && (!healthy || !j.doubts(s))
+		hosts[h].First = draining && j.canJoin(s) // it can build them in the background
+		hosts[h].Accepting = s.takesTiles() && j.blame.refused(s) == nil && (!healthy || !j.blame.doubts(s))
 	}
-	return sessions, j.pace.weigh(hosts)
+	return sessions, j.pace.Weigh(hosts)
 }
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (j *job) host(s *session) partition.Host {
-	host := j.needOn(s).Host(s.id, s.threads, s.capacity()-s.used, j.members[s] != nil || j.handovers[s] != nil)
-	if j.full[s] {
+	host := j.placed.needOn(s).Host(s.id, s.threads, s.free(), j.serves(s))
+	if j.blame.full[s] {
 		host.FreeBytes = -1
 	}
 	return host
 }
 
-// takesTiles reports whether new tiles may be placed on a worker.
-func (s *session) takesTiles() bool {
-	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
-}
-
-func (s *session) capacity() int64 {
-	if s.memory == 0 || s.memory > planning.Unlimited {
-		return planning.Unlimited
-	}
-	return int64(s.memory)
-}
+// serves reports whether a worker has tiles of the job or builds some. The caller holds f.mu.
+func (j *job) serves(s *session) bool { return j.placed.members[s] != nil || j.handovers.to[s] != nil }
 
 // cannotPlace returns why the tiles cannot be placed: what the job must wait for, or an error if waiting does not
 // help. The caller holds f.mu.
@@ -253,18 +234,18 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 		if !hosts[h].Accepting {
 			continue
 		}
-		free += max(0, s.capacity()-s.used)
+		free += max(0, s.free())
 		w := s.planned(s.capacity())
-		if j.full[s] && !j.hasOtherJobs(s) {
+		if j.blame.full[s] && !j.hasOtherJobs(s) {
 			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
 	}
 	switch {
 	case len(sessions) == 0:
-		return j.noneAttached()
-	case j.onlyAside(sessions):
-		return "", j.nobodyLeft(sessions)
+		return j.blame.noneAttached()
+	case j.blame.refusesAll(sessions):
+		return "", j.blame.nobodyLeft(sessions)
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
@@ -272,33 +253,30 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 	}
 	plan, err := planning.Make(j.need, alone)
 	if err != nil {
-		return "", cmp.Or(j.nobodyLeft(sessions), err)
+		return "", cmp.Or(j.blame.nobodyLeft(sessions), err)
 	}
 	if j.freeTiles() {
 		j.fleet.log.Info("job frees its tiles while it waits for memory", "job", j.jobID)
 	}
-	clear(j.full)
-	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest", text.Bytes(plan.Bytes), text.Bytes(free)), nil
+	clear(j.blame.full)
+	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
+		text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
 
 // freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
 // The caller holds f.mu.
 func (j *job) freeTiles() bool {
-	j.giveUpHandovers()
-	if len(j.members) == 0 {
-		return false
+	j.cancelHandovers()
+	freed := j.placed.removeAll()
+	if freed {
+		j.fleet.notifyChanged()
 	}
-	for t := range j.tiles {
-		j.unplace(t)
-	}
-	j.endMemberships()
-	j.fleet.notifyChanged()
-	return true
+	return freed
 }
 
-// restSiblings frees the tiles of the other executors of the same job that are idle. A job with several executors
+// freeSiblings frees the tiles of the other executors of the same job that are idle. A job with several executors
 // would otherwise wait for memory that it holds itself. It reports whether there were any. The caller holds f.mu.
-func (j *job) restSiblings() bool {
+func (j *job) freeSiblings() bool {
 	freed := false
 	for other := range j.fleet.jobs {
 		if other == j || other.jobID != j.jobID || !other.tryOperate() {
@@ -315,126 +293,48 @@ func (j *job) restSiblings() bool {
 
 func (j *job) hasOtherJobs(s *session) bool {
 	for other := range j.fleet.jobs {
-		if other != j && other.members[s] != nil {
+		if other != j && other.placed.members[s] != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them, newcomers to build them in
-// the background, except for those in atOnce. The caller holds f.mu.
+// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them, workers that join to
+// build theirs in the background, except for those in atOnce. The caller holds f.mu.
 func (j *job) apply(layout *partition.Layout, sessions []*session, atOnce map[*session]bool) {
-	moving := map[*session][]int{}
+	p, leaving := &j.placed, map[*session][]int{}
 	for t, h := range layout.Owner {
-		from, to := j.tiles[t].worker, sessions[h]
-		if c := j.moving[t]; c != nil && c.worker == to {
+		from, to := p.tiles[t].worker, sessions[h]
+		if c := j.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
 		j.dropFromHandover(t)
 		switch {
 		case from == nil || from == to:
-		case !atOnce[to]:
-			j.startHandover(t, to, layout.Stored[t])
+		case atOnce[to]:
+			leaving[from] = append(leaving[from], t)
 		default:
-			moving[from] = append(moving[from], t)
+			j.startHandover(t, to, layout.Stored[t])
 		}
 	}
-	for s, tiles := range moving {
-		j.removeFrom(s, tiles)
+	for s, tiles := range leaving {
+		p.removeFrom(s, tiles)
 		j.fleet.log.Info("moved tiles away from worker", "job", j.jobID, "worker", s.name, "tiles", len(tiles))
 	}
-	changed := len(moving) > 0
+	changed := len(leaving) > 0
 	for t, h := range layout.Owner {
-		if to := sessions[h]; j.tiles[t].worker == nil {
+		if to := sessions[h]; p.tiles[t].worker == nil {
 			changed = true
-			if j.members[to] == nil {
-				j.members[to] = &membership{}
-				to.used += j.needOn(to).FixedBytes(to.threads)
+			if p.members[to] == nil {
+				p.join(to)
 			}
-			j.tiles[t].worker, j.tiles[t].wantStored = to, layout.Stored[t]
-			j.tiles[t].epoch = j.newEpoch()
-			j.members[to].tiles++
-			to.tiles++
-			to.used += j.tileBytes(t)
-		} else if j.moving[t] == nil && j.tiles[t].wantStored != layout.Stored[t] {
-			j.setStored(t, layout.Stored[t])
+			p.put(t, to, layout.Stored[t])
+		} else if j.handovers.tiles[t] == nil && p.tiles[t].wantStored != layout.Stored[t] {
+			p.setStored(t, layout.Stored[t])
 		}
-		j.usage.record(layout.Stored[t])
 	}
 	if changed {
-		j.placementChanged()
+		p.dismissEmpty()
 	}
-}
-
-// placementChanged ends the part of workers that have no tiles left. The caller holds f.mu.
-func (j *job) placementChanged() {
-	j.ops = 0
-	for s, member := range j.members {
-		if member.tiles == 0 {
-			j.endMembership(s)
-		}
-	}
-}
-
-// tileBytes returns the memory that a tile takes on its worker.
-func (j *job) tileBytes(t int) int64 { return j.sizes[t].Bytes(j.tiles[t].wantStored) }
-
-// setStored sets whether a tile is stored on its worker, which learns it in the next operation. The caller holds
-// f.mu.
-func (j *job) setStored(t int, stored bool) {
-	j.tiles[t].worker.used += j.sizes[t].Bytes(stored) - j.tileBytes(t)
-	j.tiles[t].wantStored = stored
-}
-
-// removeFrom takes tiles off a worker and tells it to drop them. The caller holds f.mu.
-func (j *job) removeFrom(s *session, tiles []int) {
-	var dropped []*workerv1.Tile
-	for _, t := range tiles {
-		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: j.tiles[t].epoch})
-		j.unplace(t)
-	}
-	s.post(&workerv1.Command{JobId: j.key, Tiles: dropped, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
-}
-
-// unplace takes a tile off its worker, without telling the worker. The caller holds f.mu.
-func (j *job) unplace(t int) {
-	s := j.tiles[t].worker
-	if s == nil {
-		return
-	}
-	j.balancedAt = nil
-	s.tiles--
-	s.used -= j.tileBytes(t)
-	j.members[s].tiles--
-	j.tiles[t].worker, j.tiles[t].state, j.tiles[t].step = nil, notBuilt, 0
-}
-
-// endMembership ends a worker's part in the job. The caller holds f.mu.
-func (j *job) endMembership(s *session) {
-	j.forgetCopies(s)
-	s.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	s.used -= j.needOn(s).FixedBytes(s.threads)
-	delete(j.members, s)
-	j.fleet.dismissIfIdle(s)
-}
-
-func (j *job) endMemberships() {
-	for s := range j.members {
-		j.endMembership(s)
-	}
-}
-
-// releaseTiles takes all tiles off their workers and ends all memberships. It does not touch the states of the tiles,
-// because an operation that is just ending may still read them. The caller holds f.mu.
-func (j *job) releaseTiles() {
-	j.giveUpHandovers()
-	for t := range j.tiles {
-		if s := j.tiles[t].worker; s != nil {
-			s.tiles--
-			s.used -= j.tileBytes(t)
-			j.tiles[t].worker = nil
-		}
-	}
-	j.endMemberships()
 }

@@ -27,8 +27,8 @@ func (k *killer) Observe(e clustering.Event) {
 	}
 }
 
-// Several problems with their restarts side by side, on any number of workers of which one is killed on the way, have the
-// results that each has alone in one process.
+// Several problems with their restarts side by side, on any number of workers of which one is killed on the way, have
+// the results that each has alone in one process.
 func TestProblemsSideBySideOnWorkers(t *testing.T) {
 	data := randomPoints(t, 500, 4, 3)
 	var constraints []constraint.Constraint

@@ -177,8 +177,8 @@ func (c *cluster) spawn(program string, memory int64) *process {
 	return &process{T: c.T, pid: command.Process.Pid, idle: peak(c.T, command.Process.Pid)}
 }
 
-// withinMemory runs what ends in checkPeak, and again if the process passed its memory. That is rare, and depends on when the
-// collector gets its turn; memory that nobody planned would be there every time.
+// withinMemory runs what ends in checkPeak, and again if the process passed its memory. That is rare, and depends on
+// when the collector gets its turn; memory that nobody planned would be there every time.
 func withinMemory(t *testing.T, run func(t *testing.T) bool) {
 	t.Helper()
 	within := false
@@ -190,9 +190,9 @@ func withinMemory(t *testing.T, run func(t *testing.T) bool) {
 	}
 }
 
-// checkPeak tells whether the process never took more than its memory plus worker.RuntimeBytes. Go's memory limit is soft: once the
-// heap has passed its goal, a collection that is under way is given until a tenth above it (maxOvershoot in
-// runtime/mgcpacer.go). More than that is an error.
+// checkPeak tells whether the process never took more than its memory plus worker.RuntimeBytes. Go's memory limit is
+// soft: once the heap has passed its goal, a collection that is under way is given until a tenth above it
+// (maxOvershoot in runtime/mgcpacer.go). More than that is an error.
 func (p *process) checkPeak(memory int64) bool {
 	p.Helper()
 	highest, allowed := peak(p.T, p.pid), memory+worker.RuntimeBytes

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/objects/ranged"
 )
 
-// A worker is lost after ReadObjects has looked for workers, and before it looks at the units. No worker has failed to read the
-// object, so that the call goes on.
+// A worker is lost after ReadObjects has looked for workers, and before it looks at the units. No worker has failed
+// to read the object, so that the call goes on.
 func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
 	lost := &session{id: "lost", readsObjects: true}
 	unit := &unitRead{ObjectUnit: &ObjectUnit{URI: "s3://test/x"}, failed: map[*session]*fault.Error{}}

@@ -56,12 +56,14 @@ type rescue struct {
 	lost   bool      // the late worker has done it
 }
 
+func (r *rescue) has(c *copied) bool { return slices.Contains(r.copies, c) }
+
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
 func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
 	r := &round{job: j, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
 	chains, asked := chainsOf(groups)
-	j.pace.ask(asked)
+	j.pace.Ask(asked)
 	for _, c := range chains {
 		r.start(c)
 	}
@@ -73,22 +75,31 @@ func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*
 			r.end(c)
 		case <-tick.C:
 			for _, c := range chains {
-				if r.running[c.session] == c && c.rescue == nil && time.Since(c.asked) >= j.fleet.cfg.SlowAfter && j.pace.late(c.session) {
-					c.asked = time.Now() // if nobody has room now, wait before asking again
+				if r.needsHelp(c, time.Now()) {
 					r.help(c)
 				}
 			}
 		}
 	}
 	for _, rescue := range r.rescues {
-		groups = r.settle(rescue, groups)
+		groups = r.finishRescue(rescue, groups)
 	}
 	r.dismissOvertaken()
 	return groups
 }
 
-// chainsOf sorts groups into chains, and returns which workers have tiles of their own among them.
-func chainsOf(groups []*group) (chains []*chain, asked []*session) {
+// needsHelp reports whether others should do the work of a chain too, because its worker is late. If nobody had room,
+// it says so again only after a while.
+func (r *round) needsHelp(c *chain, now time.Time) bool {
+	if r.running[c.session] != c || c.rescue != nil || now.Sub(c.asked) < r.fleet.cfg.SlowAfter || !r.pace.Late(c.session.id, now) {
+		return false
+	}
+	c.asked = now
+	return true
+}
+
+// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them.
+func chainsOf(groups []*group) (chains []*chain, asked []string) {
 	of, has := map[*session]*chain{}, map[*session]bool{}
 	for _, g := range groups {
 		c := of[g.session]
@@ -99,7 +110,7 @@ func chainsOf(groups []*group) (chains []*chain, asked []*session) {
 		}
 		if g.copies == nil && !has[g.session] {
 			has[g.session] = true
-			asked = append(asked, g.session)
+			asked = append(asked, g.session.id)
 		}
 		c.groups = append(c.groups, g)
 	}
@@ -171,13 +182,13 @@ func (r *round) help(c *chain) {
 		for _, t := range g.tiles {
 			made := r.copyToAny(helpers, of, t)
 			if made == nil {
-				r.dropCopies(func(c *copied) bool { return slices.Contains(rescue.copies, c) })
+				r.placed.dropCopies(rescue.has)
 				return // nobody has room; the late worker may still answer
 			}
 			rescue.copies = append(rescue.copies, made)
 			helper := of[made.worker]
 			if helper == nil {
-				helper = &group{session: made.worker, member: r.members[made.worker], copies: map[int]*tile{}}
+				helper = &group{session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
 				of[made.worker] = helper
 				rescue.groups = append(rescue.groups, helper)
 			}
@@ -185,8 +196,8 @@ func (r *round) help(c *chain) {
 			helper.copies[t] = &made.tile
 		}
 	}
-	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID, "worker", c.session.name, "operation", r.op.name,
-		"tiles", tiles, "helpers", len(rescue.groups))
+	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID,
+		"worker", c.session.name, "operation", r.op.name, "tiles", tiles, "helpers", len(rescue.groups))
 	c.rescue, rescue.left = rescue, len(rescue.groups)
 	r.rescues = append(r.rescues, rescue)
 	for _, g := range rescue.groups {
@@ -206,36 +217,36 @@ func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copi
 	by := slices.Clone(helpers)
 	slices.SortStableFunc(by, func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
 	for _, s := range by {
-		if c := j.copyTo(s, t, j.tiles[t].wantStored); c != nil {
+		if c := j.placed.copyTo(s, t, j.placed.tiles[t].wantStored); c != nil {
 			return c
 		}
 	}
 	return nil
 }
 
-// settle takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It returns
-// the groups whose answers count.
-func (r *round) settle(rescue *rescue, groups []*group) []*group {
+// finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It
+// returns the groups whose answers count.
+func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	f, late := r.fleet, rescue.late.session
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !rescue.won || r.job.ctx.Err() != nil {
-		r.dropCopies(func(c *copied) bool { return slices.Contains(rescue.copies, c) })
+		r.placed.dropCopies(rescue.has)
 		return groups
 	}
 	for _, g := range rescue.covers {
-		r.removeFrom(late, g.tiles)
+		r.placed.removeFrom(late, g.tiles)
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if _, has := r.copies[c]; has { // otherwise its worker was put aside meanwhile, and the tile is placed again
-			r.adopt(c)
+		if _, has := r.placed.copies[c]; has { // otherwise its worker was excluded meanwhile, and the tile is placed again
+			r.placed.promote(c)
 		}
 	}
 	for _, g := range rescue.groups {
 		g.copies = nil
 	}
-	r.pace.forgive(late)
+	r.pace.Forgive(late.id)
 	f.markSlow(late)
 	return append(groups, rescue.groups...)
 }
@@ -247,8 +258,8 @@ func (r *round) dismissOvertaken() {
 	defer r.fleet.mu.Unlock()
 	for _, rescue := range r.rescues {
 		late := rescue.late.session
-		if member := r.members[late]; rescue.won && member != nil && member.tiles == 0 && !late.ended {
-			r.endMembership(late)
+		if member := r.placed.members[late]; rescue.won && member != nil && member.tiles == 0 && !late.ended {
+			r.placed.leave(late)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
-// rowProblem has a data set that is large enough for workers to fetch the rows of their tiles only. Tiles have 2 MiB, half
-// of a piece.
+// rowProblem has a data set that is large enough for workers to fetch the rows of their tiles only. Tiles have 2 MiB,
+// half of a piece.
 func rowProblem(t *testing.T, rows int) *vectorProblem {
 	t.Helper()
 	p := newVectorProblem(t, randomPoints(t, rows, 256, 1), metric.SquaredEuclidean, false)
@@ -31,8 +31,8 @@ func rowProblem(t *testing.T, rows int) *vectorProblem {
 	return p
 }
 
-// sparseRowProblem is the same with sparse points. Later rows have more entries, and the number of all is odd, so that values
-// cross the borders of pieces.
+// sparseRowProblem is the same with sparse points. Later rows have more entries, and the number of all is odd, so
+// that values cross the borders of pieces.
 func sparseRowProblem(t *testing.T, rows int, distortion metric.Distortion) *vectorProblem {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -81,8 +81,8 @@ func cachedFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-// Each of eight workers gets about an eighth of the data set, and the coordinator sends each piece once. Workers that join
-// or take over the tiles of lost ones fetch what they lack, from others if these have it.
+// Each of eight workers gets about an eighth of the data set, and the coordinator sends each piece once. Workers that
+// join or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
 	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(32_000, 64_000)), 3) })
 	t.Run("sparse", func(t *testing.T) {
@@ -105,8 +105,8 @@ func fetchRowsOfTiles(t *testing.T, p *vectorProblem, shared int64) {
 		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
 	}
 	for w, dir := range dirs {
-		// A run of tiles shares its first and last piece with its neighbors, in every place of the data set where its rows are.
-		// The largest sparse tiles have a third more than the mean.
+		// A run of tiles shares its first and last piece with its neighbors, in every place of the data set where its
+		// rows are. The largest sparse tiles have a third more than the mean.
 		if got := cached(t, dir); got < size/16 || got > size/6+shared*wire.PieceBytes {
 			t.Errorf("worker %d fetched %d bytes of %d", w, got, size)
 		}
@@ -256,8 +256,8 @@ func TestChaosDoesNotChangeTheBitsOfRows(t *testing.T) {
 	}
 }
 
-// A data set that is larger than the memory of every worker is clustered by three of them, also if one is lost and replaced.
-// Workers that hold data sets whole do not take part.
+// A data set that is larger than the memory of every worker is clustered by three of them, also if one is lost and
+// replaced. Workers that hold data sets whole do not take part.
 func TestADataSetLargerThanAnyWorker(t *testing.T) {
 	c := newCluster(t, losing)
 	p := rowProblem(t, 20_000)
@@ -297,7 +297,8 @@ func TestCachedRows(t *testing.T) {
 	})
 }
 
-// A worker with tiles of a job by rows that then needs the data set whole, for neighbors, gets it, and builds rows from it.
+// A worker with tiles of a job by rows that then needs the data set whole, for neighbors, gets it, and builds rows
+// from it.
 func TestRowsAndTheWholeOfADataSet(t *testing.T) {
 	for name, change := range map[string]func(*worker.Config){"without a cache": func(*worker.Config) {}, "with a cache": serving(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {

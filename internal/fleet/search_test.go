@@ -29,8 +29,8 @@ func (d *deadly) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64
 	return d.Executor.Blocks(ctx, blocks)
 }
 
-// Local search, of restarts side by side, has the same answer on any number of workers as in one process, also if a worker
-// is killed in the middle of a chain.
+// Local search, of restarts side by side, has the same answer on any number of workers as in one process, also if a
+// worker is killed in the middle of a chain.
 func TestLocalSearchOnWorkers(t *testing.T) {
 	var constraints []constraint.Constraint
 	for i := range int32(40) {

@@ -113,8 +113,8 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	}
 }
 
-// checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions of the software
-// are accepted.
+// checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions
+// of the software are accepted.
 func checkCompatible(hello *workerv1.Hello) error {
 	if v := hello.GetProtocolVersion(); v != wire.WorkerProtocol {
 		return fault.New(fault.FailedPrecondition, "PROTOCOL_VERSION_MISMATCH",
@@ -131,16 +131,17 @@ func checkCompatible(hello *workerv1.Hello) error {
 	return nil
 }
 
-// checkSession rejects transfers of sessions that have ended.
-func (f *Fleet) checkSession(sessionID string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.sessions[sessionID]
+// errOver is the answer to transfers of sessions that have ended.
+var errOver = status.Error(codes.Aborted, "the session is over")
+
+// liveSession returns a session that has not ended, which was just heard of. The caller holds f.mu.
+func (f *Fleet) liveSession(id string) (*session, error) {
+	s := f.sessions[id]
 	if s == nil {
-		return status.Error(codes.Aborted, "the session is over")
+		return nil, errOver
 	}
 	s.heard()
-	return nil
+	return s, nil
 }
 
 // checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
@@ -148,13 +149,12 @@ func (f *Fleet) checkSession(sessionID string) error {
 func (f *Fleet) checkFetch(sessionID, datasetID string) (bytes int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.sessions[sessionID]
-	if s == nil {
-		return 0, status.Error(codes.Aborted, "the session is over")
+	s, err := f.liveSession(sessionID)
+	if err != nil {
+		return 0, err
 	}
-	s.heard()
 	for j := range f.jobs {
-		if j.datasetID == datasetID && (j.members[s] != nil || j.handovers[s] != nil || s.referee) {
+		if j.datasetID == datasetID && (j.serves(s) || s.referee) {
 			return j.need.DatasetBytes, nil
 		}
 	}
@@ -211,10 +211,10 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 
 // FetchPayload implements WorkerService.
 func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
-	if err := v.fleet.checkSession(r.GetSessionId()); err != nil {
-		return err
+	if !v.fleet.hear(r.GetSessionId()) {
+		return errOver
 	}
-	data, found := v.fleet.payload(r.GetReference())
+	data, found := v.fleet.payloads.find(r.GetReference())
 	if !found {
 		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
 	}
@@ -244,7 +244,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		if limit < 0 {
 			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if limit, err = v.fleet.maxResultBytes(sessionID, reference); err != nil {
+			if err := v.fleet.onPending(sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
 				return err
 			}
 		}
@@ -258,44 +258,25 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		data = append(data, m.GetData()...)
 		v.fleet.hear(sessionID)
 	}
-	if err := v.fleet.setResult(sessionID, reference, data); err != nil {
+	// The result is kept until the answer that refers to it arrives.
+	if err := v.fleet.onPending(sessionID, reference, func(c *call) { c.result = data }); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
-// maxResultBytes returns how many bytes the result of a pending command may have.
-func (f *Fleet) maxResultBytes(sessionID, reference string) (int, error) {
+// onPending calls do with the pending call that a result belongs to.
+func (f *Fleet) onPending(sessionID, reference string, do func(*call)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c, err := f.pendingCall(sessionID, reference)
+	s, err := f.liveSession(sessionID)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return c.maxBytes, nil
-}
-
-// setResult keeps a result until the answer that refers to it arrives.
-func (f *Fleet) setResult(sessionID, reference string, data []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c, err := f.pendingCall(sessionID, reference)
-	if err == nil {
-		c.result = data
-	}
-	return err
-}
-
-// pendingCall returns the call that a result belongs to. The caller holds f.mu.
-func (f *Fleet) pendingCall(sessionID, reference string) (*call, error) {
-	s := f.sessions[sessionID]
-	if s == nil {
-		return nil, status.Error(codes.Aborted, "the session is over")
-	}
-	s.heard()
 	id, err := strconv.ParseUint(reference, 10, 64)
 	if c := s.pending[id]; err == nil && c != nil {
-		return c, nil
+		do(c)
+		return nil
 	}
-	return nil, status.Errorf(codes.NotFound, "nobody waits for result %q", reference)
+	return status.Errorf(codes.NotFound, "nobody waits for result %q", reference)
 }

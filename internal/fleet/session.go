@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -52,58 +54,61 @@ type session struct {
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
-	ended    bool
-	draining bool // gets no new tiles
-	// Id of a command it seems to hang on, 0 for none; if set, it gets tiles only if there is no other worker.
-	stalled      uint64
-	away         bool         // its connection was closed and it did not come back at once
-	slow         bool         // recently overtaken by others; gets tiles only if there is no other worker
-	overtaken    int          // how often it was overtaken
-	wrong        *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong    string       // which wrong bytes it passed on to another worker; empty if none
-	reported     string       // what it finds wrong with itself; empty if nothing
-	noStore      string       // why it cannot read the object store; empty if it can or was not asked to
-	leaving      bool         // it asked to leave
-	farewellSent bool         // it may leave
+	// How it leaves. A worker drains before it may leave, and has no stream once its session has ended.
+	ended        bool
+	draining     bool // gets no new tiles
+	leaving      bool // it asked to leave
+	farewellSent bool // it may leave
 
+	// Whether it can be reached. It is away only while it has no stream.
+	stream      *attachment // nil while it is not connected
+	streams     int         // number of streams so far
+	away        bool        // its connection was closed and it did not come back at once
 	lastSeen    time.Time
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	stream  *attachment // nil while it is not connected
-	streams int         // number of streams so far
+	// What it is asked. While it has a stream, every call in pending is in the outbox or was sent on that stream.
 	outbox  []*workerv1.AttachResponse
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
-	tiles int   // tiles of all jobs
-	used  int64 // bytes reserved by all jobs
+	// What speaks against it.
+	conduct
+	stalled   uint64 // id of a command it seems to hang on; 0 for none
+	slow      bool   // recently overtaken by others
+	overtaken int    // how often it was overtaken
+	reported  string // what it finds wrong with itself; empty if nothing
+	noStore   string // why it cannot read the object store; empty if it can or was not asked to
 
+	// What jobs have on it. Every placement and every handover keeps account of its part.
+	tiles  int               // tiles of all jobs
+	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
 }
 
-// compact reports whether the worker knows the small forms of messages that came with minor version 1.
-func (s *session) compact() bool { return s.minor >= 1 }
+// conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
+type conduct struct {
+	wrong     *fault.Error // why its answers are not trusted; nil if they are
+	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
+}
 
-// pairsOnce reports whether the worker can return each pair of a block once, since minor version 2.
-func (s *session) pairsOnce() bool { return s.minor >= 2 }
+// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0.
+func (s *session) compact() bool { return s.minor >= 2 }
 
-// minorSteps is the minor version of the protocol that came with steps of vectors.
-const minorSteps = 2
-
-// allKnow reports whether all workers that may get tiles know a minor version of the protocol.
-func (f *Fleet) allKnow(minor uint32) bool {
+// allCompact reports whether all workers that may get tiles know them.
+func (f *Fleet) allCompact() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sessions {
-		if s.minor < minor && s.wrong == nil {
+		if !s.compact() && s.wrong == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// attachment is one stream of a session.
+// attachment is a stream of a worker on which messages are sent to it, as seen by those that do not send themselves.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty
 	ended chan error    // receives the status with which to end the stream
@@ -111,6 +116,14 @@ type attachment struct {
 
 func newAttachment() *attachment {
 	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+}
+
+// signal says that the outbox is not empty.
+func (a *attachment) signal() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
 }
 
 // endWith ends the stream. Only the first reason is kept.
@@ -154,9 +167,9 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}})
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
 	// they already have.
-	for _, c := range sortedCalls(s.pending) {
-		s.outbox = append(s.outbox, c.message)
-		c.movedAt = time.Now()
+	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
+		s.outbox = append(s.outbox, s.pending[id].message)
+		s.pending[id].movedAt = time.Now()
 	}
 	if s.farewellSent {
 		s.outbox = append(s.outbox, farewell())
@@ -169,7 +182,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.notifyChanged()
-	f.handOver()
+	f.abandonCalls()
 	return s, s.stream, nil
 }
 
@@ -196,8 +209,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 	if s.name == "" {
 		s.name = s.id
 	}
-	s.wrong = f.quarantined[hello.GetSessionId()]
-	s.sentWrong = f.sentWrong[hello.GetSessionId()]
+	s.conduct = f.conducts[hello.GetSessionId()]
 	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
 		s.peerKey = make([]byte, peerKeyBytes)
 		_, _ = rand.Read(s.peerKey) // it never fails
@@ -234,14 +246,14 @@ func (f *Fleet) checkAlive(s *session) {
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
 }
 
-// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or passed
-// on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
-func (f *Fleet) hear(sessionID string) {
+// hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
+// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late. It returns false
+// if the session has ended.
+func (f *Fleet) hear(sessionID string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.sessions[sessionID]; s != nil {
-		s.heard()
-	}
+	_, err := f.liveSession(sessionID)
+	return err == nil
 }
 
 // heard is hear for a session. A worker without a stream must attach again in time, whatever else it does. The caller
@@ -266,11 +278,8 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.outbox, s.pending = nil, nil
-	if s.wrong != nil {
-		f.quarantined[s.id] = s.wrong // the same process may attach again
-	}
-	if s.sentWrong != "" {
-		f.sentWrong[s.id] = s.sentWrong
+	if s.conduct != (conduct{}) {
+		f.conducts[s.id] = s.conduct
 	}
 	f.notifyChanged()
 }
@@ -297,6 +306,27 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	if closed {
 		f.awaitReturn(s)
 	}
+}
+
+// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
+// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
+func (f *Fleet) awaitReturn(s *session) {
+	streams := s.streams
+	time.AfterFunc(f.cfg.ReconnectWithin, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if s.ended || s.stream != nil || s.streams != streams {
+			return
+		}
+		f.cfg.Observe.Session(sessionAway)
+		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		s.away = true
+		for j := range f.jobs {
+			j.countCrash(s)
+		}
+		f.notifyChanged()
+		f.abandonCalls()
+	})
 }
 
 // receive handles one message of a worker. It returns false if the stream is no longer that of the session.
@@ -331,11 +361,12 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other worker, or
-// because its jobs run no operation. While others take them, it waits as long as its own limit allows.
+// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other
+// worker, or because its jobs run no operation. While others take them, it waits as long as its own limit allows.
 const leaveWait = 5 * time.Second
 
-// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The caller holds f.mu.
+// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The
+// caller holds f.mu.
 func (f *Fleet) dismissLater(s *session) {
 	before, _ := f.operationsOn(s)
 	time.AfterFunc(leaveWait, func() {
@@ -353,11 +384,12 @@ func (f *Fleet) dismissLater(s *session) {
 	})
 }
 
-// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The caller holds f.mu.
+// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The
+// caller holds f.mu.
 func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
 	for j := range f.jobs {
-		if j.members[s] != nil {
-			begun += j.pace.operations()
+		if j.placed.members[s] != nil {
+			begun += j.pace.Operations()
 			running = running || len(j.operating) > 0
 		}
 	}
@@ -382,10 +414,7 @@ func (s *session) push(m *workerv1.AttachResponse) {
 		return
 	}
 	s.outbox = append(s.outbox, m)
-	select {
-	case s.stream.wake <- struct{}{}:
-	default:
-	}
+	s.stream.signal()
 }
 
 // drain stops placing tiles on a worker and dismisses it once it has none. The caller holds f.mu.
@@ -393,7 +422,7 @@ func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
 		f.notifyChanged()
-		f.handOver()
+		f.abandonCalls()
 	}
 	f.dismissIfIdle(s)
 }
@@ -410,15 +439,81 @@ func farewell() *workerv1.AttachResponse {
 	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
 }
 
-func sortedCalls(pending map[uint64]*call) []*call {
-	calls := make([]*call, 0, len(pending))
-	for _, c := range pending {
-		calls = append(calls, c)
+// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
+func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
+
+// yields reports whether the tiles of a worker move to others as soon as others can take them. The caller holds f.mu.
+func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
+
+// takesTiles reports whether new tiles may be placed on a worker. The caller holds f.mu.
+func (s *session) takesTiles() bool {
+	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
+}
+
+// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
+func (f *Fleet) anyTakesTiles() bool {
+	for _, s := range f.sessions {
+		if s.takesTiles() {
+			return true
+		}
 	}
-	slices.SortFunc(calls, func(a, b *call) int {
-		return cmp.Compare(a.message.GetCommand().GetCommandId(), b.message.GetCommand().GetCommandId())
-	})
-	return calls
+	return false
+}
+
+// capacity returns the memory that a worker gives to jobs.
+func (s *session) capacity() int64 {
+	if s.memory == 0 || s.memory > planning.Unlimited {
+		return planning.Unlimited
+	}
+	return int64(s.memory)
+}
+
+// free returns how much of that no job has reserved. The caller holds f.mu.
+func (s *session) free() int64 { return s.capacity() - s.used }
+
+// planned describes the worker to a plan that may use some of its memory.
+func (s *session) planned(free int64) planning.Worker {
+	return planning.Worker{Name: s.name, Threads: s.threads, Free: free, Whole: !s.fetchesRows}
+}
+
+// abandonCalls makes the calls to workers that yield their tiles return errLost, if some worker can take tiles. The
+// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
+// calls are repeated. The caller holds f.mu.
+func (f *Fleet) abandonCalls() {
+	if !f.anyTakesTiles() {
+		return
+	}
+	for _, s := range f.sessions {
+		if s.yields() {
+			continued := f.continuedOn(s)
+			s.abandonCalls(func(key string) bool { return continued[key] })
+		}
+	}
+}
+
+// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can
+// build its tiles in the background. The caller holds f.mu.
+func (f *Fleet) continuedOn(s *session) map[string]bool {
+	continued := map[string]bool{}
+	for j := range f.jobs {
+		if s.working() && j.placed.members[s] != nil {
+			for _, other := range f.sessions {
+				continued[j.key] = continued[j.key] || j.canJoin(other)
+			}
+		}
+	}
+	return continued
+}
+
+// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
+// nobody waits for, which free memory, are still sent. The caller holds f.mu.
+func (s *session) abandonCalls(except func(key string) bool) {
+	for id, c := range s.pending {
+		if c.waited && !except(c.message.GetCommand().GetJobId()) {
+			delete(s.pending, id)
+			c.answer <- nil
+		}
+	}
 }
 
 func unavailable(message string) error { return wire.Unavailable("SHUTTING_DOWN", message) }

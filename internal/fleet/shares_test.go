@@ -85,8 +85,8 @@ func byDefault(cfg *fleet.Config) {
 }
 
 // A worker that takes 2.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. With
-// these it keeps nobody waiting even if it is slower still, so that the others do not overtake it. When it is as fast as
-// they are, it gets tiles back.
+// these it keeps nobody waiting even if it is slower still, so that the others do not overtake it. When it is as fast
+// as they are, it gets tiles back.
 func TestTheShareOfASlowWorkerShrinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openCluster(t, true, byDefault)

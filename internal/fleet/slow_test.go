@@ -14,8 +14,8 @@ func hurried(cfg *fleet.Config) {
 	cfg.SlowAfter, cfg.LostAfter, cfg.StalledAfter = 100*time.Millisecond, never, never
 }
 
-// One of three workers stops in the middle of an operation, whichever it is, and is not lost: the others do its work, with
-// the same answers. When it goes on, what it answers is too late.
+// One of three workers stops in the middle of an operation, whichever it is, and is not lost: the others do its work,
+// with the same answers. When it goes on, what it answers is too late.
 func TestAStragglerIsOvertaken(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		t.Run("", func(t *testing.T) {

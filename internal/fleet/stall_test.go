@@ -14,8 +14,8 @@ const stalledAfter = time.Second
 
 func impatient(cfg *fleet.Config) { losing(cfg); cfg.StalledAfter = stalledAfter }
 
-// startHanging attaches a worker that sends heartbeats and answers all commands but some. With progress, its heartbeats
-// tell that those get on.
+// startHanging attaches a worker that sends heartbeats and answers all commands but some. With progress, its
+// heartbeats tell that those get on.
 func (c *cluster) startHanging(hangs func(*workerv1.Command) bool, progress *atomic.Bool) {
 	c.Helper()
 	a, _, err := c.attachScripted(validHello())

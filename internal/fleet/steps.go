@@ -10,14 +10,15 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a step
-// consists of.
+// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a
+// step consists of.
 func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
-	if !e.fleet.allKnow(minorSteps) {
+	if !e.fleet.allCompact() {
 		return e.stepInParts(ctx, queries)
 	}
 	done, err := e.stepAtOnce(ctx, queries)
@@ -53,8 +54,8 @@ func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query
 	return &kmeans.Step{Moves: moves, Before: slices.Concat(before...), After: slices.Concat(after...)}, nil
 }
 
-// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change only
-// after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
+// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change
+// only after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
 func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
 	packed := e.pack(queries)
 	defer packed.free()
@@ -62,7 +63,7 @@ func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query)
 		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.step, Queries: queries}}
 	})
 	s := newStepAnswers(e, queries)
-	op.name, op.minor, op.resultStep = "step", minorSteps, e.step+1
+	op.name, op.compact, op.resultStep = "step", true, e.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
 	if err := e.atStep(ctx, op); err != nil {
 		e.step += 2 // some tiles are at the next step
@@ -90,9 +91,13 @@ type stepAnswers struct {
 }
 
 func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
-	s := &stepAnswers{KMeansExecutor: e, lanes: queriedLanes(queries), byTile: make([][]labeling.Move, len(e.tiles)), changes: make([]float64, len(e.sums))}
+	tiles := len(e.placed.tiles)
+	s := &stepAnswers{
+		KMeansExecutor: e, lanes: queriedLanes(queries),
+		byTile: make([][]labeling.Move, tiles), changes: make([]float64, len(e.sums)),
+	}
 	for range queries {
-		s.before, s.after = append(s.before, make([]float64, len(e.tiles))), append(s.after, make([]float64, len(e.tiles)))
+		s.before, s.after = append(s.before, make([]float64, tiles)), append(s.after, make([]float64, tiles))
 	}
 	return s
 }
@@ -110,11 +115,11 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 	own, size, totals := vector.SortedMoves(s.k, answer.moves), s.k*s.spec.Width(), len(s.lanes)*len(tiles)
 	moved := vector.MovedLanes(s.k, own)
 	values := make([]float64, len(moved)*size+2*totals)
-	if err := unpackPossible(values, answer.values, number); err != nil {
+	if err := unpackPossible(values, answer.values, check.Number); err != nil {
 		return err
 	}
 	changes, values := values[:len(moved)*size], values[len(moved)*size:]
-	if err := s.checkChanges(tiles, own, changes); err != nil {
+	if err := check.Changes(s.shape(), s.spec, s.rowsOf(tiles), own, changes); err != nil {
 		return err
 	}
 	for at, lane := range moved {

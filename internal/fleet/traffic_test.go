@@ -103,8 +103,8 @@ func (f *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Sp
 	return result
 }
 
-// check checks every iteration once it is settled: at most perMove bytes for each point that moved anywhere, and fixed. It
-// returns how many bytes an iteration takes on average.
+// check checks every iteration once it is settled: at most perMove bytes for each point that moved anywhere, and
+// fixed. It returns how many bytes an iteration takes on average.
 func (f *traffic) check(t *testing.T, perMove, fixed int64) (mean int64) {
 	t.Helper()
 	if len(f.iterations) < settled+5 {
@@ -168,8 +168,8 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 	}
 }
 
-// Local search asks each worker for the largest gains and for the rows of the candidates, and not for anything of every
-// row. The answer is that of a single process.
+// Local search asks each worker for the largest gains and for the rows of the candidates, and not for anything of
+// every row. The answer is that of a single process.
 func TestTrafficOfLocalSearch(t *testing.T) {
 	const k, chain, candidates = 10, 20, 80
 	data := randomPoints(t, 3000, 4, 1)
@@ -208,8 +208,8 @@ func TestTrafficOfLocalSearch(t *testing.T) {
 	}
 }
 
-// An iteration of k-means sends the centroids, and gets the moves, the changes of the sums, and two sums of each tile. Each
-// moved point is answered by one worker.
+// An iteration of k-means sends the centroids, and gets the moves, the changes of the sums, and two sums of each
+// tile. Each moved point is answered by one worker.
 func TestTrafficOfKMeans(t *testing.T) {
 	const n, d, k, workers = 20_000, 8, 10, 3
 	c, f := startTraffic(t, workers)

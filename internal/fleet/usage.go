@@ -20,30 +20,25 @@ type Usage struct {
 	Shares                   []planning.Share
 }
 
-func (u *Usage) record(stored bool) {
-	u.EverStored = u.EverStored || stored
-	u.EverComputed = u.EverComputed || !stored
-}
-
 // Usage returns what the job uses now, with its workers sorted by name.
 func (j *job) Usage() Usage {
 	f := j.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	usage, shares := j.usage, map[*session]*planning.Share{}
-	for s := range j.members {
+	usage, shares := Usage{EverStored: j.placed.ever.stored, EverComputed: j.placed.ever.computed}, map[*session]*planning.Share{}
+	for s := range j.placed.members {
 		shares[s] = &planning.Share{
 			Worker: s.planned(s.capacity()),
-			Bytes:  j.needOn(s).FixedBytes(s.threads),
+			Bytes:  j.placed.fixedBytes(s),
 		}
 	}
-	for t := range j.tiles {
-		share := shares[j.tiles[t].worker]
+	for t := range j.placed.tiles {
+		share := shares[j.placed.tiles[t].worker]
 		if share == nil {
 			continue // not placed at the moment
 		}
-		share.Bytes += j.tileBytes(t)
-		if j.tiles[t].wantStored {
+		share.Bytes += j.placed.tileBytes(t)
+		if j.placed.tiles[t].wantStored {
 			usage.EntryBytes += j.need.EntryBytes(t)
 			usage.Stored++
 			share.Stored++
@@ -53,14 +48,14 @@ func (j *job) Usage() Usage {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, j.needOn(s).MinFreeBytes(s.threads))
+		share.Bytes = max(share.Bytes, j.placed.needOn(s).MinFreeBytes(s.threads))
 		usage.Shares = append(usage.Shares, *share)
 	}
 	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })
 	return usage
 }
 
-// noWorkers is the reason of the error of Plan if there are no workers.
+// noWorkers is the reason of an error because there are no workers.
 const noWorkers = "NO_WORKERS"
 
 // Plan returns how a job would be placed on the workers that accept tiles now, without placing it. It counts only
@@ -71,7 +66,7 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	var free, alone []planning.Worker
 	for _, s := range f.sessions {
 		if s.takesTiles() {
-			free = append(free, s.planned(s.capacity()-s.used))
+			free = append(free, s.planned(s.free()))
 			alone = append(alone, s.planned(s.capacity()))
 		}
 	}
@@ -80,7 +75,8 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 		slices.SortStableFunc(workers, func(a, b planning.Worker) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if len(free) == 0 {
-		return nil, fault.New(fault.FailedPrecondition, noWorkers, "no worker is attached, so there is nothing to plan with; start one and ask again")
+		return nil, fault.New(fault.FailedPrecondition, noWorkers,
+			"no worker is attached, so there is nothing to plan with; start one and ask again")
 	}
 	plan, err := planning.MakeAll(parts, free)
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -67,8 +68,8 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
-	if f := e.spec.Features; f != nil {
-		v.KernelFeatures = wire.FeaturesToProto(f, e.features.mean.message(), e.features.landmarks.message(), e.features.projection.message(), e.features.points.message())
+	if f, packed := e.spec.Features, e.features; f != nil {
+		v.KernelFeatures = wire.FeaturesToProto(f, packed.mean.message(), packed.landmarks.message(), packed.projection.message(), packed.points.message())
 	}
 	p.What, p.Lanes = &workerv1.Prepare_Vectors{Vectors: v}, uint32(e.lanes)
 }
@@ -112,7 +113,7 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 		if len(parts) != len(moved)*size {
 			return fmt.Errorf("changes of %d sums instead of %d", len(parts), len(moved)*size)
 		}
-		if err := e.checkChanges(tiles, own, parts); err != nil {
+		if err := check.Changes(e.shape(), e.spec, e.rowsOf(tiles), own, parts); err != nil {
 			return err
 		}
 		for _, lane := range moved {
@@ -130,8 +131,8 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 	return err
 }
 
-// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers of
-// minor version 0 get all moves, and answer for the lanes in which any point moved.
+// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers
+// of minor version 0 get all moves, and answer for the lanes in which any point moved.
 func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
 	return func(answer *reply, from *session, tiles []int) error {
 		if from.compact() {
@@ -199,8 +200,11 @@ func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
 	return packed
 }
 
-// ask returns an operation whose request has queries. set makes it a command with the queries for one worker.
-func (p *packedQueries) ask(set func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries)) *operation {
+// setQueries sets the operation of a command to one with the queries for the worker of a group.
+type setQueries func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries)
+
+// ask returns an operation whose request has queries.
+func (p *packedQueries) ask(set setQueries) *operation {
 	return &operation{
 		valuesID: p.valuesID,
 		request:  func(c *workerv1.Command, g *group, _ []int) { set(c, g, p.forWorker(g)) },
@@ -269,7 +273,7 @@ func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []v
 			for _, tile := range tiles {
 				at, _ := slices.BinarySearch(op.tiles, tile)
 				dst := values[q][begin[q][at]:begin[q][at+1]]
-				if err := unpackPossible(dst, left[:8*len(dst)], number); err != nil {
+				if err := unpackPossible(dst, left[:8*len(dst)], check.Number); err != nil {
 					return err
 				}
 				left = left[8*len(dst):]
@@ -282,24 +286,25 @@ func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []v
 
 // Nearest implements kmeans.Executor.
 func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	packed := e.pack(queries)
-	defer packed.free()
-	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+	return e.perPoint(ctx, "nearest", 1, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}
 	})
-	op.name, op.tiles = "nearest", partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
 // NearestTwo implements kmeans.Executor.
 func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	packed := e.pack(queries)
-	defer packed.free()
-	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
 	})
-	op.name, op.tiles = "nearest two", partition.AllTiles(e.rows)
-	return e.measure(ctx, op, queries, func(_, tile int) int { return vector.PerNearestTwo * partition.Tile(e.rows, tile).Len() }, e.perform)
+}
+
+// perPoint runs an operation that answers each query with some values for each point.
+func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, queries []vector.Query, set setQueries) ([][]float64, error) {
+	packed := e.pack(queries)
+	defer packed.free()
+	op := packed.ask(set)
+	op.name, op.tiles = name, partition.AllTiles(e.rows)
+	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
 // Distances implements kmeans.Executor. It asks only the tiles that contain the points, for no more points at a time
@@ -341,7 +346,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
-		counts[q] = make([]int, len(e.tiles))
+		counts[q] = make([]int, len(e.placed.tiles))
 		previous := int32(-1)
 		for _, i := range queries[q].Points {
 			if i <= previous || int(i) >= e.rows {
@@ -371,7 +376,7 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	atOnce := len(e.tiles)
+	atOnce := len(e.placed.tiles)
 	for _, q := range queries {
 		if q.Kind != vector.Total {
 			atOnce = e.need.MaxTilesPerRequest()

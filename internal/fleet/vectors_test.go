@@ -230,7 +230,8 @@ func TestMisuseOfVectorsIsAnError(t *testing.T) {
 	s.run(5, noDisturbance) // the executor still works
 }
 
-// Executors of one job take turns where memory is short: the one that is idle gives up its tiles and has them built again.
+// Executors of one job take turns where memory is short: the one that is idle gives up its tiles and has them built
+// again.
 func TestExecutorsOfAJobTakeTurns(t *testing.T) {
 	c := newCluster(t)
 	var sequences []*vectorSequence

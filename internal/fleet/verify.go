@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
@@ -36,17 +37,17 @@ func (j *job) verified(op *operation, tiles []int) map[int]*copied {
 	if j.verify <= 0 || op.request == nil {
 		return nil
 	}
-	window := j.pace.operations() / verifyWindow
-	j.dropCopies(func(c *copied) bool {
-		return !j.chosen(window, c.number) || c.worker == j.tiles[c.number].worker || !slices.Contains(j.helpers(), c.worker)
+	window := j.pace.Operations() / verifyWindow
+	j.placed.dropCopies(func(c *copied) bool {
+		return !j.chosen(window, c.number) || c.worker == j.placed.tiles[c.number].worker || !slices.Contains(j.helpers(), c.worker)
 	})
 	there := map[int]*copied{}
-	for c := range j.copies {
+	for c := range j.placed.copies {
 		there[c.number] = c
 	}
 	for _, t := range tiles {
 		if there[t] == nil && j.chosen(window, t) {
-			if c := j.copyForVerification(t, j.tiles[t].worker); c != nil {
+			if c := j.copyForVerification(t, j.placed.tiles[t].worker); c != nil {
 				there[t] = c
 			}
 		}
@@ -77,16 +78,17 @@ func (j *job) copyForVerification(t int, except ...*session) *copied {
 		return cmp.Compare(j.draw(fmt.Sprint(t, " ", a.id)), j.draw(fmt.Sprint(t, " ", b.id)))
 	})
 	for _, s := range helpers {
-		if c := j.copyTo(s, t, true); c != nil {
+		if c := j.placed.copyTo(s, t, true); c != nil {
 			return c
 		}
 	}
 	return nil
 }
 
-// judge compares the answers for verified tiles before any of them is used. A worker that is wrong is quarantined and
-// its answers are dropped. judge returns ErrDistrusted if earlier answers of that worker were used.
-func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
+// compareCopies compares the answers for verified tiles before any of them is used. A worker that is wrong is
+// quarantined and its answers are dropped. compareCopies returns ErrDistrusted if earlier answers of that worker were
+// used.
+func (j *job) compareCopies(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {
 		if g.copies == nil && len(g.tiles) == 1 && g.reply() != nil {
@@ -114,7 +116,7 @@ func (j *job) judge(ctx context.Context, groups []*group, op *operation) error {
 			g.parts, g.err = nil, errLost
 		}
 	}
-	return j.distrusts()
+	return j.fleet.CheckTrust(j.blame.trust)
 }
 
 // findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
@@ -146,7 +148,7 @@ func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*
 		c := j.copyForVerification(t, except...)
 		var g *group
 		if c != nil {
-			g = &group{session: c.worker, member: j.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
+			g = &group{session: c.worker, member: j.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
 		}
 		j.fleet.mu.Unlock()
 		if c == nil {
@@ -154,7 +156,7 @@ func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*
 		}
 		g.err = j.runGroup(ctx, g, op)
 		j.fleet.mu.Lock()
-		j.dropCopies(func(other *copied) bool { return other == c })
+		j.placed.dropCopies(func(other *copied) bool { return other == c })
 		j.fleet.mu.Unlock()
 		if g.reply() != nil || ctx.Err() != nil {
 			return g.reply()
@@ -201,30 +203,26 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	listener := bufconn.Listen(1 << 16) // no other process can reach it, so whoever attaches here is the referee
 	server := grpc.NewServer(ServerOptions()...)
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f, referee: attached})
-	served, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(listener) // until it is stopped
-	}()
+	var serving, referee sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until it is stopped
 	refereeCtx, dismiss := context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer close(ended)
+	referee.Go(func() {
 		defer cancel()
 		err := f.cfg.Referee(refereeCtx, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
 		if err != nil {
 			f.log.Warn("the coordinator cannot decide which worker is wrong: its own worker ended", "job", j.jobID, "error", err)
 		}
-	}()
+	})
 	defer func() {
 		dismiss()
-		<-ended
+		referee.Wait()
 		server.Stop()
-		<-served
+		serving.Wait()
 	}()
 	select {
 	case s := <-attached:
 		f.mu.Lock()
-		c := &tile{worker: s, epoch: j.newEpoch(), wantStored: j.need.StorageRule() == partition.StoreAll}
+		c := &tile{worker: s, epoch: j.placed.newEpoch(), wantStored: j.need.StorageRule() == partition.StoreAll}
 		f.mu.Unlock()
 		g := &group{session: s, member: &membership{}, tiles: []int{t}, copies: map[int]*tile{t: c}}
 		if g.err = j.runGroup(ctx, g, op); g.err != nil {
@@ -236,84 +234,15 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	}
 }
 
-// copied is a copy of a tile on a second worker, to verify the first one or to overtake it.
-type copied struct {
-	tile
-	number int
-	bytes  int64
-}
-
-// newEpoch returns a new number for a placement or a copy of a tile, so that workers can tell them apart. The caller
-// holds f.mu.
-func (j *job) newEpoch() uint64 {
-	j.epochs++
-	return j.epochs
-}
-
 // helpers returns the workers of the job that can take copies of tiles, sorted by id, without those in except. The
 // caller holds f.mu.
 func (j *job) helpers(except ...*session) []*session {
 	var able []*session
-	for s, member := range j.members {
-		if member.tiles > 0 && s.takesTiles() && !s.ended && !s.away && j.refused(s) == nil && !j.doubts(s) && !j.full[s] && !slices.Contains(except, s) {
+	for s, member := range j.placed.members {
+		if member.tiles > 0 && !s.ended && !s.away && j.blame.accepts(s) && !slices.Contains(except, s) {
 			able = append(able, s)
 		}
 	}
 	slices.SortFunc(able, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	return able
-}
-
-// copyTo reserves room for a copy of a tile on a worker of the job. The copy is stored only if stored is set and
-// there is room. copyTo returns nil if there is no room at all. The caller holds f.mu.
-func (j *job) copyTo(s *session, t int, stored bool) *copied {
-	free, rule := s.capacity()-s.used, j.need.StorageRule()
-	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
-	bytes := j.sizes[t].Bytes(stored)
-	if bytes > free && stored && rule == partition.StoreWhatFits {
-		stored, bytes = false, j.sizes[t].Bytes(false)
-	}
-	if bytes > free {
-		return nil
-	}
-	c := &copied{tile: tile{worker: s, epoch: j.newEpoch(), wantStored: stored}, number: t, bytes: bytes}
-	s.used += bytes
-	j.copies[c] = struct{}{}
-	return c
-}
-
-// dropCopies frees the copies for which is returns true, and reports whether there were any. The caller holds f.mu.
-func (j *job) dropCopies(is func(*copied) bool) bool {
-	dropped := map[*session][]*workerv1.Tile{}
-	for c := range j.copies {
-		if is(c) {
-			delete(j.copies, c)
-			c.worker.used -= c.bytes
-			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
-		}
-	}
-	for s, tiles := range dropped {
-		if !s.ended && j.members[s] != nil {
-			s.post(&workerv1.Command{JobId: j.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
-		}
-	}
-	return len(dropped) > 0
-}
-
-// forgetCopies removes the copies on a worker that no longer has them. The caller holds f.mu.
-func (j *job) forgetCopies(s *session) {
-	for c := range j.copies {
-		if c.worker == s {
-			delete(j.copies, c)
-			s.used -= c.bytes
-		}
-	}
-}
-
-// adopt makes a copy the placement of its tile, which must not be placed. The caller holds f.mu.
-func (j *job) adopt(c *copied) {
-	delete(j.copies, c)
-	j.tiles[c.number] = c.tile
-	j.members[c.worker].tiles++
-	c.worker.tiles++
-	j.usage.record(c.wantStored)
 }

@@ -69,8 +69,9 @@ func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	return l
 }
 
-// KeepRuns makes hosts take consecutive tiles, because the rows of neighboring tiles come in the same pieces. Which host
-// takes which run depends on the hosts and the key only, so jobs with the same key find the rows where they were before.
+// KeepRuns makes hosts take consecutive tiles, because the rows of neighboring tiles come in the same pieces. Which
+// host takes which run depends on the hosts and the key only, so jobs with the same key find the rows where they were
+// before.
 func (l *Layout) KeepRuns() { l.runs = true }
 
 // MarkPlaced records that a tile is on a host already. The host's free memory does not include it.
@@ -239,8 +240,8 @@ func (l *Layout) clone() *Layout {
 	return &c
 }
 
-// levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded one,
-// as long as that lowers the larger of the two loads.
+// levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded
+// one, as long as that lowers the larger of the two loads.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
 	for {
 		from, to := Nowhere, Nowhere
@@ -268,8 +269,8 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 	}
 }
 
-// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To keep
-// runs, it is a tile next to one of host `to` or, if there is none, the last one.
+// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To
+// keep runs, it is a tile next to one of host `to` or, if there is none, the last one.
 func (l *Layout) mostPreferred(from, to int) int {
 	if l.runs {
 		return l.nextInRun(from, to)

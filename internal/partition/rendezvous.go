@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// score returns how much a tile, given by its hash, prefers a host: -weight/ln(u), where u in (0, 1) is a hash of the key, the
-// tile and the host. It is computed for every pair of a tile and a host, so both are hashed only once.
+// score returns how much a tile, given by its hash, prefers a host: -weight/ln(u), where u in (0, 1) is a hash of the
+// key, the tile and the host. It is computed for every pair of a tile and a host, so both are hashed only once.
 func (l *Layout) score(tile uint64, host int) float64 {
 	u := (float64(mix(tile^l.hash[host])>>11) + 0.5) / (1 << 53)
 	return -weight(l.hosts[host]) / math.Log(u)

@@ -1,7 +1,7 @@
 package partition
 
-// nextInRun returns the tile of host `from` that makes a run of host `to` longer or, if there is none, its last tile. It
-// returns Nowhere if no tile fits.
+// nextInRun returns the tile of host `from` that makes a run of host `to` longer or, if there is none, its last tile.
+// It returns Nowhere if no tile fits.
 func (l *Layout) nextInRun(from, to int) int {
 	last := Nowhere
 	for tile, at := range l.Owner {

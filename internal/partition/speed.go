@@ -49,8 +49,8 @@ func add(to *map[string]Work, host string, w Work) {
 
 // Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
 // while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
-// median over the operations, weighted by how long they took the host that was done first. So a few operations in which
-// a host was slow do not matter.
+// median over the operations, weighted by how long they took the host that was done first. So a few operations in
+// which a host was slow do not matter.
 func (t *Tempo) Speeds(hosts []string) map[string]Speed {
 	relative, mean, samples := map[string][]ratio{}, 0.0, 0
 	for _, op := range t.operations {
@@ -121,8 +121,9 @@ func median(of []ratio) float64 {
 	return of[len(of)-1].value
 }
 
-// Shares decides how large the shares of the hosts of a job are. At first they follow the weights of hosts. Once measured
-// speeds promise enough, they follow these, until later measurements promise enough again. Its zero value knows nothing.
+// Shares decides how large the shares of the hosts of a job are. At first they follow the weights of hosts. Once
+// measured speeds promise enough, they follow these, until later measurements promise enough again. Its zero value
+// knows nothing.
 type Shares struct {
 	Tempo
 	speeds  map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
@@ -142,18 +143,18 @@ const rarer = 4
 // moved tiles.
 type Gain struct{ Saved, Cost float64 }
 
-// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays. It returns
-// false and moves nothing unless
+// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays. It
+// returns false and moves nothing unless
 //
 //   - the speeds of all hosts with tiles have been measured,
 //   - the longest part of an operation becomes shorter by a tenth, and
-//   - as many operations as there were on this placement become shorter, together, by as much as it takes to build the
-//     moved tiles, and by at least the given number of seconds. After each change the next one must save rarer times as
-//     much.
+//   - as many operations as there were on this placement become shorter, together, by as much as it takes to build
+//     the moved tiles, and by at least the given number of seconds. After each change the next one must save rarer
+//     times as much.
 //
 // So a job never spends more time on moving tiles than it has lost before because of their placement, and moves them
-// ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains known.
-// All tiles must have a host.
+// ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains
+// known. All tiles must have a host.
 func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast float64) (Gain, bool) {
 	var members []string
 	for h, host := range l.hosts {

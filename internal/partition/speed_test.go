@@ -146,8 +146,8 @@ func TestSharesDoNotFollowChance(t *testing.T) {
 	})
 }
 
-// A host whose speed changes over and over again cannot make tiles move all the time: every change must have been worth
-// more than the one before.
+// A host whose speed changes over and over again cannot make tiles move all the time: every change must have been
+// worth more than the one before.
 func TestSharesDoNotOscillate(t *testing.T) {
 	for _, period := range []int{1, 3, 8, 20, 50, 200} {
 		r := newRun(t, 60, 1, 1, 1, 1)

@@ -65,71 +65,93 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	defer func() { cancel(nil); <-receiverDone }()
 	defer w.attached.Store(false)
 
-	heartbeats := time.NewTicker(time.Hour) // the welcome sets the interval
-	defer heartbeats.Stop()
-	leaving := ctx.Done()
-	var answers <-chan struct{}
-	for sequence := uint64(1); ; {
+	a := &attachment{worker: w, client: client, silence: silence, silenceLimit: silenceLimit, heartbeats: time.NewTicker(time.Hour)}
+	defer a.heartbeats.Stop()
+	for leaving := ctx.Done(); ; {
 		var messages []*workerv1.AttachRequest
 		// Nothing in this loop waits for a computation, so heartbeats are sent on time.
 		select {
 		case in := <-inbound:
-			if welcomed && w.leader.several() { // with a single coordinator there is nothing to do but wait
-				silence.reset(silenceLimit)
+			if err := a.handle(in); err != nil {
+				return a.welcomed, err
 			}
-			switch m := in.message.GetMessage().(type) {
-			case *workerv1.AttachResponse_Welcome:
-				silence.stop()
-				if m.Welcome.GetTerm() < w.term {
-					return false, errDeposed
-				}
-				welcomed = true
-				w.attached.Store(true)
-				w.cfg.Observe.Attached()
-				w.welcome(client, m.Welcome)
-				silenceLimit = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
-				answers = w.session.wake
-				w.session.wakeStream() // there may be answers that no stream has sent
-				heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
-			case *workerv1.AttachResponse_Command:
-				if welcomed {
-					w.session.accept(m.Command)
-				}
-			case *workerv1.AttachResponse_Farewell:
-				return welcomed, errFarewell
-			}
-			if in.err != nil {
-				return welcomed, in.err
-			}
-		case <-heartbeats.C:
-			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{
-				Heartbeat: &workerv1.Heartbeat{Sequence: sequence, Running: w.session.progress(), StatusMessage: cmp.Or(w.exchange.StatusMessage(), w.cfg.Warning)}}})
-			sequence++
-			w.cfg.Observe.Heartbeat()
-		case <-answers:
+		case <-a.heartbeats.C:
+			messages = append(messages, a.heartbeat())
+		case <-a.answers:
 			for _, answer := range w.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 			}
 		case <-leaving:
 			leaving = nil
-			if !welcomed {
-				return welcomed, ctx.Err()
+			if !a.welcomed {
+				return false, ctx.Err()
 			}
 			w.log.Info("leaving: waiting for the tiles to be placed elsewhere")
 			timer := time.AfterFunc(w.cfg.LeaveTimeout, func() { cancel(ctx.Err()) })
 			defer timer.Stop()
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}})
 		case <-streamCtx.Done():
-			return welcomed, context.Cause(streamCtx)
+			return a.welcomed, context.Cause(streamCtx)
 		}
 		for _, m := range messages {
 			if stream.Send(m) != nil {
 				// Recv returns why the stream ended. The answers are not lost: the coordinator repeats commands that
 				// it got no answer to.
-				return welcomed, streamError(streamCtx, inbound)
+				return a.welcomed, streamError(streamCtx, inbound)
 			}
 		}
 	}
+}
+
+// attachment is one stream to a coordinator. Only attach uses it.
+type attachment struct {
+	*worker
+	client       workerv1.WorkerServiceClient
+	welcomed     bool // the coordinator sent a welcome; the worker has a session from then on
+	silence      *silence
+	silenceLimit time.Duration
+	heartbeats   *time.Ticker // the welcome sets the interval
+	sequence     uint64       // number of heartbeats sent
+	answers      <-chan struct{}
+}
+
+// handle handles one message, or the error that ended the stream, which it returns.
+func (a *attachment) handle(in received) error {
+	if a.welcomed && a.leader.several() { // with a single coordinator there is nothing to do but wait
+		a.silence.reset(a.silenceLimit)
+	}
+	switch m := in.message.GetMessage().(type) {
+	case *workerv1.AttachResponse_Welcome:
+		a.silence.stop()
+		if m.Welcome.GetTerm() < a.term {
+			a.welcomed = false
+			return errDeposed
+		}
+		a.welcomed = true
+		a.attached.Store(true)
+		a.cfg.Observe.Attached()
+		a.welcome(a.client, m.Welcome)
+		a.silenceLimit = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
+		a.answers = a.session.wake
+		a.session.wakeStream() // there may be answers that no stream has sent
+		a.heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
+	case *workerv1.AttachResponse_Command:
+		if a.welcomed {
+			a.session.accept(m.Command)
+		}
+	case *workerv1.AttachResponse_Farewell:
+		return errFarewell
+	}
+	return in.err
+}
+
+// heartbeat returns the next heartbeat.
+func (a *attachment) heartbeat() *workerv1.AttachRequest {
+	a.sequence++
+	a.cfg.Observe.Heartbeat()
+	return &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{
+		Sequence: a.sequence, Running: a.session.progress(), StatusMessage: cmp.Or(a.exchange.StatusMessage(), a.cfg.Warning),
+	}}}
 }
 
 // receive forwards messages until the stream ends.
@@ -204,7 +226,8 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(), "protocol minor", m.GetProtocolMinor())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(),
+		"protocol minor", m.GetProtocolMinor())
 	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
 }
 

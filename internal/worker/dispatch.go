@@ -32,9 +32,7 @@ type shard interface {
 // dispatch runs one command.
 func (j *job) dispatch(c *workerv1.Command) (*workerv1.Done, error) {
 	if prepare := c.GetPrepare(); prepare != nil {
-		j.mu.Lock()
-		j.identity = prepare.GetIdentity()
-		j.mu.Unlock()
+		j.holding.setIdentity(prepare.GetIdentity())
 		return &workerv1.Done{}, j.prepare(prepare)
 	}
 	if read := c.GetReadObject(); read != nil {
@@ -71,8 +69,8 @@ func unknownCommand(c *workerv1.Command) error {
 	return fmt.Errorf("worker: unknown command %T", c.GetOperation())
 }
 
-// checkTiles returns the numbers of the tiles of a command. It rejects outdated placements, and tiles that are listed twice, on which
-// two threads would work at the same time.
+// checkTiles returns the numbers of the tiles of a command. It rejects outdated placements, and tiles that are listed
+// twice, on which two threads would work at the same time.
 func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	tiles := make([]int, len(placed))
 	for i, t := range placed {
@@ -97,42 +95,31 @@ func (j *job) checkTiles(placed []*workerv1.Tile) ([]int, error) {
 	return tiles, nil
 }
 
-// valuesOf returns a function that converts the results of an operation that returns values to an answer.
+// packedAs returns a function that makes the result of an operation the answer to a command.
+func packedAs[T any](pack func(T) []byte, j *job, c *workerv1.Command) func(T, error) (*workerv1.Done, error) {
+	return func(result T, err error) (*workerv1.Done, error) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := j.resultPayload(c, pack(result))
+		return &workerv1.Done{Values: payload}, err
+	}
+}
+
 func (j *job) valuesOf(c *workerv1.Command) func([]float64, error) (*workerv1.Done, error) {
-	return func(values []float64, err error) (*workerv1.Done, error) {
-		if err != nil {
-			return nil, err
-		}
-		payload, err := j.resultPayload(c, wire.PackFloat64s(values))
-		return &workerv1.Done{Values: payload}, err
-	}
+	return packedAs(wire.PackFloat64s, j, c)
 }
 
-// listsOf returns a function that converts the results of an operation that returns lists of values to an answer.
 func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.Done, error) {
-	return func(lists [][]float64, err error) (*workerv1.Done, error) {
-		if err != nil {
-			return nil, err
-		}
-		payload, err := j.resultPayload(c, wire.PackFloat64Lists(lists))
-		return &workerv1.Done{Values: payload}, err
-	}
+	return packedAs(wire.PackFloat64Lists, j, c)
 }
 
-// movesOf returns a function that converts the results of an operation that returns moves to an answer. If packed is
-// false, the coordinator knows only triples.
+// movesOf does the same for moves. If packed is false, the coordinator knows only triples.
 func (j *job) movesOf(c *workerv1.Command, packed bool, clusters int) func([]labeling.Move, error) (*workerv1.Done, error) {
-	return func(moves []labeling.Move, err error) (*workerv1.Done, error) {
-		if err != nil {
-			return nil, err
-		}
-		pack := wire.PackMoveTriples
-		if packed {
-			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, clusters) }
-		}
-		payload, err := j.resultPayload(c, pack(moves))
-		return &workerv1.Done{Values: payload}, err
+	if !packed {
+		return packedAs(wire.PackMoveTriples, j, c)
 	}
+	return packedAs(func(moves []labeling.Move) []byte { return wire.PackMoves(moves, clusters) }, j, c)
 }
 
 // movesToApply fetches the moves of an update.

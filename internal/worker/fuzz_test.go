@@ -43,8 +43,8 @@ func (nothingToFetch) SendResult(context.Context, ...grpc.CallOption) (grpc.Clie
 	return nil, status.Error(codes.NotFound, "nobody waits")
 }
 
-// FuzzCommands runs three commands of any content on a worker with little memory. Each is answered; none makes it panic,
-// hang, or take more memory than it has.
+// FuzzCommands runs three commands of any content on a worker with little memory. Each is answered; none makes it
+// panic, hang, or take more memory than it has.
 func FuzzCommands(f *testing.F) {
 	points, err := dataset.NewPoints(40, 2, make([]float64, 80))
 	if err != nil {
@@ -85,8 +85,8 @@ func FuzzCommands(f *testing.F) {
 // fuzzedMemory is the memory of a worker that gets any commands.
 const fuzzedMemory = 64 << 20
 
-// runFuzzed runs commands on a new worker with little memory, and returns the answers. None may make it panic, hang, or take
-// more memory than it has.
+// runFuzzed runs commands on a new worker with little memory, and returns the answers. None may make it panic, hang,
+// or take more memory than it has.
 func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared func(string) dataset.Dataset, commands ...*workerv1.Command) []*workerv1.Answer {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1, SharedDataset: shared}.withDefaults(), log: hclog.NewNullLogger(), memory: newMemory(fuzzedMemory), kept: newKept()}
@@ -116,8 +116,8 @@ func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared fu
 	return answers
 }
 
-// FuzzSteps gives a worker with vectors any labels, tiles, models and moves: a load, a step, the same step again, and an update. A step
-// that is repeated has the same answer.
+// FuzzSteps gives a worker with vectors any labels, tiles, models and moves: a load, a step, the same step again, and
+// an update. A step that is repeated has the same answer.
 func FuzzSteps(f *testing.F) {
 	points, err := dataset.NewPoints(40, 2, slices.Repeat([]float64{1, 2, -3, 0.5}, 20))
 	if err != nil {
@@ -199,8 +199,8 @@ func (s *rangeStream) Recv() (*workerv1.FetchDatasetResponse, error) {
 	return &workerv1.FetchDatasetResponse{Data: next}, nil
 }
 
-// FuzzRows prepares a worker for a job by rows of any size, and builds tiles from ranges of the data set that have any bytes, repeated up to
-// their expected length or not.
+// FuzzRows prepares a worker for a job by rows of any size, and builds tiles from ranges of the data set that have
+// any bytes, repeated up to their expected length or not.
 func FuzzRows(f *testing.F) {
 	const rows = 5_000_000 // their bytes are more than what is fetched as a whole
 	spec := &vector.RowSpec{Preparation: vector.Plain, Rows: rows, Columns: 1, Grids: make([]int32, 1)}

@@ -17,24 +17,18 @@ import (
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
-// job holds the tiles of one job and the queue of its commands, which run one after the other.
+// job holds the tiles of one job. Its goroutine runs its commands, one after the other. A job is bound to one session
+// at a time: a job that is kept after its session may be bound to another one later.
 type job struct {
-	worker  *worker
-	offerID string // unique among all jobs of the worker
+	worker   *worker
+	offerID  string        // unique among all jobs of the worker
+	commands *commands     // to run
+	pieces   atomic.Uint64 // pieces of work done, which show the coordinator that the job makes progress
+	holding  holding       // what the job offers to another coordinator
 
-	// mu guards the fields up to allTiles.
-	mu       sync.Mutex
-	bound    binding
-	ended    chan struct{} // closed when run has returned
-	queue    []*workerv1.Command
-	running  uint64           // id of the running command; 0 for none
-	last     *workerv1.Answer // answer to the last command that was run
-	wake     chan struct{}
-	identity []byte       // from Prepare
-	held     map[int]bool // the tiles after the last command that changed them; true if stored
-	allTiles int          // number of tiles of the job on all workers
-
-	pieces atomic.Uint64 // pieces of work done, which show the coordinator that the job makes progress
+	mu    sync.Mutex    // guards the fields below
+	bound binding       // of the newest goroutine
+	ended chan struct{} // closed when that goroutine has returned
 
 	// The fields below are used only by the job's own goroutine.
 	binding
@@ -59,17 +53,20 @@ type binding struct {
 	id      string          // the job's id in the commands of the session
 	ctx     context.Context // ends with the job's release or the session
 	cancel  context.CancelFunc
-	aside   *atomic.Bool // the job is kept for another session
+	kept    *atomic.Bool // the job outlives the session
 }
 
 func newJob(w *worker) *job {
 	w.jobs.Add(1)
-	return &job{worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), wake: make(chan struct{}, 1), tiles: map[int]bool{}, epochs: map[uint32]uint64{}}
+	return &job{
+		worker: w, offerID: strconv.FormatUint(w.offers.Add(1), 10), commands: newCommands(),
+		tiles: map[int]bool{}, epochs: map[uint32]uint64{},
+	}
 }
 
 // newBinding returns a binding of the job to a session.
 func (j *job) newBinding(s *session, id string) binding {
-	b := binding{session: s, id: id, aside: &atomic.Bool{}}
+	b := binding{session: s, id: id, kept: &atomic.Bool{}}
 	b.ctx, b.cancel = context.WithCancel(parallel.WithProgress(s.ctx, &j.pieces))
 	return b
 }
@@ -80,7 +77,7 @@ func (j *job) bind(s *session, id string) {
 	defer j.mu.Unlock()
 	before, ended, b := j.ended, make(chan struct{}), j.newBinding(s, id)
 	j.bound, j.ended = b, ended
-	j.running, j.last = 0, nil // commands of another session may have the same ids
+	j.commands.reset()
 	j.worker.running.Go(func() {
 		defer close(ended)
 		if before != nil {
@@ -90,86 +87,35 @@ func (j *job) bind(s *session, id string) {
 	})
 }
 
-// enqueue queues a command, unless it is already queued or running. If it was the last command run, enqueue returns
-// its answer, to be sent again; otherwise it returns nil.
-func (j *job) enqueue(c *workerv1.Command) *workerv1.Answer {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.last != nil && j.last.GetCommandId() == c.GetCommandId() {
-		return j.last
-	}
-	if j.running == c.GetCommandId() {
-		return nil
-	}
-	for _, queued := range j.queue {
-		if queued.GetCommandId() == c.GetCommandId() {
-			return nil
-		}
-	}
-	j.queue = append(j.queue, c)
-	select {
-	case j.wake <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-// run runs the queued commands until the job is over or set aside.
+// run runs the queued commands until the job is over or its session is.
 func (j *job) run(b binding) {
 	j.binding, j.epochs, j.lists, j.models = b, map[uint32]uint64{}, nil, numberedValues{}
 	defer func() {
-		if !b.aside.Load() {
+		if !b.kept.Load() {
 			j.close()
 		}
 	}()
 	for {
-		c := j.next()
+		c := j.commands.next(j.ctx)
 		if c == nil {
 			return
 		}
 		answer := j.execute(c)
-		j.mu.Lock()
-		over := j.ctx.Err() != nil
-		if !over {
-			j.running, j.last = 0, answer
-		}
-		j.mu.Unlock()
-		if over {
-			return // nobody waits for the answer
+		if !j.commands.finish(j.ctx, answer) {
+			return
 		}
 		j.session.answer(answer)
 	}
 }
 
-// next waits for a command. It returns nil when the job is over.
-func (j *job) next() *workerv1.Command {
-	for {
-		j.mu.Lock()
-		if len(j.queue) > 0 && j.ctx.Err() == nil {
-			c := j.queue[0]
-			j.queue = j.queue[1:]
-			j.running = c.GetCommandId()
-			j.mu.Unlock()
-			return c
-		}
-		j.mu.Unlock()
-		select {
-		case <-j.wake:
-		case <-j.ctx.Done():
-			return nil
-		}
-	}
-}
-
 // progress returns the progress of the running command, or nil if there is none.
 func (j *job) progress() *workerv1.Progress {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.running == 0 {
+	running := j.commands.current()
+	if running == 0 {
 		return nil
 	}
 	// The job may be waiting for a data set that another job fetches, so everything that arrives counts.
-	return &workerv1.Progress{CommandId: j.running, Pieces: j.pieces.Load() + j.worker.received.Load()}
+	return &workerv1.Progress{CommandId: running, Pieces: j.pieces.Load() + j.worker.received.Load()}
 }
 
 // stop ends the job: its running command is canceled, and its goroutine frees its memory soon after.
@@ -221,7 +167,8 @@ func (j *job) execute(c *workerv1.Command) (answer *workerv1.Answer) {
 		}
 	}()
 	if !known {
-		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", fmt.Sprintf("the worker does not remember tile list %d", c.GetTilesId()))
+		why := fmt.Sprintf("the worker does not remember tile list %d", c.GetTilesId())
+		return failed(c, workerv1.FailureKind_FAILURE_KIND_NOT_READY, "NOT_READY", why)
 	}
 	log.Trace("command begins", "tiles", len(c.GetTiles()))
 	result, err := j.dispatch(c)

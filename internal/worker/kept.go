@@ -74,16 +74,31 @@ func offersOf(jobs map[string]*job) (offers []*workerv1.Offer) {
 	return offers
 }
 
+// holding is what a job holds, for offers. It is safe for concurrent use.
+type holding struct {
+	mu       sync.Mutex
+	identity []byte       // from Prepare; the same for jobs with the same tiles
+	tiles    map[int]bool // the tiles after the last command that changed them; true if stored
+	all      int          // number of tiles of the job on all workers
+}
+
+func (h *holding) setIdentity(identity []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.identity = identity
+}
+
 // offer describes what the job holds, or returns nil if it holds nothing.
 func (j *job) offer() *workerv1.Offer {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if len(j.held) == 0 || len(j.identity) == 0 {
+	h := &j.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.tiles) == 0 || len(h.identity) == 0 {
 		return nil
 	}
-	o := &workerv1.Offer{Id: j.offerID, Identity: j.identity, Tiles: uint32(j.allTiles)}
-	for _, t := range slices.Sorted(maps.Keys(j.held)) {
-		if j.held[t] {
+	o := &workerv1.Offer{Id: j.offerID, Identity: h.identity, Tiles: uint32(h.all)}
+	for _, t := range slices.Sorted(maps.Keys(h.tiles)) {
+		if h.tiles[t] {
 			o.Stored = append(o.Stored, uint32(t))
 		} else {
 			o.Computed = append(o.Computed, uint32(t))
@@ -92,24 +107,24 @@ func (j *job) offer() *workerv1.Offer {
 	return o
 }
 
-// noteHeld records what the job holds, for offers.
+// noteHeld records what the job holds now.
 func (j *job) noteHeld() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.held, j.allTiles = maps.Clone(j.tiles), partition.TileCount(j.rows)
+	j.holding.mu.Lock()
+	defer j.holding.mu.Unlock()
+	j.holding.tiles, j.holding.all = maps.Clone(j.tiles), partition.TileCount(j.rows)
 }
 
-// setAside ends the job's part in its session but keeps its tiles. The running command is canceled, and queued ones
-// are dropped.
-func (j *job) setAside() {
+// keep ends the job's part in its session but keeps its tiles. The running command is canceled, and queued ones are
+// dropped.
+func (j *job) keep() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.queue = nil
-	j.bound.aside.Store(true)
+	j.bound.kept.Store(true)
 	j.bound.cancel()
+	j.commands.reset()
 }
 
-// dropKept frees a job that was set aside.
+// dropKept frees a job that was kept.
 func (j *job) dropKept() {
 	j.worker.memory.beginRelease()
 	j.mu.Lock()

@@ -14,7 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// A worker tries all coordinators before it pauses, and first the one that a standby names, unless that has just failed.
+// A worker tries all coordinators before it pauses, and first the one that a standby names, unless that has just
+// failed.
 func TestTheLeaderIsLookedFor(t *testing.T) {
 	l, err := newLeader("a:1, b:1,c:1,a:1", func(string) ([]grpc.DialOption, error) {
 		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, nil
@@ -71,7 +72,8 @@ func TestAnEarlierLeaderIsRefused(t *testing.T) {
 	}
 }
 
-// A coordinator of an earlier term is refused for a while only: after that it is one with another data directory, or with a backup.
+// A coordinator of an earlier term is refused for a while only: after that it is one with another data directory, or
+// with a backup.
 func TestAnEarlierTermWillDoAfterAWhile(t *testing.T) {
 	streams, refused, taken := 0, 0, false
 	err := runKeeping(t, 50*time.Millisecond, func(stream workerv1.WorkerService_AttachServer) error {

@@ -52,19 +52,9 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		if err != nil {
 			return nil, err
 		}
-		sums, err := m.ColumnSums(j.ctx, tiles, lists)
-		return j.valuesOf(c)(slices.Concat(sums...), err)
+		return j.listsOf(c)(m.ColumnSums(j.ctx, tiles, lists))
 	case *workerv1.Command_Multiply:
-		x, err := j.vectorsOf(op.Multiply)
-		if err != nil {
-			return nil, err
-		}
-		products, err := m.Multiply(j.ctx, tiles, x)
-		if err != nil {
-			return nil, err
-		}
-		payload, err := j.productsOf(c, products)
-		return &workerv1.Done{Values: payload}, err
+		return m.multiply(j, c, tiles, op.Multiply)
 	case *workerv1.Command_Load:
 		labels, err := unpackPayload(j, op.Load.GetLabels(), wire.UnpackInt32s)
 		if err != nil {
@@ -84,29 +74,51 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
 	case *workerv1.Command_Gains:
-		gains, err := m.Gains(j.ctx, tiles, op.Gains.GetStep(), stats)
-		if most := op.Gains.GetMost(); err == nil && most > 0 {
-			payload, err := j.resultPayload(c, wire.PackLargest(gains, int(most)))
-			return &workerv1.Done{Values: payload}, err
-		}
-		return j.valuesOf(c)(slices.Concat(gains...), err)
+		return m.gains(j, c, tiles, op.Gains, stats)
 	case *workerv1.Command_Fits:
-		fits, err := m.Fits(j.ctx, tiles, op.Fits.GetStep(), stats)
-		return j.valuesOf(c)(slices.Concat(fits...), err)
+		return j.listsOf(c)(m.Fits(j.ctx, tiles, op.Fits.GetStep(), stats))
 	case *workerv1.Command_Blocks:
-		blocks, err := j.blocksOf(op.Blocks)
-		if err != nil {
-			return nil, err
-		}
-		values, err := m.Blocks(j.ctx, tiles, op.Blocks.GetStep(), blocks)
-		if op.Blocks.GetPairsOnce() && err == nil {
-			for at, b := range blocks {
-				values[at] = b.DropRepeated(values[at], m.k, partition.TileRanges(j.rows, tiles))
-			}
-		}
-		return j.valuesOf(c)(slices.Concat(values...), err)
+		return m.blocks(j, c, tiles, op.Blocks)
 	}
 	return nil, unknownCommand(c)
+}
+
+// multiply multiplies the matrix by vectors.
+func (m *matrix) multiply(j *job, c *workerv1.Command, tiles []int, op *workerv1.Multiply) (*workerv1.Done, error) {
+	x, err := j.vectorsOf(op)
+	if err != nil {
+		return nil, err
+	}
+	products, err := m.Multiply(j.ctx, tiles, x)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := j.productsOf(c, products)
+	return &workerv1.Done{Values: payload}, err
+}
+
+// gains returns all gains, or the largest ones.
+func (m *matrix) gains(j *job, c *workerv1.Command, tiles []int, op *workerv1.Gains, stats []kernel.ClusterStats) (*workerv1.Done, error) {
+	gains, err := m.Gains(j.ctx, tiles, op.GetStep(), stats)
+	if err != nil || op.GetMost() == 0 {
+		return j.listsOf(c)(gains, err)
+	}
+	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains, nil)
+}
+
+// blocks returns the entries among some points, each pair once or twice.
+func (m *matrix) blocks(j *job, c *workerv1.Command, tiles []int, op *workerv1.Blocks) (*workerv1.Done, error) {
+	blocks, err := j.blocksOf(op)
+	if err != nil {
+		return nil, err
+	}
+	values, err := m.Blocks(j.ctx, tiles, op.GetStep(), blocks)
+	if op.GetPairsOnce() && err == nil {
+		for at, b := range blocks {
+			values[at] = b.DropRepeated(values[at], m.k, partition.TileRanges(j.rows, tiles))
+		}
+	}
+	return j.listsOf(c)(values, err)
 }
 
 // setOperands sets the weights and the sparse part.
@@ -118,7 +130,8 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	if in.err != nil {
 		return in.err
 	}
-	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) || int64(len(sparse.Column)) > j.need.SparseEntries {
+	if a.GetK() < 1 || int64(a.GetK()) > int64(j.need.K) || int64(a.GetLanes()) > int64(max(1, j.need.Lanes)) ||
+		int64(len(sparse.Column)) > j.need.SparseEntries {
 		return fmt.Errorf("worker: operands of %d clusters in %d lanes and %d sparse entries, prepared for %d, %d and %d",
 			a.GetK(), a.GetLanes(), len(sparse.Column), j.need.K, j.need.Lanes, j.need.SparseEntries)
 	}

@@ -92,8 +92,7 @@ func (s *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1
 		}
 		all = append(all, found...)
 	}
-	payload, err := j.resultPayload(c, wire.PackInt32s(all))
-	return &workerv1.Done{Values: payload}, err
+	return packedAs(wire.PackInt32s, j, c)(all, nil)
 }
 
 // prepareNeighbors opens a search. The rows of a kernel matrix are fetched when a tile needs them; other data sets

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// readingBytes is the memory that reading an object takes: what is kept of it, and the rows that are parsed at a time.
+	// readingBytes is the memory that reading an object takes: what is kept of it, and the rows that are parsed at a
+	// time.
 	readingBytes = ranged.CacheBytes + 32<<20
 	// answerBytes is the size from which rows are returned.
 	answerBytes = 4 << 20

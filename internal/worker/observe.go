@@ -78,7 +78,8 @@ func (j *job) readsAll(c *workerv1.Command) bool {
 	case *workerv1.Command_Load:
 		return j.need.Vectors == nil // labels of vectors are only kept
 	case *workerv1.Command_Degrees, *workerv1.Command_Maxima, *workerv1.Command_Multiply,
-		*workerv1.Command_VectorAssign, *workerv1.Command_VectorStep, *workerv1.Command_VectorFarthest, *workerv1.Command_Nearest, *workerv1.Command_NearestTwo, *workerv1.Command_Scatter:
+		*workerv1.Command_VectorAssign, *workerv1.Command_VectorStep, *workerv1.Command_VectorFarthest,
+		*workerv1.Command_Nearest, *workerv1.Command_NearestTwo, *workerv1.Command_Scatter:
 		return true
 	}
 	return false

@@ -53,7 +53,8 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 	if err != nil {
 		return err
 	}
-	if j.need.K > spec.Rows || p.GetLanes() > kernel.MaxLanes || p.GetProducts() > maxProducts || p.GetBlock() > kernel.MaxBlock || p.GetSparseEntries() > math.MaxInt32 {
+	if j.need.K > spec.Rows || p.GetLanes() > kernel.MaxLanes || p.GetProducts() > maxProducts ||
+		p.GetBlock() > kernel.MaxBlock || p.GetSparseEntries() > math.MaxInt32 {
 		return fmt.Errorf("worker: a job of %d clusters of %d rows in %d lanes and %d sparse entries",
 			p.GetK(), spec.Rows, p.GetLanes(), p.GetSparseEntries())
 	}

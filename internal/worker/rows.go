@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
-// A worker of a job by rows builds tiles from the pieces of the data set that contain their rows. It holds the pieces of a
-// few tiles at a time, while those of the next ones arrive, and none when all are built.
+// A worker of a job by rows builds tiles from the pieces of the data set that contain their rows. It holds the pieces
+// of a few tiles at a time, while those of the next ones arrive, and none when all are built.
 
 // rowPieces holds the pieces that tiles are being built from. Only load and release change it, while nobody reads it.
 type rowPieces struct {
@@ -28,8 +28,8 @@ type heldPiece struct {
 	release func()
 }
 
-// newRowPieces returns what the rows of a data set of this many bytes are taken from. tileEntries has the number of entries of
-// each tile of sparse points, and is nil for dense points.
+// newRowPieces returns what the rows of a data set of this many bytes are taken from. tileEntries has the number of
+// entries of each tile of sparse points, and is nil for dense points.
 func newRowPieces(bytes int64, rows, columns int, tileEntries []int64, units *dataset.Units) (*rowPieces, error) {
 	r := &rowPieces{rows: rows, columns: columns, units: units, held: map[int]heldPiece{}}
 	if tileEntries != nil {

@@ -39,7 +39,8 @@ func TestEntriesOfTilesThatAreWrong(t *testing.T) {
 	}
 }
 
-// Batches have all tiles in order, and the pieces of each, no more than there is memory for unless a single tile has more.
+// Batches have all tiles in order, and the pieces of each, no more than there is memory for unless a single tile has
+// more.
 func TestBatchesOfPieces(t *testing.T) {
 	const rows, columns, most = 20_000, 2000, 7
 	entries := make([]int64, partition.TileCount(rows))

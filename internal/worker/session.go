@@ -26,7 +26,10 @@ type session struct {
 
 func newSession(w *worker, client workerv1.WorkerServiceClient, id string, term int64) *session {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &session{worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), jobs: map[string]*job{}}
+	return &session{
+		worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel,
+		wake: make(chan struct{}, 1), jobs: map[string]*job{},
+	}
 }
 
 // end drops all jobs.
@@ -45,7 +48,7 @@ func (s *session) endKeeping() []*job {
 	defer s.mu.Unlock()
 	var jobs []*job
 	for _, j := range s.jobs {
-		j.setAside()
+		j.keep()
 		jobs = append(jobs, j)
 	}
 	clear(s.jobs)
@@ -92,7 +95,7 @@ func (s *session) accept(c *workerv1.Command) {
 		s.queueAnswer(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
 		return
 	}
-	if again := j.enqueue(c); again != nil {
+	if again := j.commands.add(c); again != nil {
 		s.queueAnswer(again)
 	}
 }

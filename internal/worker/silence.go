@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// silence calls a function once the coordinator has been silent for too long: nothing arrived on the stream, and nothing
-// in transfers, whose bytes may keep messages of the stream waiting. It is safe for concurrent use.
+// silence calls a function once the coordinator has been silent for too long: nothing arrived on the stream, and
+// nothing in transfers, whose bytes may keep messages of the stream waiting. It is safe for concurrent use.
 type silence struct {
 	arrived *atomic.Uint64 // counts what arrives in transfers
 	end     func()

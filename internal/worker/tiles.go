@@ -41,9 +41,9 @@ func (j *job) build(tiles []int, stored bool) (*workerv1.Done, error) {
 	return &workerv1.Done{TileBytes: uint64(total)}, nil
 }
 
-// buildTiles makes the shard build tiles. In a job by rows, these rows are fetched first. If the data set is a kernel matrix, its rows are fetched as float64.
-// There is always memory for the rows of one tile; the rows of several tiles are fetched at a time if there is memory
-// for them now.
+// buildTiles makes the shard build tiles. In a job by rows, these rows are fetched first. If the data set is a kernel
+// matrix, its rows are fetched as float64. There is always memory for the rows of one tile; the rows of several tiles
+// are fetched at a time if there is memory for them now.
 func (j *job) buildTiles(tiles []int, stored bool) error {
 	if j.need.ByRows() {
 		return j.buildByRows(tiles, stored)

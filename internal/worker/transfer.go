@@ -137,8 +137,8 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 	return data, err
 }
 
-// fetchPieces fetches a data set in pieces, and passes them on for as long as the job lasts if the worker serves others.
-// It returns exchange.ErrDirect if the coordinator does not distribute the data set in pieces.
+// fetchPieces fetches a data set in pieces, and passes them on for as long as the job lasts if the worker serves
+// others. It returns exchange.ErrDirect if the coordinator does not distribute the data set in pieces.
 func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	j.join(id, size)
 	defer func() {
@@ -157,7 +157,12 @@ func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.D
 // join takes part in the distribution of a data set.
 func (j *job) join(id string, size int64) {
 	j.leave()
-	j.share = j.worker.exchange.Join(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, id, size)
+	j.share = j.worker.exchange.Join(j.session.ctx, j.session.coordinator(), id, size)
+}
+
+// coordinator describes the coordinator of a session to the exchange.
+func (s *session) coordinator() exchange.Coordinator {
+	return exchange.Coordinator{Client: s.client, SessionID: s.id}
 }
 
 // joinByRows takes part in the distribution of some rows of the data set, unless it does so already.
@@ -167,11 +172,11 @@ func (j *job) joinByRows() {
 	}
 	j.leave()
 	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
-	j.share = j.worker.exchange.JoinPartly(j.session.ctx, exchange.Coordinator{Client: j.session.client, SessionID: j.session.id}, j.datasetID, j.need.DatasetBytes)
+	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.coordinator(), j.datasetID, j.need.DatasetBytes)
 }
 
-// fetchPiece fetches a piece of the data set that was asked for. If the coordinator does not distribute it in pieces, the
-// piece is a range of the data set that the coordinator sends.
+// fetchPiece fetches a piece of the data set that was asked for. If the coordinator does not distribute it in pieces,
+// the piece is a range of the data set that the coordinator sends.
 func (j *job) fetchPiece(piece int) (data []byte, release func(), err error) {
 	data, release, err = j.share.Piece(j.ctx, piece)
 	if !errors.Is(err, exchange.ErrDirect) {

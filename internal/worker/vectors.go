@@ -52,12 +52,8 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 	case *workerv1.Command_VectorAssign:
 		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorStep:
-		done, err := v.Step(j.ctx, tiles, op.VectorStep.GetStep(), queries)
-		if err != nil {
-			return nil, err
-		}
-		payload, err := j.resultPayload(c, wire.PackStep(done, j.need.K))
-		return &workerv1.Done{Values: payload}, err
+		pack := func(step *vector.Stepped) []byte { return wire.PackStep(step, j.need.K) }
+		return packedAs(pack, j, c)(v.Step(j.ctx, tiles, op.VectorStep.GetStep(), queries))
 	case *workerv1.Command_VectorFarthest:
 		far, err := v.Farthest(j.ctx, tiles, op.VectorFarthest.GetStep(), queries)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err

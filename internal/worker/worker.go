@@ -10,6 +10,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -116,7 +117,10 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer leader.Close()
-	w := &worker{cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))), kept: newKept(), objects: ranged.NewClient()}
+	w := &worker{
+		cfg: cfg, log: cfg.Logger.With("worker", cfg.Name), leader: leader, kept: newKept(), objects: ranged.NewClient(),
+		memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))),
+	}
 	defer w.objects.CloseIdleConnections()
 	w.datasets = newDatasets(w.memory)
 	if cfg.Warning != "" {
@@ -196,12 +200,8 @@ func (c Config) withDefaults() Config {
 	if c.Threads <= 0 {
 		c.Threads = runtime.GOMAXPROCS(0)
 	}
-	if c.LeaveTimeout <= 0 {
-		c.LeaveTimeout = defaultLeaveTimeout
-	}
-	if c.KeepFor <= 0 {
-		c.KeepFor = DefaultKeepFor
-	}
+	c.LeaveTimeout = cmp.Or(max(0, c.LeaveTimeout), defaultLeaveTimeout)
+	c.KeepFor = cmp.Or(max(0, c.KeepFor), DefaultKeepFor)
 	if c.sharesMemory = c.SharedDataset != nil; !c.sharesMemory {
 		c.SharedDataset = func(string) dataset.Dataset { return nil }
 	}

@@ -178,19 +178,38 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 }
 
 func TestARepeatedCommandIsRunOnce(t *testing.T) {
-	j := newTestJob(t)
+	q := newCommands()
 	build := &workerv1.Command{CommandId: 1, Operation: &workerv1.Command_Build{Build: &workerv1.Build{}}}
 	for range 2 {
-		if answer := j.enqueue(build); answer != nil || len(j.queue) != 1 {
-			t.Fatalf("answer %v, queue %v", answer, j.queue)
+		if answer := q.add(build); answer != nil || len(q.queue) != 1 {
+			t.Fatalf("answer %v, queue %v", answer, q.queue)
 		}
 	}
-	if j.next() != build || j.enqueue(build) != nil || len(j.queue) != 0 {
+	if q.next(t.Context()) != build || q.add(build) != nil || len(q.queue) != 0 {
 		t.Fatal("a command that runs was queued again")
 	}
-	j.running, j.last = 0, done(build, &workerv1.Done{TileBytes: 5})
-	if again := j.enqueue(build); again.GetDone().GetTileBytes() != 5 || len(j.queue) != 0 {
+	if !q.finish(t.Context(), done(build, &workerv1.Done{TileBytes: 5})) || q.current() != 0 {
+		t.Fatal("the command still runs")
+	}
+	if again := q.add(build); again.GetDone().GetTileBytes() != 5 || len(q.queue) != 0 {
 		t.Errorf("the last answer was given again as %v", again)
+	}
+}
+
+// A command whose session is over leaves no answer behind: the next session may have a command of the same id.
+func TestAnAnswerDoesNotOutliveItsSession(t *testing.T) {
+	q := newCommands()
+	ctx, cancel := context.WithCancel(t.Context())
+	q.add(&workerv1.Command{CommandId: 1})
+	before := q.next(ctx)
+	cancel()
+	q.reset()
+	after := &workerv1.Command{CommandId: 1}
+	if q.add(after) != nil || q.finish(ctx, done(before, &workerv1.Done{})) || q.take(ctx) != nil {
+		t.Fatal("the session that is over still runs commands")
+	}
+	if q.add(after) != nil || q.next(t.Context()) != after {
+		t.Error("the command of the next session does not run")
 	}
 }
 

@@ -86,8 +86,8 @@ func spread(t testing.TB, pieces, members int, limits Limits) float64 {
 	}
 }
 
-// Where all links are equally fast, a data set of a gigabyte reaches any number of workers in little more than the time of
-// one transfer. Smaller ones take relatively longer, because their last pieces are a larger part of them.
+// Where all links are equally fast, a data set of a gigabyte reaches any number of workers in little more than the
+// time of one transfer. Smaller ones take relatively longer, because their last pieces are a larger part of them.
 func TestSpreadIsFast(t *testing.T) {
 	for _, c := range []struct {
 		pieces, members int

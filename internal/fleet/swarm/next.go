@@ -18,8 +18,8 @@ func (s *Swarm) Next() []Assignment {
 	return all
 }
 
-// choose returns the next piece that a member needs, and its source. A member that keeps pieces gets the rarest one within its
-// window, and the first of those. Others get their first one.
+// choose returns the next piece that a member needs, and its source. A member that keeps pieces gets the rarest one
+// within its window, and the first of those. Others get their first one.
 func (s *Swarm) choose(m *member) (piece int, from Source, found bool) {
 	if len(m.fetching) >= s.limits.Downloads {
 		return 0, from, false

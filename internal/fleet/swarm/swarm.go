@@ -1,9 +1,9 @@
 // Package swarm decides from whom each worker gets each piece of a data set. It sends nothing and knows no clock: the
 // fleet reports what happens, and carries out the assignments that Next returns.
 //
-// The coordinator sends a piece only if no other worker can pass it on, so that the load on its link does not grow with the
-// number of workers. Workers that keep pieces get the rarest ones first, so that each has something that the others
-// lack. Workers that do not keep them get them in order. A worker may need only some of the pieces.
+// The coordinator sends a piece only if no other worker can pass it on, so that the load on its link does not grow
+// with the number of workers. Workers that keep pieces get the rarest ones first, so that each has something that the
+// others lack. Workers that do not keep them get them in order. A worker may need only some of the pieces.
 package swarm
 
 import "slices"
@@ -51,8 +51,8 @@ type Limits struct {
 	InOrder     int // the same for a member that does not
 }
 
-// DefaultLimits keep every link busy and bound the memory of pieces on their way. With more transfers at the same time,
-// each takes longer, and it takes longer until pieces can be passed on.
+// DefaultLimits keep every link busy and bound the memory of pieces on their way. With more transfers at the same
+// time, each takes longer, and it takes longer until pieces can be passed on.
 func DefaultLimits() Limits {
 	return Limits{Downloads: 4, Uploads: 4, Direct: 2, Coordinator: 4, Window: 512, InOrder: 4}
 }
@@ -126,8 +126,8 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
 
-// Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it also
-// passes them on. It needs all pieces. A member of the same name leaves first.
+// Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it
+// also passes them on. It needs all pieces. A member of the same name leaves first.
 func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
 	s.join(&member{name: name, keeps: keeps, serves: serves, end: s.pieces}, has)
 }

@@ -210,8 +210,8 @@ func TestSecondCopy(t *testing.T) {
 	}
 }
 
-// Where workers that reach each other need different pieces, the coordinator sends each piece that somebody needs once, and
-// no others. Needs grow as if tiles moved.
+// Where workers that reach each other need different pieces, the coordinator sends each piece that somebody needs
+// once, and no others. Needs grow as if tiles moved.
 func TestOneCopyOfWhatIsNeeded(t *testing.T) {
 	for seed := range uint64(300) {
 		w := newWorld(t, seed, 1+int(seed%40))

@@ -28,9 +28,9 @@ import (
 // errNotCached is returned for a piece that is not in the cache or is damaged there.
 var errNotCached = errors.New("the piece is not in the cache")
 
-// Cache keeps pieces of data sets in a directory, across restarts. A data set has a folder named by its ID, and a piece
-// a file named by its number and its SHA-256, by which it is checked. Data sets that were not used
-// for the longest time make room for others; those in use are never removed. It is safe for concurrent use.
+// Cache keeps pieces of data sets in a directory, across restarts. A data set has a folder named by its ID, and a
+// piece a file named by its number and its SHA-256, by which it is checked. Data sets that were not used for the
+// longest time make room for others; those in use are never removed. It is safe for concurrent use.
 type Cache struct {
 	dir   string
 	limit int64
@@ -309,8 +309,8 @@ func readAll(path string, buffer []byte) ([]byte, error) {
 	return buffer, err
 }
 
-// write writes a file that is never seen incomplete while this process lives. What a crash of the machine leaves of it is
-// found by its hash.
+// write writes a file that is never seen incomplete while this process lives. What a crash of the machine leaves of
+// it is found by its hash.
 func (c *Cache) write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -1,6 +1,7 @@
-// Package exchange is how a worker gets the pieces of data sets and passes them on to others. The coordinator says where
-// to fetch each piece: from itself, from the object store or from another worker. Pieces are kept in a cache on disk, if
-// there is one, and other workers get them from there. Decoding data sets and running jobs do not belong here.
+// Package exchange is how a worker gets the pieces of data sets and passes them on to others. The coordinator says
+// where to fetch each piece: from itself, from the object store or from another worker. Pieces are kept in a cache on
+// disk, if there is one, and other workers get them from there. Decoding data sets and running jobs do not belong
+// here.
 package exchange
 
 import (
@@ -71,7 +72,10 @@ func New(cfg Config) *Exchange {
 	if cfg.Stall <= 0 {
 		cfg.Stall = defaultStall
 	}
-	e := &Exchange{cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{}, stop: func() {}, endOfLife: func() string { return "" }}
+	e := &Exchange{
+		cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{},
+		stop: func() {}, endOfLife: func() string { return "" },
+	}
 	if cfg.Cache == nil {
 		e.spare = spare{take: cfg.Take, free: cfg.Free}
 	}
@@ -267,8 +271,8 @@ func (e *Exchange) StatusMessage() string {
 	return ""
 }
 
-// Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it is
-// the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
+// Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it
+// is the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
 // coordinator, which is why it can be told only now.
 func (e *Exchange) Address(coordinator string) string {
 	if !e.serves || e.advertise != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// obtain fetches an assigned piece, checks it, and keeps it. A source other than the coordinator that fails is reported,
-// and the coordinator assigns another. An error ends the stream.
+// obtain fetches an assigned piece, checks it, and keeps it. A source other than the coordinator that fails is
+// reported, and the coordinator assigns another. An error ends the stream.
 func (s *Share) obtain(ctx context.Context, m *workerv1.DistributeResponse) error {
 	piece := int(m.GetPiece())
 	if piece >= s.pieces || len(m.GetSha256()) != sha256.Size {
@@ -100,7 +100,8 @@ func (s *Share) watched(ctx context.Context, source string, transfer func(ctx co
 	return err
 }
 
-// fromCoordinator reads a range of the data set from the coordinator, again from the beginning if the connection breaks.
+// fromCoordinator reads a range of the data set from the coordinator, again from the beginning if the connection
+// breaks.
 func (s *Share) fromCoordinator(ctx context.Context, offset int64, buffer []byte) error {
 	for pause := backoff.New(rejoinPolicy); ; {
 		err := s.receive(ctx, offset, buffer)

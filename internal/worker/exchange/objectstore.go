@@ -30,7 +30,8 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	switch response.StatusCode {
 	case http.StatusPartialContent:
 	case http.StatusForbidden:
-		return fmt.Errorf("the object store refuses a URL that the coordinator signed (%s); check that the coordinator's keys may read the object, and that its clock is right", response.Status)
+		return fmt.Errorf("the object store refuses a URL that the coordinator signed (%s); "+
+			"check that the coordinator's keys may read the object, and that its clock is right", response.Status)
 	default:
 		return fmt.Errorf("the object store answers %s", response.Status)
 	}

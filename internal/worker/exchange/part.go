@@ -7,8 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// This file has the parts of data sets: pieces that are fetched because somebody asked for them, each of which is checked
-// by its hash whenever it is read.
+// This file has the parts of data sets: pieces that are fetched because somebody asked for them, each of which is
+// checked by its hash whenever it is read.
 
 // Want asks for the pieces first <= p < end. They need not be asked for again until they were read.
 func (s *Share) Want(first, end int) {
@@ -55,8 +55,8 @@ func (s *Share) kept(piece int) bool {
 	return cache != nil && cache.Has(s.id, piece) || s.exchange.spare.has(s.id, piece)
 }
 
-// Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be called
-// once they are no longer used. Without a cache on disk they stay in memory then, while there is room.
+// Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be
+// called once they are no longer used. Without a cache on disk they stay in memory then, while there is room.
 func (s *Share) Piece(ctx context.Context, piece int) (data []byte, release func(), err error) {
 	if data, err = s.take(ctx, piece, true); err != nil {
 		return nil, nil, err

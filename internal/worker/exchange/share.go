@@ -232,8 +232,8 @@ func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin boo
 	return reports, s.rejoin
 }
 
-// keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the share
-// goes on without: pieces then come in order and stay in memory until they are read.
+// keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the
+// share goes on without: pieces then come in order and stay in memory until they are read.
 func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	s.mu.Lock()
 	keeps := s.keeps
@@ -262,8 +262,8 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	return errRejoin
 }
 
-// Reader returns a reader of the data set. It waits for pieces that have not arrived yet. Only one reader may be used at
-// a time.
+// Reader returns a reader of the data set. It waits for pieces that have not arrived yet. Only one reader may be used
+// at a time.
 func (s *Share) Reader(ctx context.Context) io.Reader { return &reader{ctx: ctx, share: s} }
 
 type reader struct {
@@ -295,8 +295,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take waits for a piece and returns it, in a buffer of its own. If check is set, what comes from the cache is checked by
-// its hash; what has just arrived was.
+// take waits for a piece and returns it, in a buffer of its own. If check is set, what comes from the cache is
+// checked by its hash; what has just arrived was.
 func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error) {
 	for {
 		s.mu.Lock()
@@ -361,9 +361,9 @@ func (s *Share) forget(piece int) {
 	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
 }
 
-// Recheck drops pieces of the cache because the whole is not what it should be: the damaged ones, or all if none is. The
-// second time it drops all and gives up the cache, whose disk seems to fail. It reports whether another attempt to read
-// the data set may succeed.
+// Recheck drops pieces of the cache because the whole is not what it should be: the damaged ones, or all if none is.
+// The second time it drops all and gives up the cache, whose disk seems to fail. It reports whether another attempt
+// to read the data set may succeed.
 func (s *Share) Recheck() bool {
 	cache := s.exchange.cfg.Cache
 	s.mu.Lock()
@@ -381,7 +381,8 @@ func (s *Share) Recheck() bool {
 			damaged = append(damaged, p)
 		}
 	}
-	s.exchange.cfg.Logger.Warn("the pieces of a data set in the cache do not make up the data set; fetching it again", "dataset", s.id, "damaged", len(damaged))
+	s.exchange.cfg.Logger.Warn("the pieces of a data set in the cache do not make up the data set; fetching it again",
+		"dataset", s.id, "damaged", len(damaged))
 	if wrong == 1 && len(damaged) > 0 {
 		for _, p := range damaged {
 			s.lose(p)

@@ -10,8 +10,9 @@ import (
 // spareSets is the number of data sets of which pieces stay in memory.
 const spareSets = 2
 
-// spare keeps pieces in memory that nobody uses, for as long as there is room, because a worker without a cache on disk
-// would have to fetch them again for its next tiles. Each was checked when it arrived. It is safe for concurrent use.
+// spare keeps pieces in memory that nobody uses, for as long as there is room, because a worker without a cache on
+// disk would have to fetch them again for its next tiles. Each was checked when it arrived. It is safe for concurrent
+// use.
 type spare struct {
 	take func(bytes int64) bool // reserves memory, if there is enough
 	free func(bytes int64)
@@ -40,8 +41,8 @@ func (k *spare) put(id string, piece int, data []byte) bool {
 	return true
 }
 
-// touch returns the pieces of a data set, which is the most recently used one from now on. The pieces of others may make
-// room. The caller holds k.mu.
+// touch returns the pieces of a data set, which is the most recently used one from now on. The pieces of others may
+// make room. The caller holds k.mu.
 func (k *spare) touch(id string) *spareSet {
 	set := &spareSet{id: id, pieces: map[int][]byte{}}
 	if at := slices.IndexFunc(k.sets, func(s *spareSet) bool { return s.id == id }); at >= 0 {

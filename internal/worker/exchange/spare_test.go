@@ -8,7 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// What is kept never takes more than there is, what is reserved is what is kept, and nobody gets other bytes than were put.
+// What is kept never takes more than there is, what is reserved is what is kept, and nobody gets other bytes than
+// were put.
 func TestSparePieces(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -1,0 +1,313 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an
+// impossible answer is excluded from the job that notices. A worker whose answers are wrong, for example because of
+// broken memory, is quarantined: no job uses it. Package check and verify.go find wrong answers.
+
+// Reasons why no worker can do a job.
+const (
+	workerFailed  = "WORKER_FAILED"
+	workerStalled = "WORKER_STALLED"
+	workerWrong   = "WORKER_WRONG" // its answers are impossible, or differ from those of others
+	workerCrashed = "WORKER_CRASHED"
+	// workerGone is the reason while a job waits for a worker that crashed again and again. It becomes workerCrashed
+	// when the job has waited long enough.
+	workerGone = "WORKER_GONE"
+)
+
+const (
+	// doubtfulCrashes is the number of crashes after which a worker is used only if there is no other.
+	doubtfulCrashes = 3
+	// maxCrashes is the number of crashes without progress after which a worker gets no tiles of the job. Without
+	// this limit, a process that is killed for its memory would be restarted, get the same tiles, and be killed
+	// again, forever.
+	maxCrashes = 5
+)
+
+// blame is what a job holds against workers. Fleet.mu guards it; its methods expect the caller to hold Fleet.mu. A
+// session is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker,
+// because a process that was restarted is another session.
+type blame struct {
+	excluded map[*session]*fault.Error // get no tiles of the job, because they cannot do it, and why
+	failing  map[*session]bool         // had an internal error
+	full     map[*session]bool         // reported that they have no memory left
+	crashes  map[string]crashes
+	trust    *Trust
+}
+
+// crashes counts how often the process of a worker ended while it had tiles of a job.
+type crashes struct {
+	all   int
+	inRow int // since the last operation of the job that succeeded
+}
+
+func newBlame(trust *Trust) blame {
+	if trust == nil {
+		trust = NewTrust()
+	}
+	return blame{
+		excluded: map[*session]*fault.Error{}, failing: map[*session]bool{}, full: map[*session]bool{},
+		crashes: map[string]crashes{}, trust: trust,
+	}
+}
+
+// refused returns why a worker may have no tiles of the job, or nil if it may have some.
+func (b *blame) refused(s *session) *fault.Error {
+	if why := b.excluded[s]; why != nil {
+		return why
+	}
+	if s.wrong != nil {
+		return s.wrong
+	}
+	if why := b.crashed(s); why != nil {
+		return why
+	}
+	return b.trust.refused(s)
+}
+
+// doubts reports whether a worker is used only if there is no other.
+func (b *blame) doubts(s *session) bool {
+	return b.failing[s] || s.stalled != 0 || s.slow || b.crashes[s.name].all >= doubtfulCrashes
+}
+
+// accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
+func (b *blame) accepts(s *session) bool {
+	return s.takesTiles() && b.refused(s) == nil && !b.doubts(s) && !b.full[s]
+}
+
+// forgetEnded removes sessions that have ended.
+func (b *blame) forgetEnded() {
+	maps.DeleteFunc(b.excluded, func(s *session, _ *fault.Error) bool { return s.ended })
+	maps.DeleteFunc(b.failing, func(s *session, _ bool) bool { return s.ended })
+	maps.DeleteFunc(b.full, func(s *session, _ bool) bool { return s.ended })
+}
+
+// countCrash records that the process of a worker ended while it had tiles of the job.
+func (b *blame) countCrash(worker string) {
+	c := b.crashes[worker]
+	b.crashes[worker] = crashes{all: c.all + 1, inRow: c.inRow + 1}
+}
+
+// forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
+func (b *blame) forgiveCrashes() {
+	for name, c := range b.crashes {
+		b.crashes[name] = crashes{all: c.all}
+	}
+}
+
+const (
+	crashAdvice  = "its log or that of its system may say why. If " + memoryAdvice
+	memoryAdvice = "it was killed for its memory, start it with a smaller --memory, or give it more"
+)
+
+// crashed returns the error about a worker that crashed too often to get tiles of the job, or nil.
+func (b *blame) crashed(s *session) *fault.Error {
+	c := b.crashes[s.name]
+	if c.inRow < maxCrashes {
+		return nil
+	}
+	return fault.New(fault.FailedPrecondition, workerCrashed,
+		"worker %q ended %d times while it computed for this job; %s", s.name, c.inRow, crashAdvice).With("worker", s.name)
+}
+
+// noneAttached returns what a job without any worker waits for. If its last worker crashed repeatedly, noneAttached
+// returns an error, which limits how long the job waits: whatever restarted that worker may have stopped doing so.
+func (b *blame) noneAttached() (waiting string, err error) {
+	last, worst := "", 0
+	for name, c := range b.crashes {
+		if c.inRow > worst || c.inRow == worst && name < last {
+			last, worst = name, c.inRow
+		}
+	}
+	switch {
+	case worst == 0:
+		return noneAttached, nil
+	case worst < doubtfulCrashes:
+		return fmt.Sprintf("%s; the last one, %q, ended while it computed for this job", noneAttached, last), nil
+	}
+	return "", fault.New(fault.FailedPrecondition, workerGone,
+		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
+}
+
+// nobodyLeft returns the error of a job that cannot be placed without the workers that it refuses, or nil if it
+// refuses none. If one of them called the input invalid, it is believed now.
+func (b *blame) nobodyLeft(sessions []*session) error {
+	var last error
+	for _, s := range sessions {
+		if why := b.refused(s); why != nil {
+			if last = why; why.Kind == fault.InvalidArgument {
+				break
+			}
+		}
+	}
+	return last
+}
+
+// refusesAll reports whether there are workers and the job refuses all of them.
+func (b *blame) refusesAll(sessions []*session) bool {
+	for _, s := range sessions {
+		if b.refused(s) == nil {
+			return false
+		}
+	}
+	return len(sessions) > 0
+}
+
+// confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the
+// same reason, and is not to blame after all; nil if there is none.
+func (b *blame) confirmInvalid(s *session, reason string) error {
+	for first, why := range b.excluded {
+		if first != s && why.Kind == fault.InvalidArgument && why.Reason == reason {
+			delete(b.excluded, first)
+			return why
+		}
+	}
+	return nil
+}
+
+// exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The
+// caller holds f.mu, and no operation uses the tiles.
+func (j *job) exclude(s *session, why *fault.Error) {
+	j.fleet.log.Warn("the job continues without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
+	j.fleet.cfg.Observe.PutAside(why.Reason)
+	j.blame.excluded[s] = why
+	for _, t := range j.placed.tilesOf(s) {
+		j.placed.remove(t)
+	}
+	if j.placed.members[s] != nil {
+		j.placed.leave(s)
+	}
+	j.fleet.notifyChanged()
+}
+
+// distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
+func (j *job) distrust(s *session, why *fault.Error) {
+	j.fleet.log.Error("a worker gave a wrong answer", "job", j.jobID, "worker", s.name, "id", s.id, "why", why.Message)
+	j.blame.trust.refuse(s, why)
+	j.exclude(s, why)
+}
+
+// forgive gives the workers that were excluded another chance, after an operation failed because no worker could do
+// it.
+func (j *job) forgive() {
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	clear(j.blame.excluded)
+	j.placed.recheck()
+}
+
+// countCrash records that the process of a worker has ended. An operation may still use the worker's tiles: removeLost
+// takes them away before the next placement. The caller holds f.mu.
+func (j *job) countCrash(s *session) {
+	if j.placed.members[s] != nil && !s.draining && !j.fleet.hasTwin(s) {
+		j.blame.countCrash(s.name)
+	}
+}
+
+// hasTwin reports whether another worker with the same name was attached while this one was. Crashes are counted by
+// name, and would then be those of two processes. The caller holds f.mu.
+func (f *Fleet) hasTwin(s *session) bool {
+	for _, other := range f.sessions {
+		if other != s && other.name == s.name && other.stream != nil && other.attachedAt.Before(s.lastSeen) {
+			return true
+		}
+	}
+	return false
+}
+
+// crashMessage says how often a worker crashed during a job that is still running. It returns "" if it never did. The
+// caller holds f.mu.
+func (f *Fleet) crashMessage(s *session) string {
+	worst := 0
+	for j := range f.jobs {
+		worst = max(worst, j.blame.crashes[s.name].all)
+	}
+	if worst == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ended %s while it computed for a job; if %s", text.Plural(worst, "time"), memoryAdvice)
+}
+
+// quarantine excludes a worker from all jobs until its process restarts, because others that computed the same have a
+// different answer. The caller holds f.mu.
+func (f *Fleet) quarantine(s *session, why *fault.Error) {
+	if s.wrong != nil {
+		return
+	}
+	f.log.Error("worker quarantined: its answers are wrong", "worker", s.name, "id", s.id, "why", why.Message)
+	s.wrong = why
+	if s.ended {
+		f.conducts[s.id] = s.conduct
+	}
+	f.notifyChanged()
+	f.abandonCalls()
+}
+
+// ErrDistrusted is returned by an operation after a worker whose earlier answers the run has used turned out to be
+// faulty. Those answers may be wrong too, so the run has to start over.
+var ErrDistrusted = errors.New("fleet: a worker that took part in the run is not to be trusted")
+
+// Trust is what the executors of one run share about their workers. It is safe for concurrent use.
+type Trust struct {
+	mu    sync.Mutex
+	used  map[*session]bool         // the run has used their answers
+	wrong map[*session]*fault.Error // they gave an answer that is impossible
+}
+
+// NewTrust returns the Trust of a run that has not used any answers yet.
+func NewTrust() *Trust {
+	return &Trust{used: map[*session]bool{}, wrong: map[*session]*fault.Error{}}
+}
+
+// StartOver forgets whose answers were used, but not who was wrong.
+func (t *Trust) StartOver() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.used)
+}
+
+func (t *Trust) use(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used[s] = true
+}
+
+func (t *Trust) refuse(s *session, why *fault.Error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrong[s] = why
+}
+
+func (t *Trust) refused(s *session) *fault.Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.wrong[s]
+}
+
+// CheckTrust returns ErrDistrusted if the run has used answers of a worker that turned out to be faulty.
+func (f *Fleet) CheckTrust(t *Trust) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for s := range t.used {
+		why := t.wrong[s]
+		if why == nil {
+			why = s.wrong
+		}
+		if why != nil {
+			return fmt.Errorf("%w: %s", ErrDistrusted, why.Message)
+		}
+	}
+	return nil
+}

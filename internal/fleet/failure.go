@@ -1,0 +1,154 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/go-hclog"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
+)
+
+// How often one worker may fail within one operation before the job continues without it.
+const (
+	maxInternalFailures = 3
+	maxNotReady         = 10
+	maxNoMemory         = 10
+)
+
+// failureCounts counts the failures of each worker within one operation, by kind.
+type failureCounts map[failureCount]int
+
+type failureCount struct {
+	worker *session
+	kind   workerv1.FailureKind
+}
+
+// add counts a failure and returns how many there are now.
+func (c failureCounts) add(s *session, kind workerv1.FailureKind) int {
+	c[failureCount{s, kind}]++
+	return c[failureCount{s, kind}]
+}
+
+// failure is the error of a worker that could not run a command.
+type failure struct {
+	worker string
+	*workerv1.Failure
+}
+
+func (f *failure) Error() string { return fmt.Sprintf("worker %q: %s", f.worker, f.GetMessage()) }
+
+// wrongAnswer is the error of a group whose answer is impossible.
+type wrongAnswer struct{ error }
+
+// handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between
+// two rounds no operation uses the tiles.
+func (j *job) handleFailure(g *group, op *operation, failures failureCounts) error {
+	if g.err == nil || errors.Is(g.err, errOvertaken) {
+		return nil
+	}
+	log := j.fleet.log.With("job", j.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
+	if errors.Is(g.err, errLost) {
+		log.Info("placing the tiles of a lost worker elsewhere")
+		return nil
+	}
+	j.fleet.mu.Lock()
+	defer j.fleet.mu.Unlock()
+	if errors.Is(g.err, errWorkerJoined) {
+		j.removeUnbuilt(g.tiles)
+		return nil
+	}
+	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
+		j.distrust(g.session, fault.New(fault.Internal, workerWrong,
+			"worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
+		return nil
+	}
+	if errors.Is(g.err, errStalled) {
+		j.exclude(g.session, fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.stallTimeout))
+		return nil
+	}
+	if f, is := errors.AsType[*failure](g.err); is {
+		return j.handleReported(g, op, f, failures, log)
+	}
+	return g.err
+}
+
+// handleReported does the same for a failure that the worker reported. The caller holds f.mu.
+func (j *job) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
+	s, kind := g.session, f.GetKind()
+	switch kind {
+	case workerv1.FailureKind_FAILURE_KIND_INVALID:
+		// If a second worker gives the same reason, the job is to blame.
+		if err := j.blame.confirmInvalid(s, f.GetReason()); err != nil {
+			return err
+		}
+		j.exclude(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
+	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
+		log.Info("the worker must be prepared again", "why", f.GetMessage())
+		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
+			return nil
+		}
+		g.member.forget()
+		for _, t := range j.placed.tilesOf(s) {
+			j.placed.tiles[t].forget()
+		}
+		j.placed.forgetCopies(s)
+	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
+		log.Warn("the worker has no memory left", "why", f.GetMessage())
+		if g.copies != nil {
+			j.placed.dropCopiesOn(s)
+			return nil
+		}
+		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
+			return nil
+		}
+		j.relieve(s)
+	default:
+		if damage := j.fleet.damaged[j.datasetID]; damage != nil {
+			return damage
+		}
+		log.Error("the worker failed", "error", f.GetMessage())
+		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
+			j.exclude(s, fault.New(fault.Internal, workerFailed,
+				"%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
+			return nil
+		}
+		j.blame.failing[s] = true
+		if g.copies != nil {
+			j.placed.dropCopiesOn(s)
+			return nil
+		}
+		j.placed.removeFrom(s, g.tiles)
+	}
+	return nil
+}
+
+// removeUnbuilt takes those of the tiles that are not built off their workers, which costs nothing. The caller holds
+// f.mu.
+func (j *job) removeUnbuilt(tiles []int) {
+	for _, t := range tiles {
+		if j.placed.tiles[t].state == notBuilt {
+			j.placed.remove(t)
+		}
+	}
+}
+
+// relieve makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that it
+// could not store are computed. The caller holds f.mu.
+func (j *job) relieve(s *session) {
+	j.blame.full[s] = true
+	j.placed.recheck()
+	tiles := j.placed.tilesOf(s)
+	j.removeUnbuilt(tiles)
+	for _, t := range tiles {
+		if at := &j.placed.tiles[t]; at.worker == s && !at.ready() && at.wantStored {
+			j.placed.setStored(t, false) // on the worker it already is not stored
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func names(count int) []string {
+	workers := make([]string, count)
+	for at := range workers {
+		workers[at] = fmt.Sprint(at)
+	}
+	return workers
+}
+
+func BenchmarkPace(b *testing.B) {
+	for _, count := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			workers, m, now := names(count), New(time.Hour), time.Now()
+			for b.Loop() {
+				m.Begin(true)
+				m.Ask(workers)
+				for _, w := range workers {
+					m.Finish(m.Start(Command{Worker: w, Threads: 1, Kind: "update", Tiles: 1, Rows: 1}, now), true, now.Add(time.Millisecond))
+				}
+			}
+		})
+	}
+}
+
+// allowedFrom is the naive definition of allowed: by the medians of the others, where those that are not done yet take
+// infinitely long.
+func (m *Meter) allowedFrom(c *Running) (time.Duration, bool) {
+	var perUnit, took []float64
+	if c.steady() {
+		for worker, last := range m.last[c.kind()] {
+			if worker != c.Worker {
+				perUnit, took = append(perUnit, last.perUnit), append(took, 0)
+			}
+		}
+	} else {
+		for worker := range m.asked {
+			switch last, there := m.last[c.kind()][worker]; {
+			case worker == c.Worker:
+			case there && last.op == m.op:
+				perUnit, took = append(perUnit, last.perUnit), append(took, last.took.Seconds())
+			default:
+				perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
+			}
+		}
+	}
+	if len(perUnit) == 0 {
+		return 0, false
+	}
+	slices.Sort(perUnit)
+	slices.Sort(took)
+	middle := (len(perUnit) - 1) / 2
+	if math.IsInf(perUnit[middle], 1) {
+		return 0, false
+	}
+	return time.Duration(tolerated * max(perUnit[middle]*c.units(), took[middle]) * float64(time.Second)), true
+}
+
+// Whatever workers do in whatever order, the ranking gives the median of the definition.
+func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
+	kinds := []Command{{Kind: "update"}, {Kind: "assign"}, {Kind: "build", Class: Build}, {Kind: "prepare", Class: Setup}}
+	now := time.Unix(0, 0)
+	rapid.Check(t, func(t *rapid.T) {
+		workers, m := names(rapid.IntRange(1, 6).Draw(t, "workers")), New(time.Hour)
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			switch rapid.IntRange(0, 5).Draw(t, "event") {
+			case 0:
+				m.Begin(true)
+			case 1:
+				m.Ask(rapid.SliceOfDistinct(rapid.SampledFrom(workers), rapid.ID[string]).Draw(t, "asked"))
+			default:
+				c := rapid.SampledFrom(kinds).Draw(t, "command")
+				c.Worker, c.Threads, c.Tiles = rapid.SampledFrom(workers).Draw(t, "worker"), 1, 1
+				c.Rows, c.Copy = rapid.IntRange(0, 3).Draw(t, "rows"), rapid.Bool().Draw(t, "copy")
+				took := time.Duration(rapid.IntRange(0, 5).Draw(t, "seconds")) * time.Second
+				m.Finish(m.Start(c, now), rapid.Bool().Draw(t, "done"), now.Add(took))
+			}
+			for _, worker := range workers {
+				for _, c := range kinds {
+					c.Worker, c.Threads, c.Tiles, c.Rows = worker, 1, 1, 1
+					asking := m.Start(c, now)
+					got, known := m.allowed(asking)
+					want, wanted := m.allowedFrom(asking)
+					if got != want || known != wanted {
+						t.Fatalf("allowed are %v, %v; by the definition %v, %v", got, known, want, wanted)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A worker is late once it has kept the others waiting for the limit beyond 3 times their median, in one command or in
+// several. The time of a command that failed does not count.
+func TestLate(t *testing.T) {
+	m, now := New(time.Second), time.Unix(0, 0)
+	m.Begin(true)
+	m.Ask([]string{"fast", "also fast", "slow"})
+	command := func(worker string) Command {
+		return Command{Worker: worker, Threads: 1, Kind: "x", Tiles: 1, Rows: 1000}
+	}
+	slow := m.Start(command("slow"), now)
+	if m.Late("slow", now.Add(time.Hour)) {
+		t.Error("it is late although no other is done")
+	}
+	m.Finish(m.Start(command("fast"), now), true, now.Add(time.Second))
+	m.Finish(m.Start(command("also fast"), now), true, now.Add(time.Second))
+	if m.Late("slow", now.Add(3900*time.Millisecond)) || !m.Late("slow", now.Add(4*time.Second)) {
+		t.Error("it is not late exactly after 3 times the median and the limit")
+	}
+	m.Finish(slow, true, now.Add(3600*time.Millisecond))
+	slow = m.Start(command("slow"), now)
+	if m.Late("slow", now.Add(3390*time.Millisecond)) || !m.Late("slow", now.Add(3400*time.Millisecond)) {
+		t.Error("what it kept others waiting before does not count")
+	}
+	m.Finish(slow, false, now.Add(time.Hour))
+	m.Forgive("slow")
+	m.Start(command("slow"), now)
+	if m.Late("slow", now.Add(3900*time.Millisecond)) {
+		t.Error("it was not forgiven")
+	}
+}
