@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -88,10 +89,16 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},
 	}
-	admitted, err := c.admit(ctx, record, hash[:], problem)
-	if admitted != id && !records.MayBeCommitted(err) {
-		_ = c.blobs.Delete(context.WithoutCancel(ctx), records.SpecBlob(id)) // no record refers to it
-	}
+	var ready atomic.Pointer[prepared] // empty once the caller has left, so that only callers who wait keep memory
+	ready.Store(problem)
+	defer ready.Store(nil)
+	admitted, err := records.Finish(ctx, c.writer, func(finishing context.Context) (string, error) {
+		admitted, err := c.admit(finishing, ctx, record, hash[:], ready.Load)
+		if admitted != id && !records.MayBeCommitted(err) {
+			_ = c.blobs.Delete(finishing, records.SpecBlob(id)) // no record refers to it
+		}
+		return admitted, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +107,11 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
-// an error and a background goroutine launches the job once the store can tell.
-func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
-	if err := c.admission.Acquire(ctx, 1); err != nil {
-		return "", err
+// an error and a background goroutine launches the job once the store can tell. problem returns the prepared problem, or nil.
+// If waiting, the context of the caller, ends before it is the turn of the job, no job is created.
+func (c *Coordinator) admit(ctx, waiting context.Context, record *statev1.JobRecord, hash []byte, problem func() *prepared) (string, error) {
+	if err := c.admission.Acquire(waiting, 1); err != nil {
+		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
 	}
 	defer c.admission.Release(1)
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
@@ -142,7 +150,7 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	if err != nil || first != id {
 		return first, err
 	}
-	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents)), problem)
+	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents)), problem())
 	c.cfg.Observe.Accepted()
 	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil

@@ -36,6 +36,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
@@ -58,6 +59,7 @@ type Coordinator struct {
 	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 	datasets *content.Datasets
 	tables   content.Tables
+	rows     *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
 	uploads  *content.Uploads
 	importer *imports.Importer
 	gate     *gate.Gate
@@ -152,7 +154,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
 	c.importer = imports.New(cfg.Imports, imports.Dependencies{
-		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Commit: c.writer.Commit,
+		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})
 	cfg.Observe.Watch(c.snapshot)
@@ -293,6 +295,9 @@ func (c *Coordinator) closeAll() error {
 	}
 	if c.server != nil {
 		c.server.Stop()
+	}
+	if c.writer != nil {
+		c.writer.Wait()
 	}
 	if c.importer != nil {
 		c.importer.Close()

@@ -49,7 +49,6 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		}
 		return
 	}
-	j.observeEnd(end)
 	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
@@ -348,6 +347,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	}
 	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the stored record is authoritative
+	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
 	c.deleteSnapshots(j)
 	if len(end.txn.Delete) > records.MaxTxnDeletes {

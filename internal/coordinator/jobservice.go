@@ -206,23 +206,9 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	if j == nil {
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
-	requested, tooLate := false, false
-	waiting, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
-		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
-	defer cancel()
-	err = j.write(waiting, s.c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
-		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
-			return errUnchanged
-		}
-		record.Job.CancelRequested, requested = true, true
-		return nil
-	})
+	tooLate, err := records.Finish(ctx, s.c.writer, func(context.Context) (bool, error) { return s.c.requestCancel(ctx, j) })
 	if err != nil {
 		return nil, err
-	}
-	if requested {
-		s.c.log.Info("job is being canceled", "job", j.id)
-		j.cancel(errCanceled)
 	}
 	if tooLate { // wait, so that the response shows how the job ended
 		select {
@@ -232,6 +218,27 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 		}
 	}
 	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
+}
+
+// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the job is
+// already decided, in which case nothing changes. ctx limits the wait for another change of the record.
+func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
+		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
+	defer cancel()
+	requested := false
+	err = j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
+			return errUnchanged
+		}
+		record.Job.CancelRequested, requested = true, true
+		return nil
+	})
+	if err == nil && requested {
+		c.log.Info("job is being canceled", "job", j.id)
+		j.cancel(errCanceled)
+	}
+	return tooLate, err
 }
 
 // Progress is sent when it has changed, but at most once per progressInterval, and also after nothing was sent for

@@ -295,6 +295,11 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	return c.writer.Finish(ctx, func(ctx context.Context) error { return c.deleteEnded(ctx, record) })
+}
+
+// deleteEnded deletes the record of a job that has ended, and then what belongs to it.
+func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord) error {
 	job := record.GetJob()
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
@@ -382,6 +387,30 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 		}
 	}
 	return c.deleteLeftoverEvents(ctx)
+}
+
+// deleteLeftoverSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
+// them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
+func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, newest string) error {
+	state, blobs := c.state, c.blobs
+	names, err := blobs.List(ctx, records.JobPrefix)
+	if err != nil {
+		return err
+	}
+	for at, name := range names {
+		id := records.JobOfSpec(name)
+		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], records.JobBlobPrefix(id)) { // a job with results was created
+			continue
+		}
+		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		c.log.Info("deleting the spec of a job that was not created", "job", id)
+		if _, err := c.hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -196,7 +197,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 // openContent opens the stores of data sets and tables and sets up the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
-		State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Logger: c.log, Now: c.cfg.Now,
+		State: c.state, Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
 		DeleteBlob: func(name string) error { return c.deleteGarbage(c.storeCtx, name) },
 		User: func(id string, owner *string) string {
@@ -209,6 +210,7 @@ func (c *Coordinator) openContent() {
 		return c.findJob(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
 	c.tables = content.NewTables(cfg)
+	c.rows = content.NewCache[*recipe.Rows](cfg.CacheBytes)
 	c.uploads = content.NewUploads(content.UploadLimits{
 		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
