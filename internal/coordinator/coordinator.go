@@ -33,6 +33,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
@@ -60,6 +61,7 @@ type Coordinator struct {
 	datasets *content.Datasets
 	tables   content.Tables
 	rows     *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	problems *problem.Maker
 	uploads  *content.Uploads
 	importer *imports.Importer
 	gate     *gate.Gate

@@ -255,7 +255,7 @@ func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs 
 	if err == nil && r.NeighborGraph != nil {
 		err = put(&blobs.neighborGraph, "neighbors", func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
 	}
-	if rows := run.table.stored(); err == nil && rows != nil {
+	if rows := run.table.Rows(); err == nil && rows != nil {
 		err = put(&blobs.rows, "tablerows", rows.Encode)
 	}
 	return err
@@ -268,7 +268,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.run.plan, e.run.timings
-	e.run.table.report(result)
+	e.run.table.Report(result)
 	return result
 }
 
@@ -303,7 +303,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 			record.NeighborGraphBytes = uint64(dataset.EncodedSize(e.run.result.NeighborGraph.Graph))
 		}
 		if record.RowsBlob = blobs.rows; blobs.rows != "" {
-			record.RowsBytes = uint64(e.run.table.stored().EncodedSize())
+			record.RowsBytes = uint64(e.run.table.Rows().EncodedSize())
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()

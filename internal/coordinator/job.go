@@ -15,6 +15,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -44,9 +45,9 @@ type job struct {
 	tableIDs   []string
 	log        *eventlog.Log
 	progress   *liveProgress
-	mayRun     chan struct{} // closed when its turn has come
-	done       chan struct{} // closed when its supervisor has returned
-	problem    *prepared     // set if the job could run at once, else nil; owned by the supervisor once launched
+	mayRun     chan struct{}    // closed when its turn has come
+	done       chan struct{}    // closed when its supervisor has returned
+	problem    *problem.Problem // set if the job could run at once, else nil; owned by the supervisor once launched
 	queue      *runQueue
 	priority   int           // 0 is normal, higher runs earlier
 	timeLimit  time.Duration // total running time allowed; 0 means no limit

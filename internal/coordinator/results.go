@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
@@ -316,7 +317,7 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return nil, records.JobPart(records.PartRows, job).Damaged(err)
 	}
 	rows := recipe.RowsOf(t)
-	c.rows.Put(job, rows, tableBytes(t))
+	c.rows.Put(job, rows, problem.TableBytes(t))
 	return rows, nil
 }
 

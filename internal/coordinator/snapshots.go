@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -67,11 +68,11 @@ type snapshots struct {
 // remember returns the context for a run whose states are stored from now on. The caller must call stop when the run
 // has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
 // disabled.
-func (c *Coordinator) remember(j *job, p *prepared) (ctx context.Context, stop func()) {
+func (c *Coordinator) remember(j *job, p *problem.Problem) (ctx context.Context, stop func()) {
 	if c.cfg.Snapshots.Interval == 0 {
 		return j.ctx, func() {}
 	}
-	_, limit := c.snapshotBytes(p)
+	_, limit := c.problems.SnapshotBytes(p)
 	s, err := c.openSnapshots(j, limit)
 	for pause := backoff.New(resultRetries); unavailable(err) && pause.Wait(j.ctx) == nil; {
 		c.log.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -194,7 +195,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
-// openContent opens the stores of data sets and tables and sets up the limits on uploads.
+// openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
 		State: c.state, Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
@@ -211,6 +212,10 @@ func (c *Coordinator) openContent() {
 	}
 	c.tables = content.NewTables(cfg)
 	c.rows = content.NewCache[*recipe.Rows](cfg.CacheBytes)
+	c.problems = &problem.Maker{
+		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
+		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,
+	}
 	c.uploads = content.NewUploads(content.UploadLimits{
 		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
