@@ -151,7 +151,7 @@ func (c *Coordinator) admit(ctx, waiting context.Context, record *statev1.JobRec
 	if err != nil || first != id {
 		return first, err
 	}
-	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents)), ready())
+	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents), false), ready())
 	c.cfg.Observe.Accepted()
 	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil

@@ -108,7 +108,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
-	j.progress.enter(cleavev1.Phase_PHASE_WAITING, message)
+	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
@@ -282,7 +282,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	} else if puts, err := j.log.Rest(e.events); err == nil {
 		e.txn.Put = puts
 	}
-	if j.remembered {
+	if j.snapshots.Exist() {
 		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(records.SnapshotPrefix(j.id))})
 	}
 	e.change = func(record *statev1.JobRecord) {

@@ -12,6 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/progress"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -241,13 +242,6 @@ func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, 
 	return tooLate, err
 }
 
-// Progress is sent when it has changed, but at most once per progressInterval, and also after nothing was sent for
-// keepAliveInterval.
-const (
-	progressInterval  = 100 * time.Millisecond
-	keepAliveInterval = 2 * time.Second
-)
-
 // WatchJob streams the events of a job at the client's pace. A slow client never holds up the run.
 func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog.Stream) error {
 	j, record, err := s.c.find(stream.Context(), request.GetJobId())
@@ -269,7 +263,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 // follow sends the events after sequence number *after as they become visible, with progress in between, until the
 // event that ends the job. It advances *after with every event sent.
 func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) error {
-	silence := time.NewTimer(keepAliveInterval)
+	silence := time.NewTimer(progress.KeepAlive)
 	defer silence.Stop()
 	var shown uint64
 	silent := false
@@ -288,17 +282,17 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) erro
 		if err := j.refusal(); err != nil && !supervised {
 			return err // there will be no final event
 		}
-		progress := j.progress.announced()
-		if progress.version != shown || silent {
-			if err := stream.SendMsg(progress.encoded); err != nil {
+		doing := j.progress.Announced()
+		if doing.Version != shown || silent {
+			if err := stream.SendMsg(doing.Encoded); err != nil {
 				return err
 			}
-			shown, silent = progress.version, false
+			shown, silent = doing.Version, false
 		}
-		silence.Reset(keepAliveInterval)
+		silence.Reset(progress.KeepAlive)
 		select {
 		case <-news.Changed:
-		case <-progress.changed:
+		case <-doing.Changed:
 		case <-silence.C:
 			silent = true
 		case <-done: // loop once more: the final event may have arrived at the same time

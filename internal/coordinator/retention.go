@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -242,37 +241,6 @@ func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
 			return keepUnused, "no job has it, and the quota is exceeded"
 		}
 		return r.KeepDatasets, "no job has it, and it was not used for long"
-	}
-}
-
-// meteredBlobs keeps a running total of the bytes of the blobs. The total is approximate; every sweep corrects it.
-type meteredBlobs struct {
-	store.Blobs
-	bytes *atomic.Int64
-}
-
-func (b meteredBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
-	err := b.Blobs.Put(ctx, name, write)
-	if err == nil {
-		if size, err := b.Size(ctx, name); err == nil {
-			b.add(size)
-		}
-	}
-	return err
-}
-
-func (b meteredBlobs) Delete(ctx context.Context, name string) error {
-	size, sizeErr := b.Size(ctx, name)
-	err := b.Blobs.Delete(ctx, name)
-	if err == nil && sizeErr == nil {
-		b.add(-size)
-	}
-	return err
-}
-
-// add adds to the total, unless it has not been counted yet.
-func (b meteredBlobs) add(size int64) {
-	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total = b.bytes.Load() {
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -13,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	locally "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -75,7 +75,7 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 // A job reserves the memory of its states where there is some: never so much that it would not fit.
 func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	cfg := durableConfig(t)
-	cfg.Snapshots = Snapshots{Interval: time.Second, share: 20}
+	cfg.Snapshots = checkpoint.DefaultConfig()
 	h := newHarness(t, cfg, scripted(steps(1)))
 	s, _ := h.spectralJob()
 	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)

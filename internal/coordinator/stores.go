@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -220,131 +218,4 @@ func (c *Coordinator) openContent() {
 		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})
-}
-
-// observedState is a State that records its calls in metrics.
-type observedState struct {
-	store.State
-	observe *observe.Coordinator
-}
-
-func observeState(s store.State, o *observe.Coordinator) store.State {
-	if o == nil {
-		return s
-	}
-	return &observedState{State: s, observe: o}
-}
-
-func (s *observedState) saw(operation string, began time.Time, err error) {
-	s.observe.Store("state", operation, began, storeFailed(err))
-}
-
-// Get implements store.State.
-func (s *observedState) Get(ctx context.Context, key string) (e store.Entry, err error) {
-	defer func(began time.Time) { s.saw("get", began, err) }(time.Now())
-	return s.State.Get(ctx, key)
-}
-
-// List implements store.State.
-func (s *observedState) List(ctx context.Context, prefix, after string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.List(ctx, prefix, after, limit)
-}
-
-// ListBackward implements store.State.
-func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.ListBackward(ctx, prefix, before, limit)
-}
-
-// Commit implements store.State.
-func (s *observedState) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
-	defer func(began time.Time) { s.saw("commit", began, err) }(time.Now())
-	return s.State.Commit(ctx, txn)
-}
-
-// observedBlobs is a Blobs that records its calls in metrics.
-type observedBlobs struct {
-	store.Blobs
-	observe *observe.Coordinator
-}
-
-func observeBlobs(b store.Blobs, o *observe.Coordinator) store.Blobs {
-	if o == nil {
-		return b
-	}
-	return &observedBlobs{Blobs: b, observe: o}
-}
-
-func (b *observedBlobs) saw(operation string, began time.Time, err error) {
-	b.observe.Store("blobs", operation, began, storeFailed(err))
-}
-
-// Put implements store.Blobs.
-func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) (err error) {
-	defer func(began time.Time) { b.saw("put", began, err) }(time.Now())
-	return b.Blobs.Put(ctx, name, func(w io.Writer) error { return write(observedWriter{w, b.observe}) })
-}
-
-// Open implements store.Blobs.
-func (b *observedBlobs) Open(ctx context.Context, name string, offset, length int64) (_ io.ReadCloser, err error) {
-	defer func(began time.Time) { b.saw("open", began, err) }(time.Now())
-	r, err := b.Blobs.Open(ctx, name, offset, length)
-	if err != nil {
-		return nil, err
-	}
-	return observedReader{r, b.observe}, nil
-}
-
-// Size implements store.Blobs.
-func (b *observedBlobs) Size(ctx context.Context, name string) (bytes int64, err error) {
-	defer func(began time.Time) { b.saw("size", began, err) }(time.Now())
-	return b.Blobs.Size(ctx, name)
-}
-
-// Delete implements store.Blobs.
-func (b *observedBlobs) Delete(ctx context.Context, name string) (err error) {
-	defer func(began time.Time) { b.saw("delete", began, err) }(time.Now())
-	return b.Blobs.Delete(ctx, name)
-}
-
-// List implements store.Blobs.
-func (b *observedBlobs) List(ctx context.Context, prefix string) (names []string, err error) {
-	defer func(began time.Time) { b.saw("list", began, err) }(time.Now())
-	return b.Blobs.List(ctx, prefix)
-}
-
-type observedReader struct {
-	io.ReadCloser
-	observe *observe.Coordinator
-}
-
-func (r observedReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.observe.BlobBytes("read", n)
-	return n, err
-}
-
-type observedWriter struct {
-	io.Writer
-	observe *observe.Coordinator
-}
-
-func (w observedWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.observe.BlobBytes("written", n)
-	return n, err
-}
-
-// storeFailed reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
-func storeFailed(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrClosed, context.Canceled} {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return true
 }
