@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -67,7 +69,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	if err := c.checkSize(ctx, spec); err != nil {
 		return nil, err
 	}
-	problem, err := c.prepare(ctx, spec)
+	ready, err := c.problems.Make(ctx, spec, c.cfg.MaxDatasetBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	record := &statev1.JobRecord{
 		NumericClass: clustering.NumericClass(),
-		SpecBlob:     records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.reservedBytes(problem)),
+		SpecBlob:     records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.problems.ReservedBytes(ready)),
 		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
@@ -88,10 +90,16 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
 		},
 	}
-	admitted, err := c.admit(ctx, record, hash[:], problem)
-	if admitted != id && !records.MayBeCommitted(err) {
-		_ = c.blobs.Delete(context.WithoutCancel(ctx), records.SpecBlob(id)) // no record refers to it
-	}
+	var kept atomic.Pointer[problem.Problem] // empty once the caller has left, so that only callers who wait keep memory
+	kept.Store(ready)
+	defer kept.Store(nil)
+	admitted, err := records.Finish(ctx, c.writer, func(finishing context.Context) (string, error) {
+		admitted, err := c.admit(finishing, ctx, record, hash[:], kept.Load)
+		if admitted != id && !records.MayBeCommitted(err) {
+			_ = c.blobs.Delete(finishing, records.SpecBlob(id)) // no record refers to it
+		}
+		return admitted, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +108,11 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
-// an error and a background goroutine launches the job once the store can tell.
-func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash []byte, problem *prepared) (string, error) {
-	if err := c.admission.Acquire(ctx, 1); err != nil {
-		return "", err
+// an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job, or nil.
+// If waiting, the context of the caller, ends before it is the turn of the job, no job is created.
+func (c *Coordinator) admit(ctx, waiting context.Context, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
+	if err := c.admission.Acquire(waiting, 1); err != nil {
+		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
 	}
 	defer c.admission.Release(1)
 	id, owner, requestID := record.GetJob().GetJobId(), record.GetJob().GetOwner(), record.GetJob().GetRequestId()
@@ -142,7 +151,7 @@ func (c *Coordinator) admit(ctx context.Context, record *statev1.JobRecord, hash
 	if err != nil || first != id {
 		return first, err
 	}
-	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents)), problem)
+	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents), false), ready())
 	c.cfg.Observe.Accepted()
 	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
@@ -217,14 +226,14 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 	return func() { c.admission.Release(allAdmission) }, nil
 }
 
-// launch queues a durable job and starts its supervisor. problem may be nil. It is kept only if the job may run at
+// launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
 // once; a job that has to wait prepares it again later, so that queued jobs use no memory.
-func (c *Coordinator) launch(j *job, problem *prepared) {
+func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.mu.Lock()
 	c.jobs[j.id] = j
 	c.mu.Unlock()
 	if atOnce := c.queue.enter(j); atOnce {
-		j.problem = problem
+		j.problem = ready
 	}
 	c.supervisors.Go(func() { c.supervise(j) })
 }

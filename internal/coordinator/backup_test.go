@@ -15,6 +15,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -58,7 +59,7 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	long.Store(true)
 	id := h.create(spec(data))
 	h.firstEvents(id, 4)
-	for len(snapshotFiles(t, cfg)) < snapshotGenerations {
+	for len(snapshotFiles(t, cfg)) < checkpoint.Generations {
 		running.offers <- struct{}{}
 	}
 	content, err := h.backup(func() {

@@ -42,7 +42,7 @@ func TestTrialsAreEvents(t *testing.T) {
 	}))
 	id := h.create(spec(h.upload()))
 	o := within(t, live, "the trial")
-	if p := o.job.progress.current(); !proto.Equal(p.GetMethodTried(), tried) || p.GetSolver() != nil {
+	if p := o.job.progress.Current(); !proto.Equal(p.GetMethodTried(), tried) || p.GetSolver() != nil {
 		t.Errorf("the progress is %v", p)
 	}
 	close(release)
@@ -50,7 +50,7 @@ func TestTrialsAreEvents(t *testing.T) {
 	if len(events) != 4 || !proto.Equal(events[1].GetMethodTried(), tried) {
 		t.Errorf("the events are %v", events)
 	}
-	if p := o.job.progress.current(); p.GetMethodTried() != nil {
+	if p := o.job.progress.Current(); p.GetMethodTried() != nil {
 		t.Errorf("after an iteration the progress is %v", p)
 	}
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})

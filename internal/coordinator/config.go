@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
 
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
@@ -81,7 +82,7 @@ type Config struct {
 	// some were lost or have yet to reconnect. After that it fails.
 	WorkerWait time.Duration
 	// Snapshots configures the snapshots of running jobs.
-	Snapshots Snapshots
+	Snapshots checkpoint.Config
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -145,7 +146,7 @@ func DefaultConfig() Config {
 		ReconnectWithin:   fleet.DefaultReconnectWithin,
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
-		Snapshots:         defaultSnapshots(),
+		Snapshots:         checkpoint.DefaultConfig(),
 		Distrust:          DefaultDistrust(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
@@ -218,7 +219,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.Security, err = cfg.Security.Check(cfg.Listen, cfg.Listener); err != nil {
 		return cfg, err
 	}
-	if err = cfg.Snapshots.check(); err != nil {
+	if err = cfg.Snapshots.Check(); err != nil {
 		return cfg, err
 	}
 	if cfg.Store == storeMemory { // no later coordinator could resume from them

@@ -10,6 +10,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -101,7 +102,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	added := record.GetTable()
-	freeAfter(int64(added.GetBytes())) // the parts that it arrived in
+	problem.FreeAfter(int64(added.GetBytes())) // the parts that it arrived in
 	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
@@ -111,7 +112,7 @@ func (s *tableService) ImportTable(request *cleavev1.ImportTableRequest, stream 
 		return err
 	}
 	return s.c.importer.Stream(stream.Context(), request, func(m *cleavev1.ImportTableResponse) error {
-		freeAfter(int64(m.GetImported().GetTable().GetBytes()))
+		problem.FreeAfter(int64(m.GetImported().GetTable().GetBytes()))
 		return stream.Send(m)
 	})
 }

@@ -28,14 +28,18 @@ import (
 	"google.golang.org/grpc/health"
 
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
+	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
@@ -48,20 +52,23 @@ type Coordinator struct {
 	log    hclog.Logger
 	engine engine
 
-	state    store.State
-	writer   *records.Writer
-	blobs    store.Blobs
-	term     store.Leadership // set by lead, before leading becomes true
-	leading  atomic.Bool
-	disowned chan error // receives the error if the blobs turn out to be those of another cluster
-	addr     net.Addr
-	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
-	datasets *content.Datasets
-	tables   content.Tables
-	uploads  *content.Uploads
-	importer *imports.Importer
-	gate     *gate.Gate
-	fleet    *fleet.Fleet
+	state     store.State
+	writer    *records.Writer
+	blobs     store.Blobs
+	term      store.Leadership // set by lead, before leading becomes true
+	leading   atomic.Bool
+	disowned  chan error // receives the error if the blobs turn out to be those of another cluster
+	addr      net.Addr
+	leader    atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
+	datasets  *content.Datasets
+	tables    content.Tables
+	rows      *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	problems  *problem.Maker
+	snapshots *checkpoint.Store
+	uploads   *content.Uploads
+	importer  *imports.Importer
+	gate      *gate.Gate
+	fleet     *fleet.Fleet
 
 	port    *port.Port
 	server  *grpc.Server
@@ -136,14 +143,15 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if err = c.openStores(ctx); err != nil {
 		return nil, err
 	}
-	c.state, c.blobs = observeState(c.state, cfg.Observe), observeBlobs(c.blobs, cfg.Observe)
+	c.state, c.blobs = metered.State(c.state, cfg.Observe), metered.Blobs(c.blobs, cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.retention = newRetention(c)
 	c.webhooks = &webhook.Sender{Config: cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: cfg.Now}
 	if cfg.Retention.Quota > 0 {
-		c.blobs = meteredBlobs{c.blobs, &c.retention.bytes}
+		c.blobs = metered.Counted(c.blobs, &c.retention.bytes)
 	}
 	c.openContent()
+	c.snapshots = c.newSnapshots()
 	listener, err := c.listen()
 	if err != nil {
 		return nil, err
@@ -152,7 +160,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
 	c.importer = imports.New(cfg.Imports, imports.Dependencies{
-		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Commit: c.writer.Commit,
+		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})
 	cfg.Observe.Watch(c.snapshot)
@@ -293,6 +301,9 @@ func (c *Coordinator) closeAll() error {
 	}
 	if c.server != nil {
 		c.server.Stop()
+	}
+	if c.writer != nil {
+		c.writer.Wait()
 	}
 	if c.importer != nil {
 		c.importer.Close()

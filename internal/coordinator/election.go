@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -76,7 +77,16 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.restore(ctx); err != nil {
 		return err
 	}
-	c.sweeping.Go(func() { c.blobs.RemoveTemporary(c.storeCtx) }) // in the background, since it looks at all files
+	newest, err := records.NewJobID()
+	if err != nil {
+		return err
+	}
+	c.sweeping.Go(func() { // in the background, since it looks at all blobs
+		c.blobs.RemoveTemporary(c.storeCtx)
+		if err := c.deleteLeftoverSpecs(c.storeCtx, newest); err != nil && c.storeCtx.Err() == nil {
+			c.log.Warn("specs of jobs that were not created may be left until the next start", "error", err)
+		}
+	})
 	if err := c.checkStores(ctx); err != nil {
 		// The message refers to the log for the cause.
 		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
@@ -201,7 +211,15 @@ func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *gr
 	if err := c.notLeading(info.FullMethod); err != nil {
 		return nil, err
 	}
-	return handler(ctx, request)
+	response, err := handler(ctx, request)
+	if gate.OnlyReads(info.FullMethod) {
+		// If this process was suspended during the call, another one may have led, and what was read may be outdated. Changes need
+		// no second look: the store refuses those of a former leader.
+		if err := c.notLeading(info.FullMethod); err != nil {
+			return nil, err
+		}
+	}
+	return response, err
 }
 
 func (c *Coordinator) leaderOnlyStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {

@@ -49,7 +49,6 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		}
 		return
 	}
-	j.observeEnd(end)
 	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
@@ -109,7 +108,7 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
-	j.progress.enter(cleavev1.Phase_PHASE_WAITING, message)
+	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
 		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
@@ -256,7 +255,7 @@ func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs 
 	if err == nil && r.NeighborGraph != nil {
 		err = put(&blobs.neighborGraph, "neighbors", func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
 	}
-	if rows := run.table.stored(); err == nil && rows != nil {
+	if rows := run.table.Rows(); err == nil && rows != nil {
 		err = put(&blobs.rows, "tablerows", rows.Encode)
 	}
 	return err
@@ -269,7 +268,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.run.plan, e.run.timings
-	e.run.table.report(result)
+	e.run.table.Report(result)
 	return result
 }
 
@@ -283,7 +282,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 	} else if puts, err := j.log.Rest(e.events); err == nil {
 		e.txn.Put = puts
 	}
-	if j.remembered {
+	if j.snapshots.Exist() {
 		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(records.SnapshotPrefix(j.id))})
 	}
 	e.change = func(record *statev1.JobRecord) {
@@ -304,7 +303,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 			record.NeighborGraphBytes = uint64(dataset.EncodedSize(e.run.result.NeighborGraph.Graph))
 		}
 		if record.RowsBlob = blobs.rows; blobs.rows != "" {
-			record.RowsBytes = uint64(e.run.table.stored().EncodedSize())
+			record.RowsBytes = uint64(e.run.table.Rows().EncodedSize())
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()
@@ -348,6 +347,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	}
 	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
 	c.forget(j.id)   // from now on the stored record is authoritative
+	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
 	c.deleteSnapshots(j)
 	if len(end.txn.Delete) > records.MaxTxnDeletes {

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -161,5 +162,95 @@ func TestWhatMayHaveBeenCommittedIsKept(t *testing.T) {
 	blobs, err := h.c.blobs.List(t.Context(), "jobs/")
 	if err != nil || len(blobs) != 1 {
 		t.Errorf("blobs of jobs are %v, %v", blobs, err)
+	}
+}
+
+// A caller who leaves while the store does not answer is let go. The change is made all the same once the store answers.
+func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	data, other := h.upload(), h.points(7)
+	ended := h.create(spec(data))
+	h.end(ended)
+	service := &jobService{c: h.c}
+	for name, c := range map[string]struct {
+		call func(context.Context) error
+		done func() bool
+	}{
+		"CreateJob": {
+			func(ctx context.Context) error {
+				_, err := service.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec(data), RequestId: "left"})
+				return err
+			},
+			func() bool {
+				list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{RequestId: "left"})
+				return err == nil && len(list.GetJobs()) == 1 && list.GetJobs()[0].GetState() == cleavev1.JobState_JOB_STATE_SUCCEEDED
+			},
+		},
+		"DeleteJob": {
+			func(ctx context.Context) error {
+				_, err := service.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: ended})
+				return err
+			},
+			func() bool {
+				_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: ended})
+				return reason(err) == "JOB_NOT_FOUND"
+			},
+		},
+		"DeleteDataset": {
+			func(ctx context.Context) error {
+				_, err := (&datasetService{c: h.c}).DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: other})
+				return err
+			},
+			func() bool {
+				_, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: other})
+				return reason(err) == "DATASET_NOT_FOUND"
+			},
+		},
+	} {
+		before := h.c.state
+		tried, answers := make(chan struct{}, 100), make(chan struct{})
+		h.intercept(func(_ int64, commit func() error) error {
+			tried <- struct{}{}
+			<-answers
+			return commit()
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		returned := make(chan error, 1)
+		go func() { returned <- c.call(ctx) }()
+		within(t, tried, name+"'s transaction")
+		leave()
+		select {
+		case err := <-returned:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s returns %v", name, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s waits for the store", name)
+		}
+		close(answers)
+		for !c.done() {
+			runtime.Gosched()
+		}
+		h.c.writer.Wait()
+		h.useState(before)
+	}
+}
+
+// No more changes wait for a store that does not answer than the coordinator has room for.
+func TestFewChangesWaitForTheStore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	state := &faultyState{answer: func(int64, func() error) error { <-ctx.Done(); return errLostAnswer }}
+	w := &records.Writer{State: state, Context: ctx, Logger: hclog.NewNullLogger()}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for err := error(nil); !fault.Is(err, "STORE_BUSY"); {
+		if err = w.CommitFor(left, store.Txn{}); state.commits.Load() > 2000 {
+			t.Fatalf("%d changes wait", state.commits.Load())
+		}
+	}
+	cancel()
+	w.Wait()
+	if err := w.CommitFor(t.Context(), store.Txn{}); fault.Is(err, "STORE_BUSY") {
+		t.Error("the store stays busy")
 	}
 }

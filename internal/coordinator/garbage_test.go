@@ -119,14 +119,15 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	}
 }
 
-// uploadState calls a function before the record of a data set is committed. If that fails, nothing is committed.
+// uploadState calls a function before a key with a prefix is committed. If that fails, nothing is committed.
 type uploadState struct {
 	store.State
+	prefix string
 	before func() error
 }
 
 func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	if slices.ContainsFunc(txn.Put, func(e store.Entry) bool { return strings.HasPrefix(e.Key, records.DatasetPrefix) }) {
+	if slices.ContainsFunc(txn.Put, func(e store.Entry) bool { return strings.HasPrefix(e.Key, s.prefix) }) {
 		if err := s.before(); err != nil {
 			return 0, err
 		}
@@ -138,7 +139,7 @@ func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()
-	cfg.Stores = Stores{State: &uploadState{open(), func() error { return store.ErrClosed }}, Blobs: blobs}
+	cfg.Stores = Stores{State: &uploadState{open(), records.DatasetPrefix, func() error { return store.ErrClosed }}, Blobs: blobs}
 	before := newHarness(t, cfg, scripted(steps(1)))
 	points, err := dataset.NewPoints(1, 1, []float64{1})
 	if err != nil {
@@ -159,7 +160,7 @@ func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 
 // Garbage that is collected while a data set is uploaded, as at the end of a backup, does not include the upload.
 func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
-	state := &uploadState{State: store.NewMemory(), before: func() error { return nil }}
+	state := &uploadState{State: store.NewMemory(), prefix: records.DatasetPrefix, before: func() error { return nil }}
 	cfg := testConfig()
 	cfg.Stores.State = state
 	h := newHarness(t, cfg, scripted(steps(1)))
@@ -171,5 +172,40 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	}
 	if garbage, err := h.c.state.List(t.Context(), records.GarbagePrefix, "", 0); err != nil || len(garbage) != 0 {
 		t.Errorf("garbage is %v, %v", garbage, err)
+	}
+}
+
+// A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever deletes. The
+// specs of jobs that were created stay.
+func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
+	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	state := &uploadState{open(), records.UnfinishedPrefix, func() error { return nil }}
+	cfg := testConfig()
+	cfg.Stores = Stores{State: state, Blobs: blobs}
+	before := newHarness(t, cfg, scripted(newBarrier().run))
+	data := before.upload()
+	kept := before.create(spec(data))
+	before.firstEvents(kept, 1)
+	state.before = func() error { return store.ErrClosed }
+	if _, err := before.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)}); err == nil {
+		t.Fatal("the job is created")
+	}
+	before.crash()
+	specs := func() (specs []string) {
+		names, err := blobs.List(t.Context(), records.JobPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return records.JobOfSpec(name) == "" })
+	}
+	if got := specs(); len(got) != 2 {
+		t.Fatalf("after the crash the specs are %v", got)
+	}
+	cfg.Stores.State = open()
+	after := newHarness(t, cfg, scripted(steps(1)))
+	after.end(kept)
+	after.c.sweeping.Wait()
+	if got := specs(); !slices.Equal(got, []string{records.SpecBlob(kept)}) {
+		t.Errorf("the specs are %v; that of %s should be left", got, kept)
 	}
 }

@@ -1,8 +1,10 @@
 package coordinator
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -398,6 +400,35 @@ func (r *countingReader) Read(p []byte) (int, error) {
 		p[at] = "1\n"[(before+at)%2]
 	}
 	return len(p), nil
+}
+
+// A body that is held in memory as a whole decompresses to no more than it may have itself.
+func TestACompressedBodyIsLimited(t *testing.T) {
+	cfg := testConfig()
+	cfg.MaxDatasetBytes = 1 << 16
+	h := newHarness(t, cfg, scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	edges := strings.Repeat("0 1\n", 1<<16)
+	var packed bytes.Buffer
+	gz := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(gz, edges)
+	gz.Close()
+	var archive bytes.Buffer
+	zipped := zip.NewWriter(&archive)
+	entry, err := zipped.Create("points.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (16384, 2), }"
+	fmt.Fprintf(entry, "\x93NUMPY\x01\x00%c\x00%s\n", len(shape)+1, shape)
+	_, _ = entry.Write(make([]byte, 16384*2*8))
+	zipped.Close()
+	for format, body := range map[string]string{"edges": packed.String(), "npz": archive.String()} {
+		got := ask(t, client, "POST", "http://localhost/v1/datasets?format="+format, body)
+		if got.status != 429 || !strings.Contains(got.body, "FILE_TOO_LARGE") || len(body) > 1<<14 {
+			t.Errorf("%d bytes of %s: %d %s", len(body), format, got.status, got.body)
+		}
+	}
 }
 
 // Connect, gRPC-Web and gRPC reach the same methods through the HTTP server.

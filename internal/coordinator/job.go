@@ -14,7 +14,10 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/progress"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -38,27 +41,26 @@ const (
 // job is an unfinished job. When it ends it is removed from Coordinator.jobs; its watchers keep reading its log to the
 // end.
 type job struct {
-	id         string
-	owner      string
-	datasetID  string
-	tableIDs   []string
-	log        *eventlog.Log
-	progress   *liveProgress
-	mayRun     chan struct{} // closed when its turn has come
-	done       chan struct{} // closed when its supervisor has returned
-	problem    *prepared     // set if the job could run at once, else nil; owned by the supervisor once launched
-	queue      *runQueue
-	priority   int           // 0 is normal, higher runs earlier
-	timeLimit  time.Duration // total running time allowed; 0 means no limit
-	timeUsed   time.Duration // running time used under earlier coordinators
-	memory     int64         // bytes of coordinator memory reserved while it runs
-	alone      bool          // must not run beside another job
-	counted    bool          // this run is counted as an attempt; owned by the supervisor
-	trust      *fleet.Trust  // the workers whose answers it used; owned by the supervisor
-	resumed    bool          // accepted by an earlier coordinator, which may have run it
-	remembered bool          // snapshots of it may exist
-	snapshots  int           // snapshot names this coordinator has used; owned by the run
-	observed   *observe.Job
+	id        string
+	owner     string
+	datasetID string
+	tableIDs  []string
+	log       *eventlog.Log
+	progress  *progress.Progress
+	mayRun    chan struct{}    // closed when its turn has come
+	done      chan struct{}    // closed when its supervisor has returned
+	problem   *problem.Problem // set if the job could run at once, else nil; owned by the supervisor once launched
+	queue     *runQueue
+	priority  int                   // 0 is normal, higher runs earlier
+	timeLimit time.Duration         // total running time allowed; 0 means no limit
+	timeUsed  time.Duration         // running time used under earlier coordinators
+	memory    int64                 // bytes of coordinator memory reserved while it runs
+	alone     bool                  // must not run beside another job
+	counted   bool                  // this run is counted as an attempt; owned by the supervisor
+	trust     *fleet.Trust          // the workers whose answers it used; owned by the supervisor
+	resumed   bool                  // accepted by an earlier coordinator, which may have run it
+	snapshots *checkpoint.Snapshots // owned by the run
+	observed  *observe.Job
 
 	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event log.
 	ctx    context.Context
@@ -73,13 +75,14 @@ type job struct {
 	refused error              // why the store rejected the job's end; nil if it did not
 }
 
-// newJob returns a job that has yet to be launched.
-func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log) *job {
+// newJob returns a job that has yet to be launched. resumed says that an earlier coordinator accepted it.
+func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		writing: make(chan struct{}, 1), log: log, progress: newLiveProgress(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		resumed: resumed, snapshots: c.snapshots.Of(record.GetJob().GetJobId(), resumed),
 	}
 	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
 	j.observed = observed

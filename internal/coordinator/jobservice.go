@@ -12,6 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/progress"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -206,23 +207,9 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	if j == nil {
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
-	requested, tooLate := false, false
-	waiting, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
-		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
-	defer cancel()
-	err = j.write(waiting, s.c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
-		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
-			return errUnchanged
-		}
-		record.Job.CancelRequested, requested = true, true
-		return nil
-	})
+	tooLate, err := records.Finish(ctx, s.c.writer, func(context.Context) (bool, error) { return s.c.requestCancel(ctx, j) })
 	if err != nil {
 		return nil, err
-	}
-	if requested {
-		s.c.log.Info("job is being canceled", "job", j.id)
-		j.cancel(errCanceled)
 	}
 	if tooLate { // wait, so that the response shows how the job ended
 		select {
@@ -234,12 +221,26 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
 }
 
-// Progress is sent when it has changed, but at most once per progressInterval, and also after nothing was sent for
-// keepAliveInterval.
-const (
-	progressInterval  = 100 * time.Millisecond
-	keepAliveInterval = 2 * time.Second
-)
+// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the job is
+// already decided, in which case nothing changes. ctx limits the wait for another change of the record.
+func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
+		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
+	defer cancel()
+	requested := false
+	err = j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
+			return errUnchanged
+		}
+		record.Job.CancelRequested, requested = true, true
+		return nil
+	})
+	if err == nil && requested {
+		c.log.Info("job is being canceled", "job", j.id)
+		j.cancel(errCanceled)
+	}
+	return tooLate, err
+}
 
 // WatchJob streams the events of a job at the client's pace. A slow client never holds up the run.
 func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog.Stream) error {
@@ -262,7 +263,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 // follow sends the events after sequence number *after as they become visible, with progress in between, until the
 // event that ends the job. It advances *after with every event sent.
 func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) error {
-	silence := time.NewTimer(keepAliveInterval)
+	silence := time.NewTimer(progress.KeepAlive)
 	defer silence.Stop()
 	var shown uint64
 	silent := false
@@ -281,17 +282,17 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) erro
 		if err := j.refusal(); err != nil && !supervised {
 			return err // there will be no final event
 		}
-		progress := j.progress.announced()
-		if progress.version != shown || silent {
-			if err := stream.SendMsg(progress.encoded); err != nil {
+		doing := j.progress.Announced()
+		if doing.Version != shown || silent {
+			if err := stream.SendMsg(doing.Encoded); err != nil {
 				return err
 			}
-			shown, silent = progress.version, false
+			shown, silent = doing.Version, false
 		}
-		silence.Reset(keepAliveInterval)
+		silence.Reset(progress.KeepAlive)
 		select {
 		case <-news.Changed:
-		case <-progress.changed:
+		case <-doing.Changed:
 		case <-silence.C:
 			silent = true
 		case <-done: // loop once more: the final event may have arrived at the same time

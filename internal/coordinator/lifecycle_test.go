@@ -421,7 +421,8 @@ func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
 	e := scripted(steps(0))
 	h := newHarness(t, testConfig(), e)
 	data := h.upload()
-	h.c.datasets.Commit = nil // the next upload panics
+	before := h.c.state
+	h.intercept(func(int64, func() error) error { panic("as in a defect") })
 	stream, err := h.datasets.CreateDataset(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -433,6 +434,7 @@ func TestPanicInACallIsAnErrorOfThatCall(t *testing.T) {
 	}
 	_, err = stream.CloseAndRecv()
 	wantError(t, err, codes.Internal, "PANIC")
+	h.useState(before)
 	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Error("the coordinator does not go on")
 	}

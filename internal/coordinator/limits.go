@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -104,15 +105,22 @@ func (l Limits) checkRows(rows uint32) error {
 	return nil
 }
 
+// checkClusters rejects too many clusters, which what names.
+func (l Limits) checkClusters(field, what string, clusters int64) error {
+	if l.Clusters > 0 && clusters > l.Clusters {
+		return overLimit("TOO_MANY_CLUSTERS", field, what, clusters, l.Clusters)
+	}
+	return nil
+}
+
 // checkSize rejects a job with too many rows, clusters or constraints before anything is read for it. It applies to
 // new jobs only: an accepted job continues even if a coordinator with smaller limits takes over.
 func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	l := c.cfg.Limits
-	if k := int64(spec.GetK()); l.Clusters > 0 && k > l.Clusters {
-		return overLimit("TOO_MANY_CLUSTERS", "spec.k", "clusters", k, l.Clusters)
-	}
-	if k := int64(spec.GetKRange().GetMax()); l.Clusters > 0 && k > l.Clusters {
-		return overLimit("TOO_MANY_CLUSTERS", clustering.FieldRange, "clusters", k, l.Clusters)
+	err := cmp.Or(l.checkClusters("spec.k", "clusters", int64(spec.GetK())),
+		l.checkClusters(clustering.FieldRange, "clusters", int64(spec.GetKRange().GetMax())))
+	if err != nil {
+		return err
 	}
 	if id := spec.GetTable().GetTableId(); id != "" {
 		if err := c.checkTableRows(ctx, id); err != nil {

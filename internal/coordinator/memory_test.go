@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -20,11 +21,11 @@ func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
 		h.t.Fatal(err)
 	}
 	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
-	ready, err := h.c.prepare(h.t.Context(), s)
+	ready, err := h.c.problems.Make(h.t.Context(), s, problem.AnySize)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return s, ready.coordinatorBytes()
+	return s, ready.CoordinatorBytes()
 }
 
 // A job is refused if its data set, or that and what its algorithm takes, is more than the coordinator has.
@@ -80,12 +81,12 @@ func TestASmallerCoordinatorResumesAJob(t *testing.T) {
 // Jobs that run at once share the memory; one that has no room waits, and lets no other pass.
 func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 	probe := newHarness(t, testConfig(), scripted(steps(1)))
-	ready, err := probe.c.prepare(t.Context(), spec(probe.upload()))
+	ready, err := probe.c.problems.Make(t.Context(), spec(probe.upload()), problem.AnySize)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := testConfig()
-	cfg.MemoryBytes = 2*ready.coordinatorBytes() + 1
+	cfg.MemoryBytes = 2*ready.CoordinatorBytes() + 1
 	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	data := h.upload()

@@ -113,7 +113,7 @@ func (o *observer) enter(phase cleavev1.Phase) {
 	o.spent[o.phase] += now.Sub(o.since)
 	o.phase, o.since = phase, now
 	o.job.observed.Phase(strings.ToLower(shortName(phase, "PHASE_")))
-	o.job.progress.enter(phase, "")
+	o.job.progress.Enter(phase, "")
 }
 
 // report receives the status of the fleet, which may rebuild tiles at any time during a run.
@@ -122,14 +122,14 @@ func (o *observer) report(s fleet.Status) {
 	defer o.mu.Unlock()
 	o.workers = max(o.workers, s.Workers)
 	o.job.setWaiting(s.Waiting)
-	o.job.progress.tiles(s.Workers, s.TilesBuilt, s.Tiles)
+	o.job.progress.Tiles(s.Workers, s.TilesBuilt, s.Tiles)
 	switch {
 	case s.Waiting != "":
-		o.job.progress.enter(cleavev1.Phase_PHASE_WAITING, s.Waiting)
+		o.job.progress.Enter(cleavev1.Phase_PHASE_WAITING, s.Waiting)
 	case s.TilesBuilt < s.Tiles:
-		o.job.progress.enter(cleavev1.Phase_PHASE_BUILDING, "")
+		o.job.progress.Enter(cleavev1.Phase_PHASE_BUILDING, "")
 	default:
-		o.job.progress.enter(o.phase, "")
+		o.job.progress.Enter(o.phase, "")
 	}
 }
 
@@ -159,7 +159,7 @@ func (o *observer) log(e *cleavev1.Event) {
 	if err := o.job.log.Append(e); err != nil {
 		o.job.cancel(err)
 	}
-	o.job.progress.show(e)
+	o.job.progress.Show(e)
 }
 
 // Observe implements clustering.Observer.
@@ -168,7 +168,7 @@ func (o *observer) Observe(e clustering.Event) {
 	case clustering.KStarted:
 		o.log(&cleavev1.Event{What: &cleavev1.Event_K{K: wire.KStartedProto(e)}})
 	case clustering.RestartStarted:
-		o.job.progress.restartStarted(e.Restart, e.Restarts)
+		o.job.progress.RestartStarted(e.Restart, e.Restarts)
 		o.log(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: uint32(e.Restart)}}})
 	case clustering.IterationDone:
 		o.log(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: wire.IterationProto(e.Restart, e.HistoryEntry)}})

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
@@ -30,11 +31,11 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 	}
 	s := spec(d.GetDatasetId())
 	s.Clusters, s.Storage, s.PaperSettings = &cleavev1.JobSpec_K{K: 4}, storage, true // one run, without eigenvectors
-	ready, err := h.c.prepare(h.t.Context(), s)
+	ready, err := h.c.problems.Make(h.t.Context(), s, problem.AnySize)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return s, ready.need
+	return s, ready.Need
 }
 
 // memoryFor is the memory by which a worker with one thread stores this many tiles.
@@ -181,18 +182,18 @@ func TestPlansOfAuto(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	s, _ := h.noiseJob(whatFits)
 	s.PaperSettings, s.Algorithm = false, &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
-	ready, err := h.c.prepare(t.Context(), s)
+	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parts := ready.parts(); len(parts) != 2 || parts[0].Vectors == nil || parts[1].Neighbors == nil || parts[1].CoordinatorBytes() == 0 {
+	if parts := ready.Parts(); len(parts) != 2 || parts[0].Vectors == nil || parts[1].Neighbors == nil || parts[1].CoordinatorBytes() == 0 {
 		t.Errorf("without constraints: %+v", parts)
 	}
 	s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
-	if ready, err = h.c.prepare(t.Context(), s); err != nil {
+	if ready, err = h.c.problems.Make(t.Context(), s, problem.AnySize); err != nil {
 		t.Fatal(err)
 	}
-	parts := ready.parts()
+	parts := ready.Parts()
 	if len(parts) != 4 || parts[0].Scaled == parts[2].Scaled || parts[1].Scaled == parts[3].Scaled {
 		t.Errorf("with constraints: %+v", parts)
 	}

@@ -104,7 +104,11 @@ func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.Jo
 	if err != nil {
 		return nil, err
 	}
-	_, trained, err := c.trainedOn(ctx, p)
+	in, err := c.problems.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	trained, err := in.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,11 +136,11 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	in, trained, err := c.trainedOn(ctx, p)
+	in, err := c.problems.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := in.spec(c.tables.Finder(ctx))
+	spec, err := in.Spec(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +150,10 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	}
 	if len(c.fleet.Workers()) == 0 { // the call would wait for one without a word, and keep others from their turn
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "no worker is attached, and new points of job %s need one; start a worker, and try again", job).With("job_id", job).RetryIn(retryQueue)
+	}
+	trained, err := in.Load(ctx)
+	if err != nil {
+		return nil, err
 	}
 	problem, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {
@@ -201,37 +209,13 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 			"job %s did not cluster a table, so it has no recipe to convert rows to points; give the new points as a data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
-	made, err := c.preparedTable(ctx, id, steps)
+	err = c.checkTableRows(ctx, id)
+	var made *recipe.Prepared
+	if err == nil {
+		made, err = c.problems.Apply(ctx, steps, id)
+	}
 	if err != nil {
 		return nil, wire.OnField(err, "table_id")
 	}
 	return &freshPoints{data: made.Points, rows: made.Rows(), notices: wire.TableNotices(made.Notices)}, nil
-}
-
-// preparedTable makes points from a table using a recipe.
-func (c *Coordinator) preparedTable(ctx context.Context, id string, steps *recipe.Recipe) (*recipe.Prepared, error) {
-	if err := c.checkTableRows(ctx, id); err != nil {
-		return nil, err
-	}
-	if err := c.checkTable(ctx, id); err != nil {
-		return nil, err
-	}
-	t, err := c.tables.Load(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return c.applyRecipe(steps, t, c.cfg.MaxDatasetBytes)
-}
-
-// trainedOn loads the data that a job clustered.
-func (c *Coordinator) trainedOn(ctx context.Context, p *cleavev1.JobSpec) (*input, dataset.Dataset, error) {
-	in, err := c.findInput(ctx, p, anySize)
-	if err == nil {
-		err = in.open()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := in.load()
-	return in, data, err
 }

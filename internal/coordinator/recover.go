@@ -68,8 +68,8 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 		c.log.Warn("a job starts over: an earlier run was by a version that computes other bits", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
-	j := c.newJob(record, log)
-	j.resumed, j.remembered, j.alone = true, true, record.GetAttempts() == maxAttempts-1
+	j := c.newJob(record, log, true)
+	j.alone = record.GetAttempts() == maxAttempts-1
 	switch {
 	case damaged:
 		c.log.Error("an unfinished job has lost its events and fails", "job", id, "error", err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -17,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 func durableConfig(t *testing.T) Config {
@@ -201,6 +203,42 @@ func TestLostLeadershipEndsServing(t *testing.T) {
 	}
 	h.stop()
 	h.conn.Close()
+}
+
+// suspendedTerm is a term that may be over, as after a suspension of the process.
+type suspendedTerm struct {
+	store.Leadership
+	over atomic.Bool
+}
+
+func (s *suspendedTerm) Current() bool { return !s.over.Load() }
+
+// suspendingState calls a function whenever something is read.
+type suspendingState struct {
+	store.State
+	read func()
+}
+
+func (s suspendingState) Get(ctx context.Context, key string) (store.Entry, error) {
+	s.read()
+	return s.State.Get(ctx, key)
+}
+
+// A leader that is suspended during a call, until another one may lead, does not answer with what it has read before. It answers
+// changes: the store would have refused them.
+func TestASuspendedLeaderAnswersNoReads(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	id := h.create(spec(h.upload()))
+	h.end(id)
+	term := &suspendedTerm{Leadership: h.c.term}
+	h.c.term = term
+	h.useState(suspendingState{h.c.state, func() { term.over.Store(true) }})
+	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	wantError(t, err, codes.Unavailable, wire.NotLeader)
+	term.over.Store(false)
+	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil || !term.over.Load() {
+		t.Errorf("a change that was made is answered with %v", err)
+	}
 }
 
 func TestOpenFailsCleanly(t *testing.T) {

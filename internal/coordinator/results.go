@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
@@ -303,6 +304,9 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return recipe.NewRows(points, nil, nil), nil
 	}
 	job := record.GetJob().GetJobId()
+	if rows, found := c.rows.Get(job); found {
+		return rows, nil
+	}
 	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
 	if err != nil {
 		return nil, err
@@ -312,7 +316,9 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 	if err != nil {
 		return nil, records.JobPart(records.PartRows, job).Damaged(err)
 	}
-	return recipe.RowsOf(t), nil
+	rows := recipe.RowsOf(t)
+	c.rows.Put(job, rows, problem.TableBytes(t))
+	return rows, nil
 }
 
 // labelPart is a portion of the labels of a job or of new points, with the rows that they belong to.

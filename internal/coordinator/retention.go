@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -245,37 +244,6 @@ func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
 	}
 }
 
-// meteredBlobs keeps a running total of the bytes of the blobs. The total is approximate; every sweep corrects it.
-type meteredBlobs struct {
-	store.Blobs
-	bytes *atomic.Int64
-}
-
-func (b meteredBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
-	err := b.Blobs.Put(ctx, name, write)
-	if err == nil {
-		if size, err := b.Size(ctx, name); err == nil {
-			b.add(size)
-		}
-	}
-	return err
-}
-
-func (b meteredBlobs) Delete(ctx context.Context, name string) error {
-	size, sizeErr := b.Size(ctx, name)
-	err := b.Blobs.Delete(ctx, name)
-	if err == nil && sizeErr == nil {
-		b.add(-size)
-	}
-	return err
-}
-
-// add adds to the total, unless it has not been counted yet.
-func (b meteredBlobs) add(size int64) {
-	for total := b.bytes.Load(); total >= 0 && !b.bytes.CompareAndSwap(total, max(0, total+size)); total = b.bytes.Load() {
-	}
-}
-
 // Deletion takes a single transaction: it removes the record and adds a garbage key that names the blobs no longer
 // needed. Only then are the blobs deleted, and finally the garbage key. If that is interrupted, the next coordinator
 // finds the key and does the rest.
@@ -295,6 +263,11 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	return c.writer.Finish(ctx, func(ctx context.Context) error { return c.deleteEnded(ctx, record) })
+}
+
+// deleteEnded deletes the record of a job that has ended, and then what belongs to it.
+func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord) error {
 	job := record.GetJob()
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
@@ -382,6 +355,30 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 		}
 	}
 	return c.deleteLeftoverEvents(ctx)
+}
+
+// deleteLeftoverSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
+// them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
+func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, newest string) error {
+	state, blobs := c.state, c.blobs
+	names, err := blobs.List(ctx, records.JobPrefix)
+	if err != nil {
+		return err
+	}
+	for at, name := range names {
+		id := records.JobOfSpec(name)
+		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], records.JobBlobPrefix(id)) { // a job with results was created
+			continue
+		}
+		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		c.log.Info("deleting the spec of a job that was not created", "job", id)
+		if _, err := c.hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of

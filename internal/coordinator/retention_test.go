@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
@@ -239,10 +240,10 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 	}
 	defer blobs.Close()
 	var total atomic.Int64
-	metered := meteredBlobs{blobs, &total}
+	counted := metered.Counted(blobs, &total)
 	put := func(name string) {
 		t.Helper()
-		if err := metered.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
+		if err := counted.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
 			t.Fatal(err)
 		}
 	}

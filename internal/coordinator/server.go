@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -115,11 +115,7 @@ func (c *Coordinator) logCall(ctx context.Context, method string, began time.Tim
 // panicked converts a panic in a handler to an error of that call alone.
 func (c *Coordinator) panicked(ctx context.Context, p any) error {
 	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
-	return panicFault(p)
-}
-
-func panicFault(p any) error {
-	return fault.New(fault.Internal, "PANIC", "this is a defect in Cleave, please report it: %s", fmt.Sprint(p))
+	return records.PanicFault(p)
 }
 
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -13,6 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	locally "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -45,7 +46,7 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned := planning.SnapshotBytes((&prepared{runner: r, need: r.Need()}).parts())
+			planned := planning.SnapshotBytes((&problem.Problem{Runner: r, Need: r.Need()}).Parts())
 			var memory *snapshot.Memory
 			var most atomic.Int64
 			look := func() {
@@ -74,27 +75,27 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 // A job reserves the memory of its states where there is some: never so much that it would not fit.
 func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	cfg := durableConfig(t)
-	cfg.Snapshots = Snapshots{Interval: time.Second, share: 20}
+	cfg.Snapshots = checkpoint.DefaultConfig()
 	h := newHarness(t, cfg, scripted(steps(1)))
 	s, _ := h.spectralJob()
-	ready, err := h.c.prepare(t.Context(), s)
+	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	needed, planned := ready.coordinatorBytes(), planning.SnapshotBytes(ready.parts())
+	needed, planned := ready.CoordinatorBytes(), planning.SnapshotBytes(ready.Parts())
 	for _, test := range []struct{ memory, reserved, limit int64 }{
 		{0, planned, planning.MostSnapshotBytes},
 		{needed + 2*planned, planned, planned},
 		{needed + planned, planned / 2, planned},
 		{needed, 0, planned},
 	} {
-		h.c.cfg.MemoryBytes = test.memory
-		if reserved, limit := h.c.snapshotBytes(ready); reserved != test.reserved || limit != test.limit {
+		h.c.problems.MemoryBytes = test.memory
+		if reserved, limit := h.c.problems.SnapshotBytes(ready); reserved != test.reserved || limit != test.limit {
 			t.Errorf("of %d bytes %d are reserved for states, which may have %d; want %d and %d", test.memory, reserved, limit, test.reserved, test.limit)
 		}
 	}
-	h.c.cfg.Snapshots.Interval = 0
-	if reserved, limit := h.c.snapshotBytes(ready); reserved != 0 || limit != 0 {
+	h.c.problems.Snapshots = false
+	if reserved, limit := h.c.problems.SnapshotBytes(ready); reserved != 0 || limit != 0 {
 		t.Errorf("%d and %d bytes for states that are not stored", reserved, limit)
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -19,8 +17,6 @@ type awaySnapshots struct {
 	store.Blobs
 	refuse int // reads
 }
-
-const awayFor = 20 * time.Millisecond // how long it takes to find out
 
 func (b *awaySnapshots) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	if strings.Contains(name, "/snapshots/") && b.refuse > 0 {
@@ -32,7 +28,6 @@ func (b *awaySnapshots) Open(ctx context.Context, name string, offset, length in
 
 func (b *awaySnapshots) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	if strings.Contains(name, "/snapshots/") {
-		time.Sleep(awayFor)
 		return fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
 	}
 	return b.Blobs.Put(ctx, name, write)
@@ -54,17 +49,5 @@ func TestAJobWaitsForItsSnapshots(t *testing.T) {
 	}
 	if from := <-again.from; from == 0 {
 		t.Error("it started over")
-	}
-}
-
-// Time in which the store did not answer is none that snapshots took from a run: the next one would be a long way off.
-func TestAStoreThatIsAwayTakesNoTime(t *testing.T) {
-	blobs := &awaySnapshots{Blobs: sharedBlobs(t)}
-	cfg := testConfig()
-	cfg.Stores.Blobs = blobs
-	h := newHarness(t, cfg, scripted(steps(1)))
-	s := &snapshots{c: h.c, job: &job{id: "1"}, memory: snapshot.NewMemory(1<<20, func(encode func()) { encode() })}
-	if took := s.store(); !s.failed || took >= awayFor || s.spent >= awayFor {
-		t.Errorf("failed: %v; it took %v, %v in all", s.failed, took, s.spent)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -67,7 +68,7 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 func snapshotConfig(t *testing.T) Config {
 	t.Helper()
 	cfg := durableConfig(t)
-	cfg.Snapshots = Snapshots{Interval: time.Millisecond, share: 1}
+	cfg.Snapshots = checkpoint.Config{Interval: time.Millisecond, Ratio: 1}
 	cfg.Version = "1"
 	return cfg
 }
@@ -79,7 +80,7 @@ func interruptedJob(t *testing.T, cfg Config) (id string) {
 	h := newHarness(t, cfg, scripted(c.run))
 	id = h.create(spec(h.upload()))
 	h.firstEvents(id, 4)
-	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < snapshotGenerations; {
+	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < checkpoint.Generations; {
 		select {
 		case c.offers <- struct{}{}:
 		case <-time.After(time.Until(deadline)):

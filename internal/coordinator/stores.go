@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -193,10 +193,10 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
-// openContent opens the stores of data sets and tables and sets up the limits on uploads.
+// openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
-		State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Logger: c.log, Now: c.cfg.Now,
+		State: c.state, Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
 		DeleteBlob: func(name string) error { return c.deleteGarbage(c.storeCtx, name) },
 		User: func(id string, owner *string) string {
@@ -209,135 +209,13 @@ func (c *Coordinator) openContent() {
 		return c.findJob(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
 	c.tables = content.NewTables(cfg)
+	c.rows = content.NewCache[*recipe.Rows](cfg.CacheBytes)
+	c.problems = &problem.Maker{
+		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
+		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,
+	}
 	c.uploads = content.NewUploads(content.UploadLimits{
 		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})
-}
-
-// observedState is a State that records its calls in metrics.
-type observedState struct {
-	store.State
-	observe *observe.Coordinator
-}
-
-func observeState(s store.State, o *observe.Coordinator) store.State {
-	if o == nil {
-		return s
-	}
-	return &observedState{State: s, observe: o}
-}
-
-func (s *observedState) saw(operation string, began time.Time, err error) {
-	s.observe.Store("state", operation, began, storeFailed(err))
-}
-
-// Get implements store.State.
-func (s *observedState) Get(ctx context.Context, key string) (e store.Entry, err error) {
-	defer func(began time.Time) { s.saw("get", began, err) }(time.Now())
-	return s.State.Get(ctx, key)
-}
-
-// List implements store.State.
-func (s *observedState) List(ctx context.Context, prefix, after string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.List(ctx, prefix, after, limit)
-}
-
-// ListBackward implements store.State.
-func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.ListBackward(ctx, prefix, before, limit)
-}
-
-// Commit implements store.State.
-func (s *observedState) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
-	defer func(began time.Time) { s.saw("commit", began, err) }(time.Now())
-	return s.State.Commit(ctx, txn)
-}
-
-// observedBlobs is a Blobs that records its calls in metrics.
-type observedBlobs struct {
-	store.Blobs
-	observe *observe.Coordinator
-}
-
-func observeBlobs(b store.Blobs, o *observe.Coordinator) store.Blobs {
-	if o == nil {
-		return b
-	}
-	return &observedBlobs{Blobs: b, observe: o}
-}
-
-func (b *observedBlobs) saw(operation string, began time.Time, err error) {
-	b.observe.Store("blobs", operation, began, storeFailed(err))
-}
-
-// Put implements store.Blobs.
-func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) (err error) {
-	defer func(began time.Time) { b.saw("put", began, err) }(time.Now())
-	return b.Blobs.Put(ctx, name, func(w io.Writer) error { return write(observedWriter{w, b.observe}) })
-}
-
-// Open implements store.Blobs.
-func (b *observedBlobs) Open(ctx context.Context, name string, offset, length int64) (_ io.ReadCloser, err error) {
-	defer func(began time.Time) { b.saw("open", began, err) }(time.Now())
-	r, err := b.Blobs.Open(ctx, name, offset, length)
-	if err != nil {
-		return nil, err
-	}
-	return observedReader{r, b.observe}, nil
-}
-
-// Size implements store.Blobs.
-func (b *observedBlobs) Size(ctx context.Context, name string) (bytes int64, err error) {
-	defer func(began time.Time) { b.saw("size", began, err) }(time.Now())
-	return b.Blobs.Size(ctx, name)
-}
-
-// Delete implements store.Blobs.
-func (b *observedBlobs) Delete(ctx context.Context, name string) (err error) {
-	defer func(began time.Time) { b.saw("delete", began, err) }(time.Now())
-	return b.Blobs.Delete(ctx, name)
-}
-
-// List implements store.Blobs.
-func (b *observedBlobs) List(ctx context.Context, prefix string) (names []string, err error) {
-	defer func(began time.Time) { b.saw("list", began, err) }(time.Now())
-	return b.Blobs.List(ctx, prefix)
-}
-
-type observedReader struct {
-	io.ReadCloser
-	observe *observe.Coordinator
-}
-
-func (r observedReader) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.observe.BlobBytes("read", n)
-	return n, err
-}
-
-type observedWriter struct {
-	io.Writer
-	observe *observe.Coordinator
-}
-
-func (w observedWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.observe.BlobBytes("written", n)
-	return n, err
-}
-
-// storeFailed reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
-func storeFailed(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrClosed, context.Canceled} {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return true
 }

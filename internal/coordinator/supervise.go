@@ -13,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -94,7 +95,7 @@ type runOutcome struct {
 	result  *clustering.Result // nil if and only if err is not nil
 	err     error
 	plan    *cleavev1.Plan // nil if the run never reached the workers
-	table   *tablePoints   // the table that was clustered; nil if it was a data set
+	table   *problem.Table // the table that was clustered; nil if it was a data set
 	timings *cleavev1.Timings
 	// uncompared means that the job's context ended during the comparison, whose notice an earlier attempt may have reported.
 	uncompared bool
@@ -139,7 +140,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
-			out = runOutcome{err: panicFault(p)}
+			out = runOutcome{err: records.PanicFault(p)}
 		}
 		out.timings = o.timings()
 	}()
@@ -155,16 +156,16 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_WAITING)
 	var room []planning.Workload
 	if j.resumed {
-		room = ready.leastParts()
+		room = ready.LeastParts()
 	}
 	if err := c.engine.await(j.ctx, c.fleet, c.untilWorkersCome(j, o.report), room); err != nil {
 		return runOutcome{err: err}
 	}
-	if err := c.markRunning(j, ready.runner); err != nil {
+	if err := c.markRunning(j, ready.Runner); err != nil {
 		return runOutcome{err: err}
 	}
-	ready.fitLanes(c.fleet)
-	if parts := ready.parts(); len(parts) > 1 && !j.resumed {
+	ready.FitLanes(c.fleet)
+	if parts := ready.Parts(); len(parts) > 1 && !j.resumed {
 		// Fail now rather than after half of the work.
 		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
 			return runOutcome{err: err}
@@ -174,29 +175,29 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	data, endLending, err := c.lend(j, ready)
+	data, endLending, err := c.problems.Lend(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
 	}
 	defer endLending()
-	ready.table.tell(o)
-	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
+	ready.Table.Tell(o)
+	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
 	ctx, stopRemembering := c.remember(j, ready)
 	defer stopRemembering()
-	out.table = ready.table
-	out.result, held, out.err = c.engine.execute(ctx, ready.runner, c.fleet, task, o)
+	out.table = ready.Table
+	out.result, held, out.err = c.engine.execute(ctx, ready.Runner, c.fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()
 	}
 	stopRemembering()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until now the size was only an upper bound
-			ready.need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)
+			ready.Need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)
 		}
-		out.plan = actualPlan(ready.need, *held, o.maxWorkers())
+		out.plan = actualPlan(ready.Need, *held, o.maxWorkers())
 	}
-	if out.err == nil && ready.comparison != nil {
-		c.compare(j, ready.comparison, out.result, o)
+	if out.err == nil && ready.Comparison != nil {
+		c.compare(j, ready.Comparison, out.result, o)
 		out.uncompared = j.ctx.Err() != nil
 	}
 	return out
@@ -205,7 +206,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 // compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
 // no labels, and stops when the job's context ends.
 func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
-	j.progress.enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
+	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
 	case j.ctx.Err() != nil: // the result is complete without the warning
@@ -219,16 +220,16 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 
 // awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob store
 // is unavailable it waits, because the job was already acknowledged, and tells watchers.
-func (c *Coordinator) awaitProblem(j *job, o *observer) (*prepared, error) {
-	if problem := j.problem; problem != nil {
+func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error) {
+	if ready := j.problem; ready != nil {
 		j.problem = nil
-		return problem, nil
+		return ready, nil
 	}
 	for pause := backoff.New(records.StoreRetries); ; {
 		p, err := c.readSpec(j.ctx, j.id)
-		var ready *prepared
+		var ready *problem.Problem
 		if err == nil {
-			ready, err = c.prepareWithin(j.ctx, p, anySize)
+			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)
 		}
 		if !unavailable(err) {
 			return ready, err

@@ -1,10 +1,13 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -13,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -122,6 +126,43 @@ func TestJobsOnTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.checkRows(job, rows)
+	}
+}
+
+// rowsBlobs counts how often the rows of results are opened.
+type rowsBlobs struct {
+	store.Blobs
+	opened atomic.Int64
+}
+
+func (b *rowsBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if strings.HasSuffix(name, "/tablerows") {
+		b.opened.Add(1)
+	}
+	return b.Blobs.Open(ctx, name, offset, length)
+}
+
+// The rows of a result are read once for many downloads of labels.
+func TestRowsOfLabelsAreReadOnce(t *testing.T) {
+	h := newHarness(t, testConfig(), realEngine())
+	defer h.startWorker("a")()
+	all := plants(t, 60)
+	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
+		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
+	h.end(job)
+	counted := &rowsBlobs{Blobs: h.c.blobs}
+	h.c.blobs = counted
+	for range 3 {
+		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part, err := stream.Recv(); err != nil || len(part.GetIds()) != 60 {
+			t.Fatalf("got %v, %v", part, err)
+		}
+	}
+	if opened := counted.opened.Load(); opened != 1 {
+		t.Errorf("the rows were read %d times", opened)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestTimeIsNoted(t *testing.T) {
 		c.storeCtx, c.stopWriting = context.WithCancel(t.Context())
 		c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 		record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second)}
-		j := c.newJob(record, eventlog.New("job", c.writer.Persist))
+		j := c.newJob(record, eventlog.New("job", c.writer.Persist), false)
 		stop := c.limitTime(j)
 		defer stop()
 		time.Sleep(12 * time.Second)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -87,11 +88,11 @@ func TestPlanJobOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := vectorSpecs(d.GetDatasetId())["kmeans"]
-	ready, err := h.c.prepare(t.Context(), s)
+	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := ready.need
+	alone := ready.Need
 	alone.Lanes = 1
 	stopSmall := h.startWorkerWith("ann", memoryFor(alone, 1))
 	if err := h.c.AwaitWorkers(t.Context(), 1); err != nil {

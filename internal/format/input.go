@@ -20,13 +20,15 @@ import (
 // Input is a file or standard input, with what the user specified about it.
 type Input struct {
 	Path   string
-	Format string      // such as "csv"; "" detects it from the first bytes or the name
-	Array  string      // the array to read from an NPZ file; "" means the only one
-	Stdin  io.Reader   // read for the path "-"; see Peekable
-	Label  string      // the name of Stdin in messages; "" means "standard input"
-	spool  *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
-	object *Object     // read instead of the file; nil for files
-	groups *RowGroups  // the row groups to read of a Parquet file; nil means all
+	Format string    // such as "csv"; "" detects it from the first bytes or the name
+	Array  string    // the array to read from an NPZ file; "" means the only one
+	Stdin  io.Reader // read for the path "-"; see Peekable
+	Label  string    // the name of Stdin in messages; "" means "standard input"
+	// MaxBytes limits what a compressed input, or an array in it, may decompress to; 0 means no limit of its own.
+	MaxBytes int64
+	spool    *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
+	object   *Object     // read instead of the file; nil for files
+	groups   *RowGroups  // the row groups to read of a Parquet file; nil means all
 }
 
 // open returns the bytes of the input from its beginning, and a function that closes them.
@@ -213,8 +215,8 @@ func (in Input) Read(read func(r io.Reader, name string) error) error {
 		return err
 	}
 	defer end()
-	if in.Format != "" || in.Array != "" {
-		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array}
+	if in.Format != "" || in.Array != "" || in.MaxBytes > 0 {
+		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array, MaxBytes: in.MaxBytes}
 	}
 	return read(r, in.Name())
 }

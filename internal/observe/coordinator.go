@@ -18,6 +18,13 @@ type Coordinator struct {
 func (o *Coordinator) counts() bool { return o != nil && o.metrics != nil }
 func (o *Coordinator) traces() bool { return o != nil && o.tracing != nil }
 
+// count calls record with the metrics, unless they are off.
+func (o *Coordinator) count(record func(*coordinatorMetrics)) {
+	if o.counts() {
+		record(o.metrics)
+	}
+}
+
 // Watch sets the function that returns the state of the coordinator for gauges.
 func (o *Coordinator) Watch(look func() Snapshot) {
 	if o.counts() {
@@ -27,56 +34,47 @@ func (o *Coordinator) Watch(look func() Snapshot) {
 
 // EventFlush records that events were made durable.
 func (o *Coordinator) EventFlush(began time.Time) {
-	if o.counts() {
-		o.metrics.flushSeconds.Observe(time.Since(began).Seconds())
-	}
+	o.count(func(m *coordinatorMetrics) { m.flushSeconds.Observe(time.Since(began).Seconds()) })
 }
 
 // Store records a call of a store. failed must be false for regular answers that Go reports as errors, such as a
 // missing key.
 func (o *Coordinator) Store(store, operation string, began time.Time, failed bool) {
-	if !o.counts() {
-		return
-	}
-	o.metrics.storeSeconds.WithLabelValues(store, operation).Observe(time.Since(began).Seconds())
-	if failed {
-		o.metrics.storeErrors.WithLabelValues(store, operation).Inc()
-	}
+	o.count(func(m *coordinatorMetrics) {
+		m.storeSeconds.WithLabelValues(store, operation).Observe(time.Since(began).Seconds())
+		if failed {
+			m.storeErrors.WithLabelValues(store, operation).Inc()
+		}
+	})
 }
 
 // BlobBytes records bytes that were read or written.
 func (o *Coordinator) BlobBytes(direction string, count int) {
-	if o.counts() {
-		o.metrics.blobBytes.WithLabelValues(direction).Add(float64(count))
-	}
+	o.count(func(m *coordinatorMetrics) { m.blobBytes.WithLabelValues(direction).Add(float64(count)) })
 }
 
 // DatasetSent records bytes of a data set that were sent to a worker.
 func (o *Coordinator) DatasetSent(count int) {
-	if o.counts() {
-		o.metrics.datasetSent.Add(float64(count))
-	}
+	o.count(func(m *coordinatorMetrics) { m.datasetSent.Add(float64(count)) })
 }
 
 // request records a gRPC request that ended.
 func (o *Coordinator) request(method string, began time.Time, code codes.Code) {
-	o.metrics.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
-	o.count(method, code)
+	o.count(func(m *coordinatorMetrics) {
+		m.requestSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
+	})
+	o.Refused(method, code)
 }
 
 // Refused records a gRPC request that was rejected before it began. To keep the number of labels small, method must
 // be an existing one, or a single word for all others.
 func (o *Coordinator) Refused(method string, code codes.Code) {
-	if o.counts() {
-		o.count(method, code)
-	}
-}
-
-func (o *Coordinator) count(method string, code codes.Code) {
-	o.metrics.requests.WithLabelValues(method, code.String()).Inc()
-	if kind := uploads[method]; kind != "" {
-		o.metrics.uploads.WithLabelValues(kind, code.String()).Inc()
-	}
+	o.count(func(m *coordinatorMetrics) {
+		m.requests.WithLabelValues(method, code.String()).Inc()
+		if kind := uploads[method]; kind != "" {
+			m.uploads.WithLabelValues(kind, code.String()).Inc()
+		}
+	})
 }
 
 // uploads maps the methods that upload something to what they upload.
@@ -91,9 +89,9 @@ func (o *Coordinator) Operation(ctx context.Context, name string) (context.Conte
 	began := time.Now()
 	ctx, end := jobOf(ctx).operation(ctx, name, began)
 	return ctx, func(err error) {
-		if o.counts() {
-			o.metrics.operationSeconds.WithLabelValues(name).Observe(time.Since(began).Seconds())
-		}
+		o.count(func(m *coordinatorMetrics) {
+			m.operationSeconds.WithLabelValues(name).Observe(time.Since(began).Seconds())
+		})
 		end(err)
 	}
 }
@@ -107,9 +105,7 @@ func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles
 		parent = traceParent(span.SpanContext())
 	}
 	return parent, func(failure string) {
-		if o.counts() {
-			o.metrics.commands.ended(command, failure, time.Since(began))
-		}
+		o.count(func(m *coordinatorMetrics) { m.commands.ended(command, failure, time.Since(began)) })
 		if span != nil {
 			endSpan(span, failure)
 		}
@@ -118,28 +114,18 @@ func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles
 
 // TilesBuilt records that a worker built tiles.
 func (o *Coordinator) TilesBuilt(count int) {
-	if o.counts() {
-		o.metrics.tilesBuilt.Add(float64(count))
-	}
+	o.count(func(m *coordinatorMetrics) { m.tilesBuilt.Add(float64(count)) })
 }
 
 // Heartbeat records a heartbeat of a worker.
-func (o *Coordinator) Heartbeat() {
-	if o.counts() {
-		o.metrics.heartbeats.Inc()
-	}
-}
+func (o *Coordinator) Heartbeat() { o.count(func(m *coordinatorMetrics) { m.heartbeats.Inc() }) }
 
 // Session records a change of a worker's session: attached, resumed, away, lost, left or refused.
 func (o *Coordinator) Session(change string) {
-	if o.counts() {
-		o.metrics.sessions.WithLabelValues(change).Inc()
-	}
+	o.count(func(m *coordinatorMetrics) { m.sessions.WithLabelValues(change).Inc() })
 }
 
 // PutAside records that a job continues without a worker, and why.
 func (o *Coordinator) PutAside(reason string) {
-	if o.counts() {
-		o.metrics.aside.WithLabelValues(o.metrics.asideReasons.word(reason)).Inc()
-	}
+	o.count(func(m *coordinatorMetrics) { m.aside.WithLabelValues(m.asideReasons.word(reason)).Inc() })
 }

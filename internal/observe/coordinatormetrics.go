@@ -67,7 +67,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		requestSeconds: r.histograms("cleave_grpc_request_seconds", "How long gRPC requests took; streams until they ended.", shortTimes, "method"),
 		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),
 	}
-	m.addSnapshot(r)
+	collect(r, m.look, snapshotGauges)
 	return m
 }
 
@@ -83,43 +83,31 @@ type Snapshot struct {
 	UploadBytes, UploadReservedBytes int64
 }
 
-// addSnapshot adds the gauges, whose values are looked up at every scrape.
-func (m *coordinatorMetrics) addSnapshot(r *registry) {
-	leader := r.gauge("cleave_leader", "1 if this coordinator leads and serves.")
-	jobs := r.gauge("cleave_jobs", "Unfinished jobs: queued, or running.", "state")
-	workers := r.gauge("cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state")
-	threads := r.gauge("cleave_worker_threads", "Threads of all workers.")
-	tiles := r.gauge("cleave_tiles", "Tiles that are placed on workers.")
-	limit := r.gauge("cleave_workers_memory_bytes", "Memory that all workers offer.")
-	reserved := r.gauge("cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.")
-	memory := r.gauge("cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.")
-	memoryReserved := r.gauge("cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.")
-	uploads := r.gauge("cleave_upload_memory_bytes", "Memory that uploads may hold.")
-	uploadsReserved := r.gauge("cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.")
-	all := []*prometheus.Desc{leader, jobs, workers, threads, tiles, limit, reserved, memory, memoryReserved, uploads, uploadsReserved}
-	r.collect(all, func(value func(*prometheus.Desc, float64, ...string)) {
-		look := m.snapshot.Load()
-		if look == nil {
-			value(leader, 0)
-			return
-		}
-		s := (*look)()
-		value(leader, truth(s.Leads))
-		value(jobs, float64(s.JobsQueued), "queued")
-		value(jobs, float64(s.JobsRunning), "running")
-		value(workers, float64(s.Ready), "ready")
-		value(workers, float64(s.Silent), "silent")
-		value(workers, float64(s.Draining), "draining")
-		value(workers, float64(s.Quarantined), "quarantined")
-		value(threads, float64(s.Threads))
-		value(tiles, float64(s.Tiles))
-		value(limit, float64(s.WorkerBytes))
-		value(reserved, float64(s.WorkerReservedBytes))
-		value(memory, float64(s.MemoryBytes))
-		value(memoryReserved, float64(s.MemoryReservedBytes))
-		value(uploads, float64(s.UploadBytes))
-		value(uploadsReserved, float64(s.UploadReservedBytes))
-	})
+// snapshotGauges are the gauges of a coordinator.
+var snapshotGauges = []gauge[Snapshot]{
+	{"cleave_leader", "1 if this coordinator leads and serves.", "", "", func(s Snapshot) float64 { return truth(s.Leads) }},
+	{"cleave_jobs", "Unfinished jobs: queued, or running.", "state", "queued", func(s Snapshot) float64 { return float64(s.JobsQueued) }},
+	{"cleave_jobs", "", "state", "running", func(s Snapshot) float64 { return float64(s.JobsRunning) }},
+	{"cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state", "ready", func(s Snapshot) float64 { return float64(s.Ready) }},
+	{"cleave_workers", "", "state", "silent", func(s Snapshot) float64 { return float64(s.Silent) }},
+	{"cleave_workers", "", "state", "draining", func(s Snapshot) float64 { return float64(s.Draining) }},
+	{"cleave_workers", "", "state", "quarantined", func(s Snapshot) float64 { return float64(s.Quarantined) }},
+	{"cleave_worker_threads", "Threads of all workers.", "", "", func(s Snapshot) float64 { return float64(s.Threads) }},
+	{"cleave_tiles", "Tiles that are placed on workers.", "", "", func(s Snapshot) float64 { return float64(s.Tiles) }},
+	{"cleave_workers_memory_bytes", "Memory that all workers offer.", "", "", func(s Snapshot) float64 { return float64(s.WorkerBytes) }},
+	{"cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.", "", "", func(s Snapshot) float64 { return float64(s.WorkerReservedBytes) }},
+	{"cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.", "", "", func(s Snapshot) float64 { return float64(s.MemoryBytes) }},
+	{"cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.", "", "", func(s Snapshot) float64 { return float64(s.MemoryReservedBytes) }},
+	{"cleave_upload_memory_bytes", "Memory that uploads may hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadBytes) }},
+	{"cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadReservedBytes) }},
+}
+
+// look returns the state of the coordinator, or that of one which does nothing before Watch.
+func (m *coordinatorMetrics) look() Snapshot {
+	if look := m.snapshot.Load(); look != nil {
+		return (*look)()
+	}
+	return Snapshot{}
 }
 
 func truth(is bool) float64 {

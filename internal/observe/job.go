@@ -48,18 +48,10 @@ const queued = "queued"
 type jobContextKey struct{}
 
 // Accepted records that a job was created.
-func (o *Coordinator) Accepted() {
-	if o.counts() {
-		o.metrics.jobsAccepted.Inc()
-	}
-}
+func (o *Coordinator) Accepted() { o.count(func(m *coordinatorMetrics) { m.jobsAccepted.Inc() }) }
 
 // Resumed records that an unfinished job was taken over.
-func (o *Coordinator) Resumed() {
-	if o.counts() {
-		o.metrics.jobsResumed.Inc()
-	}
-}
+func (o *Coordinator) Resumed() { o.count(func(m *coordinatorMetrics) { m.jobsResumed.Inc() }) }
 
 // BeginJob starts to observe a job. parent is where its trace began, as returned by TraceParent. Operations of the
 // job must run with the returned context, and the caller must close the Job.
@@ -119,9 +111,7 @@ func (j *Job) Iteration(restart, iteration int, objective float64) {
 	if j == nil {
 		return
 	}
-	if j.o.counts() {
-		j.o.metrics.iterations.Inc()
-	}
+	j.o.count(func(m *coordinatorMetrics) { m.iterations.Inc() })
 	if j.o.traces() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -134,10 +124,10 @@ func (j *Job) Ended(state, reason string, failed bool) {
 	if j == nil {
 		return
 	}
-	if j.o.counts() {
-		j.o.metrics.jobsEnded.WithLabelValues(state, j.o.metrics.reasons.word(reason)).Inc()
-		j.o.metrics.jobSeconds.WithLabelValues(state).Observe(time.Since(j.began).Seconds())
-	}
+	j.o.count(func(m *coordinatorMetrics) {
+		m.jobsEnded.WithLabelValues(state, m.reasons.word(reason)).Inc()
+		m.jobSeconds.WithLabelValues(state).Observe(time.Since(j.began).Seconds())
+	})
 	if j.o.traces() {
 		j.span.SetAttributes(stateKey.String(state), reasonKey.String(reason))
 		if failed {

@@ -23,73 +23,86 @@ type registry struct {
 
 func newRegistry() *registry { return &registry{Registry: prometheus.NewRegistry()} }
 
-func (r *registry) note(kind, name, help string, labels []string) {
-	r.made = append(r.made, Metric{Name: name, Type: kind, Help: help, Labels: labels})
+// register registers a metric and records its description.
+func register[C prometheus.Collector](r *registry, c C, of Metric) C {
+	r.made = append(r.made, of)
+	r.MustRegister(c)
+	return c
 }
 
 func (r *registry) counter(name, help string) prometheus.Counter {
-	r.note("counter", name, help, nil)
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	r.MustRegister(c)
-	return c
+	return register(r, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}), Metric{name, "counter", help, nil})
 }
 
 func (r *registry) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	r.note("counter", name, help, labels)
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	r.MustRegister(c)
-	return c
+	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), Metric{name, "counter", help, labels})
 }
 
 func (r *registry) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	r.note("histogram", name, help, nil)
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	r.MustRegister(h)
-	return h
+	return register(r, prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}), Metric{name, "histogram", help, nil})
 }
 
 func (r *registry) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	r.note("histogram", name, help, labels)
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	r.MustRegister(h)
-	return h
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels), Metric{name, "histogram", help, labels})
 }
 
-// gauge declares a metric whose values are provided by collect.
-func (r *registry) gauge(name, help string, labels ...string) *prometheus.Desc {
-	r.note("gauge", name, help, labels)
-	return prometheus.NewDesc(name, help, labels, nil)
+// gauge is a metric, or one of its values if it has a label, that is looked up at every scrape.
+type gauge[S any] struct {
+	name, help   string
+	label, value string // label is "" if there is none
+	of           func(S) float64
 }
 
-// collect registers a function that provides the values of gauges at every scrape.
-func (r *registry) collect(gauges []*prometheus.Desc, give func(value func(gauge *prometheus.Desc, value float64, labels ...string))) {
-	r.MustRegister(&collector{gauges: gauges, give: give})
+// collect registers gauges, whose values come from one look at every scrape. Those of one name follow each other.
+func collect[S any](r *registry, look func() S, gauges []gauge[S]) {
+	c := &collector[S]{look: look, gauges: gauges}
+	for at, g := range gauges {
+		if at > 0 && g.name == gauges[at-1].name {
+			c.descriptions = append(c.descriptions, c.descriptions[at-1])
+			continue
+		}
+		var labels []string
+		if g.label != "" {
+			labels = []string{g.label}
+		}
+		r.made = append(r.made, Metric{g.name, "gauge", g.help, labels})
+		c.descriptions = append(c.descriptions, prometheus.NewDesc(g.name, g.help, labels, nil))
+	}
+	r.MustRegister(c)
 }
 
-type collector struct {
-	gauges []*prometheus.Desc
-	give   func(func(*prometheus.Desc, float64, ...string))
+// collector collects gauges. descriptions has one for each of them.
+type collector[S any] struct {
+	look         func() S
+	gauges       []gauge[S]
+	descriptions []*prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
-func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, gauge := range c.gauges {
-		to <- gauge
+func (c *collector[S]) Describe(to chan<- *prometheus.Desc) {
+	for _, description := range c.descriptions {
+		to <- description
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *collector) Collect(to chan<- prometheus.Metric) {
-	c.give(func(gauge *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(gauge, prometheus.GaugeValue, value, labels...)
-	})
+func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
+	seen := c.look()
+	for at, g := range c.gauges {
+		var labels []string
+		if g.label != "" {
+			labels = []string{g.value}
+		}
+		to <- prometheus.MustNewConstMetric(c.descriptions[at], prometheus.GaugeValue, g.of(seen), labels...)
+	}
 }
 
 // addProcess adds the metrics that all programs have.
 func (r *registry) addProcess(program, version string) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	build := r.gauge("cleave_build_info", "1, with the program and its version.", "program", "version")
-	r.collect([]*prometheus.Desc{build}, func(value func(*prometheus.Desc, float64, ...string)) { value(build, 1, program, version) })
+	const name, help = "cleave_build_info", "1, with the program and its version."
+	build := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"program": program, "version": version}}
+	register(r, prometheus.NewGaugeFunc(build, func() float64 { return 1 }), Metric{name, "gauge", help, []string{"program", "version"}})
 }
 
 // gatherer returns the metrics of this registry, and those that an embedded etcd keeps in the global one.

@@ -55,9 +55,7 @@ func (o *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnarySe
 	ctx, header := withRequestID(ctx)
 	_ = grpc.SetHeader(ctx, header) // fails only if the call is over
 	response, err := handler(ctx, request)
-	if o.counts() {
-		o.request(info.FullMethod, began, status.Code(err))
-	}
+	o.request(info.FullMethod, began, status.Code(err))
 	return response, err
 }
 
@@ -71,9 +69,7 @@ func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.St
 		named.received = o.metrics.uploadBytes.WithLabelValues(kind)
 	}
 	err := handler(server, named)
-	if o.counts() {
-		o.request(info.FullMethod, began, status.Code(err))
-	}
+	o.request(info.FullMethod, began, status.Code(err))
 	return err
 }
 

@@ -20,6 +20,13 @@ type Worker struct {
 
 func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
 
+// count calls record with the metrics, unless they are off.
+func (o *Worker) count(record func(*workerMetrics)) {
+	if o.counts() {
+		record(o.metrics)
+	}
+}
+
 // workerMetrics are the metrics of all workers in this process.
 type workerMetrics struct {
 	commands    commandMetrics
@@ -59,27 +66,29 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
 		traffic:     newTraffic(r, "cleave_worker_traffic_bytes_total", "Bytes of messages that the worker exchanged with its coordinator."),
 	}
-	attached := r.gauge("cleave_worker_attached", "1 while the worker is attached to a coordinator.")
-	jobs := r.gauge("cleave_worker_jobs", "Jobs that have tiles or data on the worker.")
-	used := r.gauge("cleave_worker_memory_used_bytes", "Memory that jobs and data sets have reserved on the worker.")
-	limit := r.gauge("cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.")
-	r.collect([]*prometheus.Desc{attached, jobs, used, limit}, func(value func(*prometheus.Desc, float64, ...string)) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		var all struct{ attached, jobs, used, limit float64 }
-		for _, look := range m.workers {
-			s := (*look)()
-			all.attached += truth(s.Attached)
-			all.jobs += float64(s.Jobs)
-			all.used += float64(s.UsedBytes)
-			all.limit += float64(s.LimitBytes)
-		}
-		value(attached, all.attached)
-		value(jobs, all.jobs)
-		value(used, all.used)
-		value(limit, all.limit)
+	collect(r, m.total, []gauge[workerTotal]{
+		{"cleave_worker_attached", "1 while the worker is attached to a coordinator.", "", "", func(t workerTotal) float64 { return t.attached }},
+		{"cleave_worker_jobs", "Jobs that have tiles or data on the worker.", "", "", func(t workerTotal) float64 { return t.jobs }},
+		{"cleave_worker_memory_used_bytes", "Memory that jobs and data sets have reserved on the worker.", "", "", func(t workerTotal) float64 { return t.used }},
+		{"cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.", "", "", func(t workerTotal) float64 { return t.limit }},
 	})
 	return m
+}
+
+// workerTotal adds up the states of all workers of this process.
+type workerTotal struct{ attached, jobs, used, limit float64 }
+
+func (m *workerMetrics) total() (t workerTotal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, look := range m.workers {
+		s := (*look)()
+		t.attached += truth(s.Attached)
+		t.jobs += float64(s.Jobs)
+		t.used += float64(s.UsedBytes)
+		t.limit += float64(s.LimitBytes)
+	}
+	return t
 }
 
 // Watch adds a function that returns the state of a worker for gauges, until stop is called.
@@ -111,9 +120,7 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 			trace.WithAttributes(jobKey.String(job), workerKey.String(worker), tilesKey.Int(tiles)))
 	}
 	return func(failure string) {
-		if o.counts() {
-			o.metrics.commands.ended(command, failure, time.Since(began))
-		}
+		o.count(func(m *workerMetrics) { m.commands.ended(command, failure, time.Since(began)) })
 		if span != nil {
 			endSpan(span, failure)
 		}
@@ -122,52 +129,34 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 
 // TilesBuilt records that tiles were built.
 func (o *Worker) TilesBuilt(count int) {
-	if o.counts() {
-		o.metrics.tilesBuilt.Add(float64(count))
-	}
+	o.count(func(m *workerMetrics) { m.tilesBuilt.Add(float64(count)) })
 }
 
 // Swept records that a command read stored tiles.
 func (o *Worker) Swept(command string, bytes int64) {
-	if o.counts() && bytes > 0 {
-		o.metrics.swept.WithLabelValues(command).Add(float64(bytes))
+	if bytes > 0 {
+		o.count(func(m *workerMetrics) { m.swept.WithLabelValues(command).Add(float64(bytes)) })
 	}
 }
 
 // Fetched records bytes that came from the coordinator.
 func (o *Worker) Fetched(what string, bytes int) {
-	if o.counts() {
-		o.metrics.fetched.WithLabelValues(what).Add(float64(bytes))
-	}
+	o.count(func(m *workerMetrics) { m.fetched.WithLabelValues(what).Add(float64(bytes)) })
 }
 
 // Piece records bytes of a data set that came from a source of pieces.
 func (o *Worker) Piece(source string, bytes int) {
-	if o.counts() {
-		o.metrics.pieces.WithLabelValues(source).Add(float64(bytes))
-	}
+	o.count(func(m *workerMetrics) { m.pieces.WithLabelValues(source).Add(float64(bytes)) })
 }
 
 // Served records bytes that the worker passed on to another.
-func (o *Worker) Served(bytes int) {
-	if o.counts() {
-		o.metrics.served.Add(float64(bytes))
-	}
-}
+func (o *Worker) Served(bytes int) { o.count(func(m *workerMetrics) { m.served.Add(float64(bytes)) }) }
 
 // Heartbeat records that a heartbeat was sent.
-func (o *Worker) Heartbeat() {
-	if o.counts() {
-		o.metrics.heartbeats.Inc()
-	}
-}
+func (o *Worker) Heartbeat() { o.count(func(m *workerMetrics) { m.heartbeats.Inc() }) }
 
 // Attached records that the worker attached to a coordinator.
-func (o *Worker) Attached() {
-	if o.counts() {
-		o.metrics.attachments.Inc()
-	}
-}
+func (o *Worker) Attached() { o.count(func(m *workerMetrics) { m.attachments.Inc() }) }
 
 // Ready returns nil if the workers of this process are attached, and otherwise an error that says why not.
 func (o *Worker) Ready(context.Context) error {

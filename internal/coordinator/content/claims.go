@@ -62,7 +62,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// lock waits until no other record is being changed.
+// lock waits until no other record is being changed. Changes that records.Finish makes wait in the context of their caller, so
+// that nothing is changed for a caller who leaves before that.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case s.recordLock <- struct{}{}:
@@ -103,8 +104,8 @@ func sameSources(a, b *statev1.Claim) bool {
 }
 
 // setSources replaces the list of objects that an owner imported a value from.
-func (s *Store[V]) setSources(ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
-	unlock, err := s.lock(ctx)
+func (s *Store[V]) setSources(ctx, waiting context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
+	unlock, err := s.lock(waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 		return err
 	}
 	txn.Put = append(txn.Put, store.Entry{Key: s.key(id), Value: encoded})
-	return s.Commit(txn)
+	return s.Writer.Commit(txn)
 }
 
 // Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim removes
@@ -139,12 +140,16 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	release, err := s.StopAdmission(ctx)
+	return s.Writer.Finish(ctx, func(finishing context.Context) error { return s.deleteClaim(finishing, ctx, id) })
+}
+
+func (s *Store[V]) deleteClaim(ctx, waiting context.Context, id string) error {
+	release, err := s.StopAdmission(waiting)
 	if err != nil {
 		return err
 	}
 	defer release()
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lock(waiting)
 	if err != nil {
 		return err
 	}
@@ -201,14 +206,14 @@ func (s *Store[V]) remove(id, blob string) error {
 	if blob != "" {
 		txn.Put = []store.Entry{{Key: records.GarbageKey(blob)}}
 	}
-	if err := s.Commit(txn); err != nil {
+	if err := s.Writer.Commit(txn); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	delete(s.touched, id)
 	delete(s.shared, id)
-	s.evict(s.byID[id])
 	s.mu.Unlock()
+	s.cache.Drop(id)
 	if blob == "" {
 		return nil
 	}

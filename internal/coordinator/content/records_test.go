@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -32,10 +33,7 @@ func memoryConfig(t *testing.T) Config {
 	t.Cleanup(func() { blobs.Close() })
 	return Config{
 		State: state, Blobs: blobs, Logger: hclog.NewNullLogger(), Now: time.Now,
-		Commit: func(txn store.Txn) error {
-			_, err := state.Commit(context.Background(), txn)
-			return err
-		},
+		Writer:        &records.Writer{State: state, Context: context.Background(), Logger: hclog.NewNullLogger()},
 		StopAdmission: func(context.Context) (func(), error) { return func() {}, nil },
 		User:          func(string, *string) string { return "" },
 		DeleteBlob:    func(name string) error { return blobs.Delete(context.Background(), name) },
@@ -71,7 +69,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"deleteUnused": func() error { _, err := s.deleteUnused(ctx, id, always); return err },
-		"setSources":   func() error { _, err := s.setSources(ctx, id, &statev1.Claim{}); return err },
+		"setSources":   func() error { _, err := s.setSources(t.Context(), ctx, id, &statev1.Claim{}); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -83,6 +81,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	if _, err := s.Add(adding, "", onePoint(t, 2), timestamppb.Now()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Add: %v", err)
 	}
+	s.Writer.Wait()
 	if names, err := s.Blobs.List(t.Context(), ""); err != nil || len(names) != 1 {
 		t.Errorf("the blobs are %v, %v", names, err)
 	}
@@ -107,7 +106,7 @@ func (b cancelingBlobs) Put(ctx context.Context, name string, write func(io.Writ
 func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))
 	damaged, sound := s.addPoint(t, 1), s.addPoint(t, 2)
-	if err := s.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
+	if err := s.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(damaged), Value: []byte("x")}}}); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := List(t.Context(), s.Store, &cleavev1.ListDatasetsRequest{}, (*statev1.ContentRecord).GetDataset)

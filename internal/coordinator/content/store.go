@@ -4,7 +4,6 @@ package content
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +35,13 @@ type Store[V any] struct {
 	decodeLock chan struct{}
 	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to answer.
 	recordLock chan struct{}
-	mu         sync.Mutex
-	touched    map[string]time.Time // when values were used since the start
-	writing    map[string]bool      // blobs of which it is not known whether a record refers to them
-	used       int64                // bytes in the cache
-	recent     *list.List           // of *decoded[V], the most recently used first
-	byID       map[string]*list.Element
-	shared     map[string]V // values that a client in the same process keeps in memory
+	cache      *Cache[V]
+
+	// mu guards the fields below.
+	mu      sync.Mutex
+	touched map[string]time.Time // when values were used since the start
+	writing map[string]bool      // blobs of which it is not known whether a record refers to them
+	shared  map[string]V         // values that a client in the same process keeps in memory
 }
 
 // kind describes one kind of values.
@@ -61,7 +60,7 @@ type kind[V any] struct {
 type Config struct {
 	State  store.State
 	Blobs  store.Blobs
-	Commit func(store.Txn) error
+	Writer *records.Writer
 	Logger hclog.Logger
 	Now    func() time.Time
 
@@ -80,17 +79,10 @@ type Config struct {
 	DeleteBlob func(name string) error
 }
 
-// decoded is a value in the cache, and the bytes that it counts for.
-type decoded[V any] struct {
-	id    string
-	value V
-	bytes int64
-}
-
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
 		kind: k, Config: cfg, touched: map[string]time.Time{}, writing: map[string]bool{},
-		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), recent: list.New(), byID: map[string]*list.Element{}, shared: map[string]V{},
+		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache[V](cfg.CacheBytes), shared: map[string]V{},
 	}
 }
 
@@ -117,9 +109,11 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	}
 	claim.Owner = caller.Name
 	if mine := claimOf(existing, caller.Name); mine != nil {
-		s.cache(id, value)
+		s.cache.Put(id, value, s.Size(value))
 		if len(claim.GetSources()) > 0 && !sameSources(mine, claim) {
-			existing, err = s.setSources(ctx, id, claim)
+			existing, err = records.Finish(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
+				return s.setSources(finishing, ctx, id, claim)
+			})
 		}
 		return viewFor(existing, caller), err
 	}
@@ -130,7 +124,19 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	unlock, err := s.lock(ctx)
+	stored, err := records.Finish(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
+		return s.claimBlob(finishing, ctx, id, record)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.cache.Put(id, value, s.Size(value))
+	return viewFor(stored, caller), nil
+}
+
+// claimBlob stores a new record, or adds its claim to the record that there is, and deletes the new blob if it is not needed.
+func (s *Store[V]) claimBlob(ctx, waiting context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
+	unlock, err := s.lock(waiting)
 	if err != nil {
 		s.discard(record.GetBlob())
 		return nil, err
@@ -143,11 +149,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	case err == nil || !records.MayBeCommitted(err):
 		s.discard(record.GetBlob())
 	}
-	if err != nil {
-		return nil, err
-	}
-	s.cache(id, value)
-	return viewFor(stored, caller), nil
+	return stored, err
 }
 
 // writeBlob stores a value in a blob that no record refers to yet. The blob is garbage until the transaction that stores its
@@ -157,15 +159,15 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	s.mu.Lock()
 	s.writing[blob] = true
 	s.mu.Unlock()
-	if err := s.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+	if err := s.Writer.CommitFor(ctx, store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
 		s.settle(blob)
 		return err
 	}
-	if err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) }); err != nil {
-		s.discard(blob)
-		return err
+	err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
+	if err != nil {
+		_ = s.Writer.Finish(ctx, func(context.Context) error { s.discard(blob); return nil })
 	}
-	return nil
+	return err
 }
 
 // settle records that it is known whether a record refers to a blob.
@@ -214,7 +216,7 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
 	if record != nil {
-		s.touch(id, record, revision)
+		s.touch(ctx, id, record, revision)
 	}
 	return record, err
 }
@@ -265,7 +267,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	if value, shared := s.sharedValue(id); shared {
 		return value, nil
 	}
-	if value, found := s.cached(id); found {
+	if value, found := s.cache.Get(id); found {
 		return value, nil
 	}
 	select {
@@ -274,7 +276,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	case <-ctx.Done():
 		return value, ctx.Err()
 	}
-	if value, found := s.cached(id); found { // somebody else has just decoded it
+	if value, found := s.cache.Get(id); found { // somebody else has just decoded it
 		return value, nil
 	}
 	r, err := s.open(ctx, record, id, 0, -1)
@@ -293,7 +295,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	if err != nil {
 		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
 	}
-	s.cache(id, value)
+	s.cache.Put(id, value, s.Size(value))
 	return value, nil
 }
 
@@ -323,49 +325,8 @@ func (k *kind[V]) object(id string) records.Object {
 	}
 }
 
-// cached returns a value from the cache.
-func (s *Store[V]) cached(id string) (value V, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := s.byID[id]
-	if at == nil {
-		return value, false
-	}
-	s.recent.MoveToFront(at)
-	return at.Value.(*decoded[V]).value, true
-}
-
-// cache adds a value to the cache and evicts those that were not used for the longest time.
-func (s *Store[V]) cache(id string, value V) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	bytes := s.Size(value)
-	if s.byID[id] != nil || bytes > s.CacheBytes {
-		return
-	}
-	for s.used+bytes > s.CacheBytes {
-		s.evict(s.recent.Back())
-	}
-	s.byID[id] = s.recent.PushFront(&decoded[V]{id: id, value: value, bytes: bytes})
-	s.used += bytes
-}
-
-// evict removes a value from the cache; at may be nil. s.mu is held.
-func (s *Store[V]) evict(at *list.Element) {
-	if at == nil {
-		return
-	}
-	old := s.recent.Remove(at).(*decoded[V])
-	delete(s.byID, old.id)
-	s.used -= old.bytes
-}
-
 // Drop removes a value from the cache, so that it is read again.
-func (s *Store[V]) Drop(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.evict(s.byID[id])
-}
+func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
 // inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and why it is
@@ -425,7 +386,7 @@ func (s *Store[V]) lastUse(id string, record *statev1.ContentRecord) time.Time {
 
 // touch notes that a value is used. It stores that only if the stored use is older than UseGrain. A failure is ignored: the
 // next use is stored instead.
-func (s *Store[V]) touch(id string, record *statev1.ContentRecord, revision int64) {
+func (s *Store[V]) touch(ctx context.Context, id string, record *statev1.ContentRecord, revision int64) {
 	if s.UseGrain == 0 {
 		return
 	}
@@ -440,7 +401,7 @@ func (s *Store[V]) touch(id string, record *statev1.ContentRecord, revision int6
 	changed := proto.CloneOf(record)
 	changed.LastUse = timestamppb.New(now)
 	if encoded, err := proto.Marshal(changed); err == nil {
-		_ = s.Commit(store.Txn{If: []store.Condition{{Key: s.key(id), Revision: revision}}, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+		_ = s.Writer.CommitFor(ctx, store.Txn{If: []store.Condition{{Key: s.key(id), Revision: revision}}, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
 	}
 }
 
@@ -453,7 +414,7 @@ func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) e
 	s.mu.Lock()
 	s.shared[id] = value
 	s.mu.Unlock()
-	return s.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+	return s.Writer.Commit(store.Txn{Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
 }
 
 // sharedValue returns a value that its owner keeps in memory.

@@ -7,28 +7,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
 func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
-	s := NewDatasets(Config{CacheBytes: 100})
-	for _, id := range []string{"a", "b", "c"} { // 32 bytes each
-		points, err := dataset.NewPoints(1, 1, []float64{1})
-		if err != nil {
-			t.Fatal(err)
+	c := NewCache[int](100)
+	for _, id := range []string{"a", "b", "c"} {
+		c.Put(id, 1, 32)
+	}
+	c.Get("a")
+	c.Put("d", 2, 40)
+	c.Put("e", 3, 101)
+	for id, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true, "e": false} {
+		if _, found := c.Get(id); found != want {
+			t.Errorf("%s is cached: %v", id, found)
 		}
-		s.cache(id, points)
 	}
-	s.cached("a")
-	large, err := dataset.NewPoints(1, 2, []float64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cache("d", large) // 40 bytes: b and c are evicted
-	if s.byID["a"] == nil || s.byID["b"] != nil || s.byID["c"] != nil || s.byID["d"] == nil || s.used != 72 {
-		t.Errorf("%d bytes are used by %v", s.used, s.byID)
+	if c.Drop("d"); c.used != 32 {
+		t.Errorf("%d bytes are used", c.used)
 	}
 }
 

@@ -88,5 +88,8 @@ var methods = map[string]methodRule{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {identity.Reader, ends, streamSlot},
 }
 
+// OnlyReads reports whether a method changes nothing.
+func OnlyReads(method string) bool { return methods[method].audit == ends }
+
 // Methods returns the full names of all methods that have a rule. The server must not have a method without one.
 func Methods() []string { return slices.Sorted(maps.Keys(methods)) }

@@ -240,6 +240,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 		io.Reader
 		io.Closer
 	}{in.Stdin, r.Body}, s.wholeLimit()))
+	in.MaxBytes = s.wholeLimit()
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err
@@ -252,7 +253,8 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
 }
 
-// wholeLimit returns how large the body of an upload may be that is held in memory as a whole.
+// wholeLimit returns how large the body of an upload may be that is held in memory as a whole, and how much it may decompress to.
+// A data set in memory takes up to ten times the bytes of its text.
 func (s *Server) wholeLimit() int64 {
 	share := max(s.cfg.UploadMemory/maxWholeUploads, int64(s.cfg.MaxMessageBytes))
 	return min(share, maxWholeBytes, s.cfg.MaxUploadBytes)

@@ -74,7 +74,7 @@ type Dependencies struct {
 	Tables    content.Tables
 	Uploads   *content.Uploads
 	State     store.State
-	Commit    func(store.Txn) error
+	Writer    *records.Writer
 	CheckDisk func(bytes int64) error
 	MaxBytes  int64 // of a table
 	Logger    hclog.Logger
@@ -334,5 +334,5 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	if err != nil {
 		return err
 	}
-	return i.Commit(txn)
+	return i.Writer.CommitFor(ctx, txn)
 }

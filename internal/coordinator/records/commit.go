@@ -3,6 +3,10 @@ package records
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -19,12 +23,76 @@ var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.S
 // changes in one.
 const MaxTxnDeletes = 100
 
-// Writer makes transactions durable. Only the leader has one.
+// Writer makes transactions durable. Only the leader has one. It is safe for concurrent use.
 type Writer struct {
 	State   store.State
 	Context context.Context // ends when writing must stop
 	Logger  hclog.Logger
+
+	pending   atomic.Int64   // changes that Finish has begun and that are not done
+	finishing sync.WaitGroup // their goroutines
 }
+
+// maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
+const maxPending = 1000
+
+// Finish makes a change for a caller. If ctx ends first, Finish returns why, and do continues until its transactions are
+// decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is deleted.
+// The context of do has the values of ctx and ends when writing must stop. do must not refer to anything large, since callers
+// may come and leave for as long as the store does not answer.
+func Finish[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	if w.pending.Add(1) > maxPending {
+		w.pending.Add(-1)
+		return none, fault.New(fault.Unavailable, "STORE_BUSY", "the state store has not answered %d changes; try again when it answers", maxPending)
+	}
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(w.Context, cancel)
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	w.finishing.Go(func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				w.Logger.Error("a change panicked", "panic", p, "stack", string(debug.Stack()))
+				o.err = PanicFault(p)
+			}
+			stop()
+			cancel()
+			w.pending.Add(-1)
+			done <- o
+		}()
+		o.value, o.err = do(detached)
+	})
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
+
+// Finish is the function Finish for a change that returns no value.
+func (w *Writer) Finish(ctx context.Context, do func(context.Context) error) error {
+	_, err := Finish(ctx, w, func(ctx context.Context) (none struct{}, _ error) { return none, do(ctx) })
+	return err
+}
+
+// PanicFault returns the error of a call or a run that panicked.
+func PanicFault(p any) error {
+	return fault.New(fault.Internal, "PANIC", "this is a defect in Cleave, please report it: %s", fmt.Sprint(p))
+}
+
+// CommitFor is Commit for a caller: it returns when ctx ends, and the transaction is then still tried.
+func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
+	return w.Finish(ctx, func(context.Context) error { return w.Commit(txn) })
+}
+
+// Wait waits for the changes that Finish has begun. They end soon after the Writer's context.
+func (w *Writer) Wait() { w.finishing.Wait() }
 
 // Commit makes a transaction durable. While the store does not answer, Commit tries again until the context ends. That is
 // safe because only the leader writes: a transaction that was committed although its answer was lost has no further

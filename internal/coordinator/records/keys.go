@@ -143,6 +143,15 @@ func JobBlobPrefix(id string) string { return JobPrefix + id + "/" }
 // SpecBlob returns the name of the blob with a job's spec.
 func SpecBlob(id string) string { return JobBlobPrefix(id) + specPart }
 
+// JobOfSpec returns the job whose spec is in a blob, or "" if the blob holds something else.
+func JobOfSpec(blob string) string {
+	id, isSpec := strings.CutSuffix(strings.TrimPrefix(blob, JobPrefix), "/"+specPart)
+	if !isSpec || strings.Contains(id, "/") {
+		return ""
+	}
+	return id
+}
+
 // SnapshotPrefix returns the prefix of the names of a job's snapshots.
 func SnapshotPrefix(id string) string { return JobBlobPrefix(id) + "snapshots/" }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -98,6 +99,9 @@ func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
 		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",
 			size, scan.MaxGrowth)
+	}
+	if err := s.CheckSize(int64(min(entry.UncompressedSize64, math.MaxInt64))); err != nil { // reading stops at the size in the header
+		return nil, err
 	}
 	opened, err := entry.Open()
 	if err != nil {

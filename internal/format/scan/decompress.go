@@ -10,6 +10,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // The first bytes of compressed files.
@@ -101,6 +104,9 @@ type growth struct {
 func (g *growth) Read(into []byte) (int, error) {
 	n, err := g.r.Read(into)
 	g.read += int64(n)
+	if err := g.of.CheckSize(g.read); err != nil {
+		return n, err
+	}
 	if g.read > FreeBytes && g.read > MaxGrowth*g.packed.read {
 		return n, g.of.Invalid("FILE_GROWS_TOO_MUCH",
 			"the file decompresses to more than %d times its size, which looks like a mistake or an attack; if it is intended, decompress it first", MaxGrowth)
@@ -109,6 +115,14 @@ func (g *growth) Read(into []byte) (int, error) {
 		err = &damaged{err}
 	}
 	return n, err
+}
+
+// CheckSize returns an error if the input decompresses to more than MaxBytes.
+func (s *Source) CheckSize(bytes int64) error {
+	if s.MaxBytes == 0 || bytes <= s.MaxBytes {
+		return nil
+	}
+	return fault.New(fault.ResourceExhausted, "FILE_TOO_LARGE", "%s: it decompresses to more than %s, which is the limit", s.Name, text.Bytes(s.MaxBytes))
 }
 
 // damaged wraps an error of a decompressor.

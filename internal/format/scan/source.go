@@ -34,6 +34,7 @@ type Source struct {
 	AsPoints     bool     // the caller prefers Matrix.Points over values
 	Names        []string // a first line of these cells is a header, even if some are numbers
 	BlockSize    int      // bytes of text parsed at a time
+	MaxBytes     int64    // how many bytes the input, or an array in it, may decompress to; 0 means no limit but MaxGrowth
 
 	Array    string   // the array to read, if there are several
 	Vertices []string // the names of the vertices, if the file lists them
@@ -61,7 +62,7 @@ func Open(r io.Reader, name string) (*Source, error) {
 	s := &Source{Name: name, BlockSize: BlockSize, Suffix: SuffixOf(name)}
 	given, _ := r.(*Given)
 	if given != nil {
-		r = given.Reader
+		r, s.MaxBytes = given.Reader, given.MaxBytes
 	}
 	plain, packed, err := s.decompress(r)
 	if err != nil {

@@ -1,4 +1,4 @@
-package coordinator
+package progress
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 // step. It is absent while tiles are built again and once iterations have begun.
 func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	now := time.Unix(1000, 0)
-	l := newLiveProgress(func() time.Time { return now })
+	l := New(func() time.Time { return now })
 	left := func() time.Duration {
 		p := l.current()
 		if p.GetTimeLeft() == nil {
@@ -23,9 +23,9 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	}
 	step := func(after time.Duration, stepsLeft *uint32) {
 		now = now.Add(after)
-		l.show(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{StepsLeft: stepsLeft}}})
+		l.Show(&cleavev1.Event{What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{StepsLeft: stepsLeft}}})
 	}
-	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
+	l.Enter(cleavev1.Phase_PHASE_ITERATING, "")
 	step(time.Minute, proto.Uint32(50)) // the time before the first step does not count
 	if got := left(); got != -1 {
 		t.Errorf("after one step %v are left", got)
@@ -53,12 +53,12 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 	if got := left(); got < 3*time.Second || got > 3100*time.Millisecond {
 		t.Errorf("at the new pace %v are left, not 3s", got)
 	}
-	l.enter(cleavev1.Phase_PHASE_BUILDING, "")
+	l.Enter(cleavev1.Phase_PHASE_BUILDING, "")
 	if got := left(); got != -1 {
 		t.Errorf("while tiles are built %v are left", got)
 	}
-	l.enter(cleavev1.Phase_PHASE_ITERATING, "")
-	l.show(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}})
+	l.Enter(cleavev1.Phase_PHASE_ITERATING, "")
+	l.Show(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{}}})
 	if p := l.current(); p.GetTimeLeft() != nil || p.GetSolver() != nil {
 		t.Errorf("an iteration shows %v", p)
 	}

@@ -1,4 +1,5 @@
-package coordinator
+// Package progress keeps what a job is doing at the moment, for those who watch it. None of it is stored.
+package progress
 
 import (
 	"sync"
@@ -11,8 +12,16 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 )
 
-// liveProgress holds what a job is doing at the moment. None of it is stored.
-type liveProgress struct {
+// Changes are announced at most once per interval. What is announced is encoded again after half of KeepAlive.
+const (
+	interval = 100 * time.Millisecond
+
+	// KeepAlive is after how much silence watchers get the progress again, with the time that has passed.
+	KeepAlive = 2 * time.Second
+)
+
+// Progress holds what one job is doing. It is safe for concurrent use.
+type Progress struct {
 	now   func() time.Time
 	began time.Time
 
@@ -21,8 +30,8 @@ type liveProgress struct {
 	version  uint64 // incremented with every change
 	progress *cleavev1.Progress
 
-	// The progress announced to watchers, at most once per progressInterval.
-	shown       announcement
+	// The progress announced to watchers, at most once per interval.
+	shown       Announcement
 	announcedAt time.Time
 	encodedAt   time.Time // zero if the announced progress is not encoded yet
 	scheduled   bool      // a timer will announce the changes made since
@@ -31,39 +40,40 @@ type liveProgress struct {
 	iterations   int       // number of iterations since the first one
 	iterating    time.Time // when the first one was done
 	building     time.Time // when the workers began to build tiles; zero while they do not
-	builtAtFirst uint32    // tiles that were built at that time
+	builtAtFirst uint32    // Tiles that were built at that time
 	solver       solverClock
 }
 
-func newLiveProgress(now func() time.Time) *liveProgress {
-	return &liveProgress{
+// New returns the progress of a job that waits for its turn. now returns the current time.
+func New(now func() time.Time) *Progress {
+	return &Progress{
 		now: now, began: now(), version: 1,
 		progress: &cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for its turn"},
-		shown:    announcement{version: 1, changed: make(chan struct{})},
+		shown:    Announcement{Version: 1, Changed: make(chan struct{})},
 	}
 }
 
-// announcement is a progress message for all watchers, encoded once for all of them.
-type announcement struct {
-	version uint64
-	encoded eventlog.Encoded
-	changed chan struct{} // closed when there is a newer one
+// Announcement is a progress message for all watchers, encoded once for all of them.
+type Announcement struct {
+	Version uint64
+	Encoded eventlog.Encoded
+	Changed chan struct{} // closed when there is a newer one
 }
 
-// announced returns the latest announcement. It encodes it again from time to time so that the elapsed time advances.
-func (l *liveProgress) announced() announcement {
+// Announced returns the latest announcement. It encodes it again from time to time so that the elapsed time advances.
+func (l *Progress) Announced() Announcement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.encodedAt) >= keepAliveInterval/2 { // the elapsed time has advanced
-		l.shown.encoded, l.encodedAt = eventlog.EncodeProgress(l.current()), time.Now()
+	if time.Since(l.encodedAt) >= KeepAlive/2 { // the elapsed time has advanced
+		l.shown.Encoded, l.encodedAt = eventlog.EncodeProgress(l.current()), time.Now()
 	}
 	return l.shown
 }
 
-// announce publishes the current progress to watchers, now or once progressInterval has passed. The caller holds
+// announce publishes the current progress to watchers, now or once interval has passed. The caller holds
 // l.mu.
-func (l *liveProgress) announce() {
-	if wait := progressInterval - time.Since(l.announcedAt); wait > 0 {
+func (l *Progress) announce() {
+	if wait := interval - time.Since(l.announcedAt); wait > 0 {
 		if !l.scheduled {
 			l.scheduled = true
 			time.AfterFunc(wait, func() {
@@ -75,13 +85,13 @@ func (l *liveProgress) announce() {
 		}
 		return
 	}
-	close(l.shown.changed)
-	l.shown = announcement{version: l.version, changed: make(chan struct{})}
+	close(l.shown.Changed)
+	l.shown = Announcement{Version: l.version, Changed: make(chan struct{})}
 	l.announcedAt, l.encodedAt = time.Now(), time.Time{}
 }
 
 // update applies a change to the progress and announces it.
-func (l *liveProgress) update(change func(*cleavev1.Progress)) {
+func (l *Progress) update(change func(*cleavev1.Progress)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.progress)
@@ -89,13 +99,13 @@ func (l *liveProgress) update(change func(*cleavev1.Progress)) {
 	l.announce()
 }
 
-// enter begins a phase.
-func (l *liveProgress) enter(phase cleavev1.Phase, message string) {
+// Enter begins a phase.
+func (l *Progress) Enter(phase cleavev1.Phase, message string) {
 	l.update(func(p *cleavev1.Progress) { p.Phase, p.Message = phase, message })
 }
 
-// show shows an event of the run, if it is one that tells how far the run is.
-func (l *liveProgress) show(e *cleavev1.Event) {
+// Show shows an event of the run, if it is one that tells how far the run is.
+func (l *Progress) Show(e *cleavev1.Event) {
 	switch e.GetWhat().(type) {
 	case *cleavev1.Event_K, *cleavev1.Event_Iteration, *cleavev1.Event_Solver, *cleavev1.Event_MethodTried, *cleavev1.Event_Level:
 	default:
@@ -119,13 +129,13 @@ func (l *liveProgress) show(e *cleavev1.Event) {
 	})
 }
 
-// restartStarted records which restart the following iterations belong to.
-func (l *liveProgress) restartStarted(restart, restarts int) {
+// RestartStarted records which restart the following iterations belong to.
+func (l *Progress) RestartStarted(restart, restarts int) {
 	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
 }
 
-// tiles records how many of all tiles are built.
-func (l *liveProgress) tiles(workers, built, all int) {
+// Tiles records how many of all tiles are built.
+func (l *Progress) Tiles(workers, built, all int) {
 	l.update(func(p *cleavev1.Progress) {
 		p.Workers, p.TilesBuilt, p.Tiles = uint32(workers), uint32(built), uint32(all)
 		switch {
@@ -137,8 +147,15 @@ func (l *liveProgress) tiles(workers, built, all int) {
 	})
 }
 
+// Current returns a copy of the progress with the elapsed time and the estimates.
+func (l *Progress) Current() *cleavev1.Progress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current()
+}
+
 // current returns a copy of the progress with the elapsed time and the estimates. The caller holds l.mu.
-func (l *liveProgress) current() *cleavev1.Progress {
+func (l *Progress) current() *cleavev1.Progress {
 	now, p := l.now(), proto.CloneOf(l.progress)
 	p.Elapsed = durationpb.New(now.Sub(l.began))
 	if spent := now.Sub(l.iterating).Seconds(); !l.iterating.IsZero() && spent > 0 {
