@@ -117,7 +117,7 @@ func findStrays(c *table.Column, decimals string) strays {
 		if found.count++; found.first < 0 {
 			found.first = row
 		}
-		if isPlaceholder(s) {
+		if table.IsPlaceholder(s) {
 			found.placeholders++
 		}
 	}
@@ -128,16 +128,6 @@ func findStrays(c *table.Column, decimals string) strays {
 // or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
 	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
-}
-
-// isPlaceholder reports whether a text among numbers stands for an unknown value.
-func isPlaceholder(s string) bool {
-	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
-	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "blank", "empty", "pending", "n.d", "nd", "not recorded", "not applicable", "not available", "not known", "undefined", "no data", "tbd",
-		"unbekannt", "k.a", "ka", "keine angabe", "fehlt", "inconnu", "desconocido":
-		return true
-	}
-	return false
 }
 
 // ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow each.

@@ -298,15 +298,6 @@ func Folded(name string) string {
 	return strings.ToLower(name)
 }
 
-// IsUnknownClass reports whether a cell of a column of classes says that the class is unknown.
-func IsUnknownClass(cell string) bool {
-	switch strings.ToLower(strings.Trim(cell, " ()<>[]?-")) {
-	case "", "unknown", "unlabeled", "unlabelled", "not labeled", "undefined", "tbd", "to do", "todo", "unbekannt", "inconnu", "desconocido":
-		return true
-	}
-	return false
-}
-
 // Merged returns which names are read as others, "" if there are none.
 func (c *Classes) Merged() string { return text.First(c.merged, 4) }
 

@@ -46,15 +46,15 @@ func (r *Reader) Notices() []string {
 	if usual := r.options.Decimals; own != "" && usual != "" && own != usual {
 		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q", own, usual))
 	}
-	for at, k := range r.layout.kinds {
-		c := &r.layout.columns[at]
+	for at := range r.layout.kinds {
+		c, k := &r.layout.columns[at], &r.layout.kinds[at]
 		notice := k.notice(c.name)
 		switch {
 		case notice != "":
 			unusual = append(unusual, notice)
 		case k.Type == table.Integer && c.seen&sawZeros != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use --id-column, --categorical or --ignore", c.name))
-		case r.layout.separator == ';' && decimals == "" && k == plainNumbers('.') && c.seen&evidence(asPointGroups) == 0 && c.seen&evidence(asSpaceComma) != 0:
+		case r.layout.separator == ';' && decimals == "" && k.point == '.' && c.seen&asPointGroups.bit() == 0 && c.seen&asSpaceComma.bit() != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point", c.name))
 		}
 	}

@@ -88,9 +88,9 @@ func (r *Reader) sniff() error {
 	if b.first == nil {
 		return r.noRow(s, d, prefix[start:], lines+1)
 	}
-	hasHeader := r.findHeader(b, d, s.Name)
+	hasHeader := r.findHeader(b, s.Name)
 	if b.hasUnits && !hasHeader {
-		b.learn(d, b.second)
+		b.learn(b.second)
 	}
 	if err := r.findColumns(s, b, d, hasHeader); err != nil {
 		return err
@@ -138,14 +138,14 @@ func (r *Reader) findTable(s *scan.Source, prefix []byte) (d dialect, start, lin
 }
 
 // findHeader reports whether the first row is the header, by the options or else by its cells.
-func (r *Reader) findHeader(b *beginning, d dialect, name string) bool {
+func (r *Reader) findHeader(b *beginning, name string) bool {
 	switch {
 	case r.options.Header == "yes", r.options.Header != "no" && b.hasNames(r.options.Names):
 		return true
 	case r.options.Header == "no", b.hasNoNames(r.options.Names):
 		return false
 	}
-	has, notice := b.hasHeader(d, name)
+	has, notice := b.hasHeader(name)
 	r.addNotice(notice)
 	return has
 }
@@ -174,7 +174,7 @@ func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader 
 			c.seen, c.unit = b.below[at], b.units[at]
 		}
 		if !hasHeader {
-			c.seen |= d.classifyIn(c.unit, b.first[at])
+			c.seen |= classify(b.first[at], c.unit)
 		}
 		if at < len(r.learned) {
 			c.seen |= r.learned[at]
