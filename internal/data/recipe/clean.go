@@ -33,6 +33,23 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
+// withoutWords returns a column whose words for missing values are empty cells, or c itself if it has none. A table that was read
+// from a text has none; those of other formats and of programs follow the same rule.
+func withoutWords(c *table.Column) *table.Column {
+	cleaned := c
+	for row, s := range c.Texts {
+		if s == "" || !table.IsMissingText(s) {
+			continue
+		}
+		if cleaned == c {
+			cleaned = &table.Column{Name: c.Name, Type: c.Type, Texts: slices.Clone(c.Texts), Empty: slices.Clone(c.Empty)}
+		}
+		cleaned.Texts[row] = ""
+		cleaned.MarkEmpty(row)
+	}
+	return cleaned
+}
+
 // AsRead returns a column with the values that the recipe uses, to show them to people: placeholders such as -999 are empty, times
 // are in hours, and each category has one spelling. Dates stay as they are. It returns c itself if nothing changes.
 func (r *Recipe) AsRead(c *table.Column) *table.Column {
@@ -41,6 +58,7 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 		return c
 	}
 	f := &r.Features[at]
+	c = withoutWords(c)
 	switch {
 	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
 		return f.clean(c, r.Decimals)

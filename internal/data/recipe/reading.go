@@ -21,7 +21,7 @@ const maxCategories = 10_000
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
 // the reason and leaves g.column nil.
 func (f *fitting) read(g *candidate) error {
-	c, name := &f.Columns[g.at], f.typed(g.at)
+	c, name := withoutWords(&f.Columns[g.at]), f.typed(g.at)
 	g.made.Column = c.Name
 	g.made.AbsentTexts = f.retyped != nil && f.retyped[g.at]
 	if g.role == feature && !g.asked && c.Type == table.Integer && table.IsCodeName(c.Name) {
