@@ -124,10 +124,7 @@ type strays struct {
 // findStrays counts the cells of a column that are not numbers.
 func findStrays(c *table.Column, decimals string) strays {
 	found := strays{first: -1}
-	for row, s := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row, s := range c.FilledTexts() {
 		if _, ok := readNumber(s, decimals); ok {
 			found.numbers++
 			continue
@@ -235,10 +232,7 @@ func extremesOf(c *table.Column, absent []float64) extremes {
 	const enough = 12 // distinct values, see extremes.many
 	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		v := numberAt(c, row)
 		if slices.Contains(absent, v) {
 			continue

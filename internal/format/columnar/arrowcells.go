@@ -172,7 +172,7 @@ func (f *field) numbers(values arrow.Array) ([]float64, error) {
 		}
 		return out, nil
 	case *array.Duration:
-		return asNumbers(values.DurationValues(), float64(perSecond(values.DataType().(*arrow.DurationType).Unit))), nil
+		return asNumbers(values.DurationValues(), float64(perSecond(values))), nil
 	case *array.Decimal32:
 		return asDecimals(values, func(row int) *big.Int { return big.NewInt(int64(values.Value(row))) }), nil
 	case *array.Decimal64:
@@ -185,7 +185,13 @@ func (f *field) numbers(values arrow.Array) ([]float64, error) {
 	return nil, f.unknown(values)
 }
 
-func perSecond(unit arrow.TimeUnit) int64 { return int64(time.Second / unit.Multiplier()) }
+// perSecond returns how many units of the values are a second, 1 if they have no unit.
+func perSecond(values arrow.Array) int64 {
+	if timed, ok := values.DataType().(arrow.TemporalWithUnit); ok {
+		return int64(time.Second / timed.TimeUnit().Multiplier())
+	}
+	return 1
+}
 
 func asNumbers[T ~int64 | ~float32](values []T, per float64) []float64 {
 	out := make([]float64, len(values))
@@ -251,6 +257,7 @@ func (a *Arrow) texts(f *field, values arrow.Array, empty []bool) ([]string, err
 
 // momentOf returns the text of each row for dates, times and Booleans, and nil for other values.
 func momentOf(values arrow.Array) func(row int) string {
+	per := perSecond(values)
 	switch values := values.(type) {
 	case *array.Boolean:
 		return func(row int) string { return strconv.FormatBool(values.Value(row)) }
@@ -259,13 +266,10 @@ func momentOf(values arrow.Array) func(row int) string {
 	case *array.Date64:
 		return func(row int) string { return timeOf(int64(values.Value(row)), 1e3).Format(time.DateOnly) }
 	case *array.Time32:
-		per := perSecond(values.DataType().(*arrow.Time32Type).Unit)
 		return func(row int) string { return clockText(int64(values.Value(row)), per) }
 	case *array.Time64:
-		per := perSecond(values.DataType().(*arrow.Time64Type).Unit)
 		return func(row int) string { return clockText(int64(values.Value(row)), per) }
 	case *array.Timestamp:
-		per := perSecond(values.DataType().(*arrow.TimestampType).Unit)
 		return func(row int) string { return timestampText(int64(values.Value(row)), per) }
 	}
 	return nil

@@ -48,25 +48,17 @@ func (o *oddLines) merge(next *oddLines, rows int) {
 	o.skipped.merge(next.skipped)
 }
 
-// notices describes how these lines of a file were read.
-func (o *oddLines) notices(name string) (notices []string) {
+// notice reports the lines that were skipped, "" if there are none.
+func (o *oddLines) notice(name string) string {
 	skipped := o.skipped
 	skipped.merge(o.notes)
-	for _, kind := range []struct {
-		lineCount
-		one, more string // what is said about one line, and about several
-	}{
-		{skipped, "is skipped: it is blank or has text instead of a row", "are skipped: they are blank or have text instead of a row"},
-	} {
-		switch kind.count {
-		case 0:
-		case 1:
-			notices = append(notices, fmt.Sprintf("%s: line %d %s", name, kind.first, kind.one))
-		default:
-			notices = append(notices, fmt.Sprintf("%s: %d lines (the first is line %d) %s", name, kind.count, kind.first, kind.more))
-		}
+	switch skipped.count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s: line %d is skipped: it is blank or has text instead of a row", name, skipped.first)
 	}
-	return notices
+	return fmt.Sprintf("%s: %d lines (the first is line %d) are skipped: they are blank or have text instead of a row", name, skipped.count, skipped.first)
 }
 
 // isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
