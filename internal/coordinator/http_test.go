@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -256,6 +257,23 @@ func TestUploadsOfFilesOverHTTP(t *testing.T) {
 	table.WriteString("A7,1\n")
 	got := ask(t, client, "POST", "http://localhost/v1/tables", table.String(), "Content-Type", "text/csv; charset=utf-8")
 	if columns, _ := got.field(t, "table", "columns").([]any); got.status != 200 || len(columns) != 2 || columns[0].(map[string]any)["type"] != "COLUMN_TYPE_TEXT" || got.field(t, "table", "rows") != 200_001.0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Whoever uploads a file learns how it was read, as from the command line.
+func TestNoticesOfUploadsOverHTTP(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	const body = "price;share\n1.234,50 €;12 %\n3 €;7,5 %\n"
+	want := []any{`column "price" is read as numbers, without "€" and with "." between thousands`, `column "share" is read as numbers, without "%"`}
+	for _, path := range []string{"tables", "datasets"} {
+		got := ask(t, client, "POST", "http://localhost/v1/"+path+"?format=csv", body)
+		if notices := got.field(t, "notices"); !reflect.DeepEqual(notices, want) {
+			t.Errorf("%s: %v", path, notices)
+		}
+	}
+	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv", body); got.field(t, "decimals") != "," {
 		t.Errorf("%+v", got)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/objects/ranged"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // A worker is lost after ReadObjects has looked for workers, and before it looks at the units. No worker has failed
@@ -21,6 +24,25 @@ func TestAnObjectIsNotUnreadableBecauseItsReaderWasLost(t *testing.T) {
 	}
 	unit.failed[lost] = fault.New(fault.Unavailable, ranged.Unreadable, "403")
 	if done, err := r.state([]*session{lost}, []*session{lost}); !done || !fault.Is(err, ranged.Unreadable) {
+		t.Errorf("reading ended: %v, with %v", done, err)
+	}
+}
+
+// A worker that reads tables by other rules is not asked: the parts of one table would be read differently.
+func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
+	f := New(Config{})
+	for name, rules := range map[string]uint32{"same": wire.TableRules, "earlier": wire.TableRules - 1, "later": wire.TableRules + 1} {
+		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, ReadsObjects: true, TableRules: rules}
+		if _, _, err := f.admit(hello, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	able, attached, _ := f.readers()
+	if len(able) != 1 || able[0].name != "same" || len(attached) != 3 {
+		t.Fatalf("%d of %d workers are asked", len(able), len(attached))
+	}
+	r := &objectsRead{waiting: []*unitRead{{}}, left: 1}
+	if done, err := r.state(nil, attached[:1]); !done || !fault.Is(err, "NO_READERS") { // the earlier one
 		t.Errorf("reading ended: %v, with %v", done, err)
 	}
 }

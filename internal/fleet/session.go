@@ -49,7 +49,7 @@ type session struct {
 	attachedAt   time.Time
 	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
 	peerKey      []byte        // of the tickets for that; nil if they cannot
-	readsObjects bool          // it knows the command
+	readsObjects bool          // it knows the command, and reads tables by the same rules
 	fetchesRows  bool          // it can fetch the rows of its tiles only
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
@@ -204,7 +204,7 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
-		readsObjects: hello.GetReadsObjects(),
+		readsObjects: hello.GetReadsObjects() && hello.GetTableRules() == wire.TableRules,
 	}
 	if s.name == "" {
 		s.name = s.id

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -44,11 +43,12 @@ func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*bin
 	s, err := scan.New(r, b.name)
 	if err == nil {
 		opened, failed := open(s)
-		if b.reader, err = named(b.name, opened, failed); err == nil {
+		if failed == nil {
+			b.reader = opened
 			b.nameColumns()
 			return b, nil
 		}
-		err = s.ReadError(err)
+		err = s.ReadError(named(b.name, failed))
 	}
 	b.Close()
 	return nil, err
@@ -75,11 +75,11 @@ func openParquet(in Input, o csv.Options) (Part, error) {
 			return nil, err
 		}
 		spooled = end
-		opened, err := columnar.OpenParquet(content, size, ignores(&o))
+		opened, err := columnar.OpenParquet(content, size, o.Ignores)
 		if err == nil && in.groups != nil {
 			err = opened.Restrict(in.groups.From, in.groups.To)
 		}
-		return asReader(opened, err)
+		return opened, err
 	})
 	if err != nil {
 		if spooled != nil {
@@ -93,40 +93,19 @@ func openParquet(in Input, o csv.Options) (Part, error) {
 }
 
 func openArrow(in Input, o csv.Options) (Part, error) {
-	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) { return asReader(columnar.OpenArrow(s, ignores(&o))) })
+	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) { return columnar.OpenArrow(s, o.Ignores) })
 	if err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// asReader converts a pointer to the interface and keeps a nil pointer from becoming a non-nil interface.
-func asReader[R binaryReader](r R, err error) (binaryReader, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// ignores returns a function that reports whether the user excluded a column, given its name and its position from 0.
-func ignores(o *csv.Options) func(column string, at int) bool {
-	return func(column string, at int) bool {
-		in := func(list []string) bool {
-			return slices.ContainsFunc(list, func(name string) bool {
-				return strings.EqualFold(strings.TrimSpace(name), column) || name == strconv.Itoa(at+1)
-			})
-		}
-		return in(o.Ignore) || len(o.Only) > 0 && !in(o.Only)
-	}
-}
-
 // named adds the name of the file to a fault.
-func named[T any](name string, result T, err error) (T, error) {
-	var bad *fault.Error
-	if errors.As(err, &bad) {
-		err = fault.Wrap(err, "%s", name)
+func named(name string, err error) error {
+	if _, bad := errors.AsType[*fault.Error](err); bad {
+		return fault.Wrap(err, "%s", name)
 	}
-	return result, err
+	return err
 }
 
 // NoRows returns the error about a file without rows.
@@ -152,9 +131,8 @@ func (b *binaryTable) Close() {
 }
 
 func (b *binaryTable) Next() (*table.Table, error) {
-	read, err := b.reader.Next()
-	t, err := named(b.name, read, err)
-	switch {
+	t, err := b.reader.Next()
+	switch err = named(b.name, err); {
 	case errors.Is(err, io.EOF) && b.rows == 0 && !b.partial:
 		return nil, NoRows(b.name)
 	case errors.Is(err, io.EOF):

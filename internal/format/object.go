@@ -44,7 +44,7 @@ func (r *ObjectReader) Groups() []columnar.Group {
 
 // Marks returns the decimal separator that the columns of a text show, "" if they are ambiguous or the format is binary.
 func (r *ObjectReader) Marks() string {
-	if text, is := r.Part.(*csv.Reader); is {
+	if text, is := r.Part.(textPart); is {
 		return text.Marks()
 	}
 	return ""
@@ -52,7 +52,7 @@ func (r *ObjectReader) Marks() string {
 
 // Survey returns what reading a text has shown so far, or nil if the format is binary; see csv.Options.Known.
 func (r *ObjectReader) Survey() *csv.Survey {
-	if text, is := r.Part.(*csv.Reader); is {
+	if text, is := r.Part.(textPart); is {
 		return text.Survey()
 	}
 	return nil

@@ -103,7 +103,7 @@ func TestObjectsAreReadLikeFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&TableReader{parts: whole}).ReadAll()
+		got, err := (&TableReader{Part: whole}).ReadAll()
 		if err != nil || got.ID() != want.ID() {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

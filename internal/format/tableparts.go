@@ -44,7 +44,7 @@ func OpenParts(names []string, o TableOptions, open func(at int, o TableOptions)
 	if err != nil {
 		return nil, err
 	}
-	return &TableReader{parts: parts}, nil
+	return &TableReader{Part: parts}, nil
 }
 
 func openParts(files []string, o csv.Options, open func(at int, o csv.Options) (Part, error)) (*manyParts, error) {

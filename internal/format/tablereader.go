@@ -12,19 +12,26 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// TableReader reads an ordinary table in parts of some rows each.
-type TableReader struct {
-	parts Part
-	own   *scan.Spool // the copy of standard input, if the caller did not supply one
+// Part reads a table, or a part of one, in parts of some rows each.
+type Part interface {
+	// Columns returns the names and types of the columns, without cells.
+	Columns() []table.Column
+	// Next returns the next rows, io.EOF after the last. See ErrRestarted for when reading starts over.
+	Next() (*table.Table, error)
+	// Notices returns messages for the user about how ambiguous input was read. They are complete after the last row, also
+	// after Close.
+	Notices() []string
+	// Decimals returns the decimal separator of all numbers read, "." or ",". It returns "" if no number has decimals, if
+	// columns differ, or if the format is binary.
+	Decimals() string
+	// Close releases the files.
+	Close()
 }
 
-// Part reads a table, or a part of one, in one format. The methods are those of TableReader.
-type Part interface {
-	Columns() []table.Column
-	Next() (*table.Table, error)
-	Notices() []string
-	Decimals() string
-	Close()
+// TableReader reads an ordinary table.
+type TableReader struct {
+	Part
+	own *scan.Spool // the copy of standard input, if the caller did not supply one
 }
 
 // OpenTable opens a table and determines the names and types of its columns. Several files, or the files of a folder,
@@ -83,28 +90,15 @@ func IsTable(name string) bool {
 	return textTables[suffix] || suffix == ".parquet" || suffix == ".arrow"
 }
 
-// Columns returns the names and types of the columns, without cells.
-func (r *TableReader) Columns() []table.Column { return r.parts.Columns() }
-
-// Next returns the next rows, io.EOF after the last. See ErrRestarted for when reading starts over.
-func (r *TableReader) Next() (*table.Table, error) { return r.parts.Next() }
-
-// Notices returns messages for the user about how ambiguous input was read. They are complete after the last row.
-func (r *TableReader) Notices() []string { return r.parts.Notices() }
-
-// Decimals returns the decimal separator of all numbers read, "." or ",". It returns "" if no number has decimals, if
-// columns differ, or if the format is binary.
-func (r *TableReader) Decimals() string { return r.parts.Decimals() }
-
 // Close releases the files.
 func (r *TableReader) Close() {
-	r.parts.Close()
+	r.Part.Close()
 	r.own.Close()
 }
 
 // ReadAll reads all rows into one table.
 func (r *TableReader) ReadAll() (*table.Table, error) {
-	if b, ok := r.parts.(*binaryTable); ok {
+	if b, ok := r.Part.(*binaryTable); ok {
 		if file, ok := b.reader.(*columnar.Parquet); ok {
 			file.Whole() // larger parts, so that less is copied by Join
 		}

@@ -198,6 +198,10 @@ const (
 	//	   tiles; only the largest gains
 	//	2  steps of vectors; loads of some tiles of vectors leave the others as they are; blocks with each pair once
 	WorkerProtocolMinor = 2
+	// TableRules counts the versions of how files become tables: raise it if the same bytes become another table, or if the
+	// bits of TextSurvey change. The objects of an import are read by workers with the coordinator's rules only, so that all of
+	// its parts are read alike.
+	TableRules = 1
 	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.
 	InlineBytes = 64 << 10

@@ -199,6 +199,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		ProtocolMinor:   wire.WorkerProtocolMinor,
 		PeerAddress:     w.exchange.Address(strings.TrimPrefix(w.leader.Current, "passthrough:///")),
 		ReadsObjects:    true,
+		TableRules:      wire.TableRules,
 		FetchesRows:     !w.cfg.sharesMemory,
 	}
 	if w.session != nil {

@@ -738,7 +738,9 @@ func (x *SparseRows) GetValues() []float64 {
 type CreateDatasetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stored data set.
-	Dataset       *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	Dataset *Dataset `protobuf:"bytes,1,opt,name=dataset,proto3" json:"dataset,omitempty"`
+	// How a table that was uploaded by HTTP was read; see CreateTableResponse.notices.
+	Notices       []string `protobuf:"bytes,2,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -776,6 +778,13 @@ func (*CreateDatasetResponse) Descriptor() ([]byte, []int) {
 func (x *CreateDatasetResponse) GetDataset() *Dataset {
 	if x != nil {
 		return x.Dataset
+	}
+	return nil
+}
+
+func (x *CreateDatasetResponse) GetNotices() []string {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -1311,9 +1320,10 @@ const file_cleave_v1_dataset_proto_rawDesc = "" +
 	"SparseRows\x12\x18\n" +
 	"\alengths\x18\x01 \x03(\rR\alengths\x12\x18\n" +
 	"\acolumns\x18\x02 \x03(\rR\acolumns\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\x01R\x06values\"E\n" +
+	"\x06values\x18\x03 \x03(\x01R\x06values\"_\n" +
 	"\x15CreateDatasetResponse\x12,\n" +
-	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\"/\n" +
+	"\adataset\x18\x01 \x01(\v2\x12.cleave.v1.DatasetR\adataset\x12\x18\n" +
+	"\anotices\x18\x02 \x03(\tR\anotices\"/\n" +
 	"\x10GetUploadRequest\x12\x1b\n" +
 	"\tupload_id\x18\x01 \x01(\tR\buploadId\")\n" +
 	"\x11GetUploadResponse\x12\x14\n" +

@@ -628,7 +628,12 @@ func (x *TextCells) GetValues() []string {
 type CreateTableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stored table.
-	Table         *Table `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	Table *Table `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
+	// How a file that was uploaded by HTTP was read, in the sentences that the command line prints; empty for uploads of
+	// columns, where there is nothing to guess.
+	Notices []string `protobuf:"bytes,2,rep,name=notices,proto3" json:"notices,omitempty"`
+	// The decimal separator of all numbers of that file, as ImportedTable.decimals. TablePoints.decimal_mark takes it.
+	Decimals      string `protobuf:"bytes,3,opt,name=decimals,proto3" json:"decimals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -668,6 +673,20 @@ func (x *CreateTableResponse) GetTable() *Table {
 		return x.Table
 	}
 	return nil
+}
+
+func (x *CreateTableResponse) GetNotices() []string {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
+func (x *CreateTableResponse) GetDecimals() string {
+	if x != nil {
+		return x.Decimals
+	}
+	return ""
 }
 
 // TableColumn describes one column of a table.
@@ -1749,9 +1768,11 @@ const file_cleave_v1_table_proto_rawDesc = "" +
 	"\vNumberCells\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\x01R\x06values\"#\n" +
 	"\tTextCells\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\tR\x06values\"=\n" +
+	"\x06values\x18\x01 \x03(\tR\x06values\"s\n" +
 	"\x13CreateTableResponse\x12&\n" +
-	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\"L\n" +
+	"\x05table\x18\x01 \x01(\v2\x10.cleave.v1.TableR\x05table\x12\x18\n" +
+	"\anotices\x18\x02 \x03(\tR\anotices\x12\x1a\n" +
+	"\bdecimals\x18\x03 \x01(\tR\bdecimals\"L\n" +
 	"\vTableColumn\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x15.cleave.v1.ColumnTypeR\x04type\"\x91\x02\n" +

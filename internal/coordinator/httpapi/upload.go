@@ -168,20 +168,20 @@ func options(name string, query url.Values) (format.TableOptions, error) {
 const bodyName = "the body"
 
 // eachBatch opens the table in a body and calls send with a function that returns its next rows. It calls send again if
-// later rows show that the first ones were misread.
-func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) error {
+// later rows show that the first ones were misread. The reader that it returns is closed, but still has its notices.
+func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) (*format.TableReader, error) {
 	spool := format.NewSpool(body)
 	defer spool.Close()
 	o.Stdin = spool
 	reader, err := format.OpenTable([]string{"-"}, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer reader.Close()
 	for {
 		err := send(reader.Columns(), reader.Next)
 		if !errors.Is(err, format.ErrRestarted) {
-			return err
+			return reader, err
 		}
 	}
 }
@@ -203,11 +203,15 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 		return nil, err
 	}
 	response := &cleavev1.CreateTableResponse{}
-	err = eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
+	read, err := eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
 		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(conn), query.Get("display_name"), next)
 		return err
 	})
-	return response, err
+	if err != nil {
+		return nil, err
+	}
+	response.Notices, response.Decimals = read.Notices(), read.Decimals()
+	return response, nil
 }
 
 // uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
@@ -293,11 +297,15 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 		return nil, err
 	}
 	response := &cleavev1.CreateDatasetResponse{}
-	err = eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
+	read, err := eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
 		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), len(columns), rowsOf(next))
 		return err
 	})
-	return response, err
+	if err != nil {
+		return nil, err
+	}
+	response.Notices = read.Notices()
+	return response, nil
 }
 
 // rowsOf returns the cells of successive batches of a table of numbers, row by row.

@@ -108,6 +108,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		if s.column == nil {
 			return nil, r.missingColumn(t, f.Column)
 		}
+		s.column = withoutWords(s.column)
 		if f.Categories == nil || f.isCheck() {
 			s.column = f.clean(s.column, r.Decimals)
 		}

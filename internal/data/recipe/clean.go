@@ -33,6 +33,23 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
+// withoutWords returns a column whose words for missing values are empty cells, or c itself if it has none. A table that was read
+// from a text has none; those of other formats and of programs follow the same rule.
+func withoutWords(c *table.Column) *table.Column {
+	cleaned := c
+	for row, s := range c.Texts {
+		if s == "" || !table.IsMissingText(s) {
+			continue
+		}
+		if cleaned == c {
+			cleaned = &table.Column{Name: c.Name, Type: c.Type, Texts: slices.Clone(c.Texts), Empty: slices.Clone(c.Empty)}
+		}
+		cleaned.Texts[row] = ""
+		cleaned.MarkEmpty(row)
+	}
+	return cleaned
+}
+
 // AsRead returns a column with the values that the recipe uses, to show them to people: placeholders such as -999 are empty, times
 // are in hours, and each category has one spelling. Dates stay as they are. It returns c itself if nothing changes.
 func (r *Recipe) AsRead(c *table.Column) *table.Column {
@@ -41,6 +58,7 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 		return c
 	}
 	f := &r.Features[at]
+	c = withoutWords(c)
 	switch {
 	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
 		return f.clean(c, r.Decimals)
@@ -106,10 +124,7 @@ type strays struct {
 // findStrays counts the cells of a column that are not numbers.
 func findStrays(c *table.Column, decimals string) strays {
 	found := strays{first: -1}
-	for row, s := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row, s := range c.FilledTexts() {
 		if _, ok := readNumber(s, decimals); ok {
 			found.numbers++
 			continue
@@ -117,7 +132,7 @@ func findStrays(c *table.Column, decimals string) strays {
 		if found.count++; found.first < 0 {
 			found.first = row
 		}
-		if isPlaceholder(s) {
+		if table.IsPlaceholder(s) {
 			found.placeholders++
 		}
 	}
@@ -128,16 +143,6 @@ func findStrays(c *table.Column, decimals string) strays {
 // or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
 	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
-}
-
-// isPlaceholder reports whether a text among numbers stands for an unknown value.
-func isPlaceholder(s string) bool {
-	switch strings.ToLower(strings.Trim(s, " ().?*-_")) {
-	case "", "na", "n/a", "n.a", "nan", "null", "nil", "none", "unknown", "missing", "blank", "empty", "pending", "n.d", "nd", "not recorded", "not applicable", "not available", "not known", "undefined", "no data", "tbd",
-		"unbekannt", "k.a", "ka", "keine angabe", "fehlt", "inconnu", "desconocido":
-		return true
-	}
-	return false
 }
 
 // ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow each.
@@ -227,10 +232,7 @@ func extremesOf(c *table.Column, absent []float64) extremes {
 	const enough = 12 // distinct values, see extremes.many
 	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		v := numberAt(c, row)
 		if slices.Contains(absent, v) {
 			continue

@@ -137,10 +137,7 @@ func repetition(c *table.Column) (first, second int, found bool) {
 		return 0, 0, false
 	}
 	seen := make(map[string]int, c.Len())
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		value := c.CellText(row)
 		if before, repeated := seen[value]; repeated {
 			return before, row, true

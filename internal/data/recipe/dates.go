@@ -84,10 +84,7 @@ func hasUnits(c *table.Column) bool {
 // twoUnits returns two cells with different units if all cells of a column are numbers followed by a unit, and "" otherwise.
 func twoUnits(c *table.Column) (a, b string) {
 	first := ""
-	for row, text := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for _, text := range c.FilledTexts() {
 		found := withUnit.FindStringSubmatch(text)
 		switch {
 		case len(text) > 40 || found == nil:
@@ -126,21 +123,25 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
 
-// holdsDates reports whether all cells of a column are dates.
-func holdsDates(c *table.Column) bool {
+// holds reports whether a column has values, and all of them are of a form.
+func holds(c *table.Column, form func(text string) bool) bool {
 	found := false
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
-		text := c.CellText(row)
-		if len(text) > 40 || !date.MatchString(numeric(text)) {
+	for row := range c.Filled() {
+		if text := c.CellText(row); len(text) > 40 || !form(text) {
 			return false
 		}
 		found = true
 	}
 	return found
 }
+
+// holdsDates reports whether all cells of a column are dates.
+func holdsDates(c *table.Column) bool {
+	return holds(c, func(text string) bool { return date.MatchString(numeric(text)) })
+}
+
+// holdsTimes reports whether all cells of a column are times or durations.
+func holdsTimes(c *table.Column) bool { return c.Type == table.Text && holds(c, clock.MatchString) }
 
 // dateParts captures the parts of a date and its time.
 var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
@@ -153,10 +154,7 @@ const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
 	day, month := false, false // a first number, or a second one, is larger than 12, so it is a day
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		s := c.CellText(row)
 		found := dateParts.FindStringSubmatch(numeric(s))
 		if found == nil {
@@ -237,21 +235,6 @@ func hoursOf(s string) (count float64, ok bool) {
 		count, unit = count+float64(v*unit), unit/60
 	}
 	return count, true
-}
-
-// holdsTimes reports whether all texts of a column are times or durations.
-func holdsTimes(c *table.Column) bool {
-	found := false
-	for row, text := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
-		if len(text) > 40 || !clock.MatchString(text) {
-			return false
-		}
-		found = true
-	}
-	return found
 }
 
 func daysIn(year, month int) int {

@@ -120,10 +120,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	for _, category := range f.Categories {
 		count[spelled(category)] = 0
 	}
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		value := spelled(c.CellText(row))
 		if _, known := count[value]; !known {
 			value = f.Other

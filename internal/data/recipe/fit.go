@@ -107,10 +107,7 @@ func (f *fitting) findID() {
 // hasDecimals reports whether all texts of a column are numbers and some have decimals: ids do not, but a measured index may.
 func hasDecimals(c *table.Column) bool {
 	found := false
-	for row, s := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for _, s := range c.FilledTexts() {
 		if !isNumber(s) {
 			return false
 		}

@@ -21,7 +21,7 @@ const maxCategories = 10_000
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
 // the reason and leaves g.column nil.
 func (f *fitting) read(g *candidate) error {
-	c, name := &f.Columns[g.at], f.typed(g.at)
+	c, name := withoutWords(&f.Columns[g.at]), f.typed(g.at)
 	g.made.Column = c.Name
 	g.made.AbsentTexts = f.retyped != nil && f.retyped[g.at]
 	if g.role == feature && !g.asked && c.Type == table.Integer && table.IsCodeName(c.Name) {
@@ -124,10 +124,7 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
 	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		value := c.CellText(row)
 		if g.role != category || g.coded {
 			key := table.Folded(value)
@@ -193,10 +190,8 @@ func (f *fitting) isCheckColumn(c *table.Column) bool {
 
 // firstValue returns the first text of a column that is not empty, "" if there is none.
 func firstValue(c *table.Column) string {
-	for row, s := range c.Texts {
-		if !c.IsEmpty(row) {
-			return s
-		}
+	for _, s := range c.FilledTexts() {
+		return s
 	}
 	return ""
 }
@@ -273,10 +268,7 @@ func (f *fitting) noticeCategories(g *candidate) {
 // countOf returns how many cells hold the number v.
 func countOf(c *table.Column, v float64) int {
 	count := 0
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row := range c.Filled() {
 		if c.Type == table.Text {
 			if read, ok := readNumber(c.Texts[row], ""); ok && read == v {
 				count++

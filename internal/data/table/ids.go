@@ -161,10 +161,7 @@ func (t *Table) numbersRows(ids *IDs) bool {
 		if !pointColumns[c.Name] || c.Type != Text {
 			continue
 		}
-		for row, name := range c.Texts {
-			if c.IsEmpty(row) {
-				continue
-			}
+		for _, name := range c.FilledTexts() {
 			number, err := strconv.Atoi(name)
 			if err != nil || number < 0 || ids.open || number >= len(ids.list) {
 				return false
@@ -180,10 +177,7 @@ func (t *Table) numbersRows(ids *IDs) bool {
 
 func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	numbers := make([]int64, t.rows)
-	for row, name := range c.Texts {
-		if c.IsEmpty(row) {
-			continue
-		}
+	for row, name := range c.FilledTexts() {
 		number, known := ids.find(name)
 		if !known {
 			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; did you mean %.40q?", name, nearestID(name, ids.list)).With("id", name)
@@ -296,15 +290,6 @@ func Folded(name string) string {
 		return name
 	}
 	return strings.ToLower(name)
-}
-
-// IsUnknownClass reports whether a cell of a column of classes says that the class is unknown.
-func IsUnknownClass(cell string) bool {
-	switch strings.ToLower(strings.Trim(cell, " ()<>[]?-")) {
-	case "", "unknown", "unlabeled", "unlabelled", "not labeled", "undefined", "tbd", "to do", "todo", "unbekannt", "inconnu", "desconocido":
-		return true
-	}
-	return false
 }
 
 // Merged returns which names are read as others, "" if there are none.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"slices"
@@ -88,6 +89,28 @@ func (c *Column) CellText(row int) string {
 // IsEmpty reports whether a cell is marked as empty or is the empty text.
 func (c *Column) IsEmpty(row int) bool {
 	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
+}
+
+// Filled yields the rows whose cells are not empty.
+func (c *Column) Filled() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for row := range c.Len() {
+			if !c.IsEmpty(row) && !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// FilledTexts yields the rows whose cells are not empty, and their texts. Other types have none.
+func (c *Column) FilledTexts() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for row, s := range c.Texts {
+			if !c.IsEmpty(row) && !yield(row, s) {
+				return
+			}
+		}
+	}
 }
 
 // MarkNaN marks NaN as empty: many programs write it for missing values.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -32,13 +33,13 @@ var columns = []struct {
 	{arrow.PrimitiveTypes.Int8, func(b array.Builder, i int) { b.(*array.Int8Builder).Append(int8(i)) }, func(i int) any { return int64(int8(i)) }},
 	{arrow.PrimitiveTypes.Uint16, func(b array.Builder, i int) { b.(*array.Uint16Builder).Append(uint16(60000 + i)) }, func(i int) any { return int64(uint16(60000 + i)) }},
 	{arrow.PrimitiveTypes.Uint64, func(b array.Builder, i int) { b.(*array.Uint64Builder).Append(uint64(i)) }, func(i int) any { return int64(i) }},
-	{arrow.FixedWidthTypes.Boolean, func(b array.Builder, i int) { b.(*array.BooleanBuilder).Append(i%3 == 0) }, func(i int) any { return map[bool]int64{true: 1}[i%3 == 0] }},
+	{arrow.FixedWidthTypes.Boolean, func(b array.Builder, i int) { b.(*array.BooleanBuilder).Append(i%3 == 0) }, func(i int) any { return fmt.Sprint(i%3 == 0) }},
 	{arrow.BinaryTypes.String, func(b array.Builder, i int) { b.(*array.StringBuilder).Append(fmt.Sprint("text ", i)) }, func(i int) any { return fmt.Sprint("text ", i) }},
 	{arrow.BinaryTypes.LargeString, func(b array.Builder, i int) { b.(*array.LargeStringBuilder).Append(fmt.Sprint(i)) }, func(i int) any { return fmt.Sprint(i) }},
 	{arrow.BinaryTypes.StringView, func(b array.Builder, i int) { b.(*array.StringViewBuilder).Append(fmt.Sprintf("%0*d", i%20, i)) }, func(i int) any { return fmt.Sprintf("%0*d", i%20, i) }},
-	{arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) { b.(*array.Date32Builder).Append(arrow.Date32(i)) }, func(i int) any { return float64(i) * 86400 }},
-	{arrow.FixedWidthTypes.Timestamp_us, func(b array.Builder, i int) { b.(*array.TimestampBuilder).Append(arrow.Timestamp(i) * 1500) }, func(i int) any { return float64(i*1500) / 1e6 }},
-	{arrow.FixedWidthTypes.Time32ms, func(b array.Builder, i int) { b.(*array.Time32Builder).Append(arrow.Time32(i)) }, func(i int) any { return float64(i) / 1e3 }},
+	{arrow.FixedWidthTypes.Date32, func(b array.Builder, i int) { b.(*array.Date32Builder).Append(arrow.Date32(i)) }, func(i int) any { return time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02") }},
+	{arrow.FixedWidthTypes.Timestamp_us, func(b array.Builder, i int) { b.(*array.TimestampBuilder).Append(arrow.Timestamp(i) * 1500) }, func(i int) any { return time.UnixMicro(int64(i) * 1500).UTC().Format("2006-01-02 15:04:05.999999") }},
+	{arrow.FixedWidthTypes.Time32ms, func(b array.Builder, i int) { b.(*array.Time32Builder).Append(arrow.Time32(i)) }, func(i int) any { return time.UnixMilli(int64(i)).UTC().Format("15:04:05.999") }},
 	{&arrow.Decimal128Type{Precision: 20, Scale: 2}, func(b array.Builder, i int) { b.(*array.Decimal128Builder).Append(decimal128.FromI64(int64(50 - i))) }, func(i int) any { return float64(50-i) / 100 }},
 	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, func(b array.Builder, i int) {
 		_ = b.(*array.BinaryDictionaryBuilder).AppendString(fmt.Sprint("class ", i%5))

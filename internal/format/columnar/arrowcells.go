@@ -4,6 +4,8 @@ package columnar
 
 import (
 	"math/big"
+	"strconv"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -26,11 +28,12 @@ func typeOf(of arrow.DataType) (to table.Type, refusal string) {
 		return table.Number, ""
 	}
 	switch of.ID() {
-	case arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW:
+	case arrow.BOOL, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP,
+		arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW:
 		return table.Text, ""
-	case arrow.BOOL, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64:
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64:
 		return table.Integer, ""
-	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.DURATION:
 		return table.Number, ""
 	case arrow.INTERVAL_MONTHS, arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO:
 		return 0, "holds intervals of months and days"
@@ -79,7 +82,7 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	case table.Number:
 		c.Numbers, err = f.numbers(values)
 	default:
-		c.Texts, err = f.texts(values, c.Empty)
+		c.Texts, err = a.texts(f, values, c.Empty)
 	}
 	if err != nil {
 		return c, err
@@ -126,14 +129,6 @@ func (f *field) checkUnsigned(values arrow.Array, c *table.Column) error {
 
 func (f *field) integers(values arrow.Array) ([]int64, error) {
 	switch values := values.(type) {
-	case *array.Boolean:
-		out := make([]int64, values.Len())
-		for row := range out {
-			if values.Value(row) {
-				out[row] = 1
-			}
-		}
-		return out, nil
 	case *array.Int8:
 		return asIntegers(values.Int8Values()), nil
 	case *array.Int16:
@@ -171,25 +166,15 @@ func (f *field) numbers(values arrow.Array) ([]float64, error) {
 	case *array.Float64:
 		return append(make([]float64, 0, values.Len()), values.Float64Values()...), nil
 	case *array.Float32:
-		return asNumbers(values.Float32Values(), 1, 1), nil
+		return asNumbers(values.Float32Values(), 1), nil
 	case *array.Float16:
 		out := make([]float64, values.Len())
 		for row, v := range values.Values() {
 			out[row] = scan.Half(v.Uint16())
 		}
 		return out, nil
-	case *array.Date32:
-		return asNumbers(values.Date32Values(), 86400, 1), nil
-	case *array.Date64:
-		return asNumbers(values.Date64Values(), 1, 1000), nil
-	case *array.Time32:
-		return asNumbers(values.Time32Values(), 1, perSecond(values.DataType().(*arrow.Time32Type).Unit)), nil
-	case *array.Time64:
-		return asNumbers(values.Time64Values(), 1, perSecond(values.DataType().(*arrow.Time64Type).Unit)), nil
-	case *array.Timestamp:
-		return asNumbers(values.TimestampValues(), 1, perSecond(values.DataType().(*arrow.TimestampType).Unit)), nil
 	case *array.Duration:
-		return asNumbers(values.DurationValues(), 1, perSecond(values.DataType().(*arrow.DurationType).Unit)), nil
+		return asNumbers(values.DurationValues(), float64(perSecond(values))), nil
 	case *array.Decimal32:
 		return asDecimals(values, func(row int) *big.Int { return big.NewInt(int64(values.Value(row))) }), nil
 	case *array.Decimal64:
@@ -202,14 +187,18 @@ func (f *field) numbers(values arrow.Array) ([]float64, error) {
 	return nil, f.unknown(values)
 }
 
-func perSecond(unit arrow.TimeUnit) float64 {
-	return map[arrow.TimeUnit]float64{arrow.Second: 1, arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9}[unit]
+// perSecond returns how many units of the values are a second, 1 if they have no unit.
+func perSecond(values arrow.Array) int64 {
+	if timed, ok := values.DataType().(arrow.TemporalWithUnit); ok {
+		return int64(time.Second / timed.TimeUnit().Multiplier())
+	}
+	return 1
 }
 
-func asNumbers[T ~int32 | ~int64 | ~float32](values []T, times, per float64) []float64 {
+func asNumbers[T ~int64 | ~float32](values []T, per float64) []float64 {
 	out := make([]float64, len(values))
 	for row, v := range values {
-		out[row] = float64(v) * times / per
+		out[row] = float64(v) / per
 	}
 	return out
 }
@@ -225,9 +214,20 @@ func asDecimals(values arrow.Array, unscaled func(row int) *big.Int) []float64 {
 
 // texts copies all texts of a column at once. Texts stored as views are not copied, because several may share the same
 // bytes.
-func (f *field) texts(values arrow.Array, empty []bool) ([]string, error) {
+func (a *Arrow) texts(f *field, values arrow.Array, empty []bool) ([]string, error) {
 	out := make([]string, values.Len())
 	if len(out) == 0 { // even the first offset may be missing
+		return out, nil
+	}
+	if moment := momentOf(values); moment != nil {
+		if err := a.take(momentBytes * int64(len(out))); err != nil {
+			return nil, err
+		}
+		for row := range out {
+			if empty == nil || !empty[row] {
+				out[row] = moment(row)
+			}
+		}
 		return out, nil
 	}
 	views, ok := values.(interface{ Value(int) string })
@@ -255,6 +255,26 @@ func (f *field) texts(values arrow.Array, empty []bool) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// momentOf returns the text of each row for dates, times and Booleans, and nil for other values.
+func momentOf(values arrow.Array) func(row int) string {
+	per := perSecond(values)
+	switch values := values.(type) {
+	case *array.Boolean:
+		return func(row int) string { return strconv.FormatBool(values.Value(row)) }
+	case *array.Date32:
+		return func(row int) string { return dateText(int64(values.Value(row))) }
+	case *array.Date64:
+		return func(row int) string { return timeOf(int64(values.Value(row)), 1e3).Format(time.DateOnly) }
+	case *array.Time32:
+		return func(row int) string { return clockText(int64(values.Value(row)), per) }
+	case *array.Time64:
+		return func(row int) string { return clockText(int64(values.Value(row)), per) }
+	case *array.Timestamp:
+		return func(row int) string { return timestampText(int64(values.Value(row)), per) }
+	}
+	return nil
 }
 
 type binaryViews struct{ *array.BinaryView }

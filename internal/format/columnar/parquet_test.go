@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"testing"
+	"time"
 
 	other "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
@@ -70,9 +71,9 @@ func rowsOf(n int) []wide {
 func wantRow(r *wide) map[string]any {
 	row := map[string]any{
 		"plain": r.Plain, "optional": nil, "float": float64(r.Float), "split": r.Split, "split1": float64(r.SplitOne), "int": r.Int,
-		"int32": int64(r.Int32), "uint32": int64(r.Uint32), "delta": r.Delta, "delta32": int64(r.Delta32), "bool": int64(0), "text": r.Text,
-		"dict": r.Dict, "dictmaybe": nil, "dictint": r.DictInt, "dictfloat": r.DictFloat, "deltalength": r.Delta1, "date": float64(r.Date) * 86400,
-		"time": float64(r.Time) / 1e6, "decimal": float64(r.Decimal) / 100, "old": 86400 + float64(r.Old[0])/1e9,
+		"int32": int64(r.Int32), "uint32": int64(r.Uint32), "delta": r.Delta, "delta32": int64(r.Delta32), "bool": "false", "text": r.Text,
+		"dict": r.Dict, "dictmaybe": nil, "dictint": r.DictInt, "dictfloat": r.DictFloat, "deltalength": r.Delta1, "date": time.Unix(int64(r.Date)*86400, 0).UTC().Format("2006-01-02"),
+		"time": time.UnixMicro(r.Time).UTC().Format("2006-01-02 15:04:05.999999"), "decimal": float64(r.Decimal) / 100, "old": time.Unix(86400, int64(r.Old[0])).UTC().Format("2006-01-02 15:04:05.999999999"),
 		"uuid": fmt.Sprintf("%02xab0000-0000-0000-0000-0000000000%02x", r.UUID[0], r.UUID[15]),
 	}
 	if r.Optional != nil {
@@ -88,7 +89,7 @@ func wantRow(r *wide) map[string]any {
 		row["dictmaybe"] = *r.DictMaybe
 	}
 	if r.Bool {
-		row["bool"] = int64(1)
+		row["bool"] = "true"
 	}
 	return row
 }

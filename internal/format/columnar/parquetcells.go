@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/big"
+	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -22,6 +24,7 @@ import (
 type meaning struct {
 	unsigned bool
 	integer  func(int64) float64 // converts integers that become numbers
+	moment   func(int64) string  // converts integers that are dates or times
 	number   func([]byte) (v float64, ok bool)
 	text     func([]byte) string
 }
@@ -37,11 +40,11 @@ func (c *column) setType(node schema.Node) (refusal string) {
 	}
 	c.physical = leaf.PhysicalType()
 	switch c.physical {
-	case parquet.Types.Boolean:
-		c.to = table.Integer
+	case parquet.Types.Boolean, parquet.Types.Int96:
+		c.to = table.Text
 	case parquet.Types.Int32, parquet.Types.Int64:
 		return c.setInteger(leaf.LogicalType())
-	case parquet.Types.Int96, parquet.Types.Float, parquet.Types.Double:
+	case parquet.Types.Float, parquet.Types.Double:
 		c.to = table.Number
 	case parquet.Types.ByteArray, parquet.Types.FixedLenByteArray:
 		return c.setBytes(leaf.LogicalType(), leaf.TypeLength())
@@ -52,16 +55,16 @@ func (c *column) setType(node schema.Node) (refusal string) {
 }
 
 func (c *column) setInteger(means schema.LogicalType) (refusal string) {
-	c.to = table.Number
+	c.to = table.Text
 	switch m := means.(type) {
 	case schema.DecimalLogicalType:
 		return c.setDecimal(int(m.Scale()))
 	case schema.DateLogicalType:
-		c.values.integer = func(v int64) float64 { return float64(v) * 86400 }
+		c.values.moment = dateText
 	case schema.TimeLogicalType:
-		c.setTime(m.TimeUnit())
+		c.setTime(clockText, m.TimeUnit())
 	case schema.TimestampLogicalType:
-		c.setTime(m.TimeUnit())
+		c.setTime(timestampText, m.TimeUnit())
 	case schema.IntLogicalType:
 		c.to, c.values.unsigned = table.Integer, !m.IsSigned()
 	default:
@@ -70,12 +73,12 @@ func (c *column) setInteger(means schema.LogicalType) (refusal string) {
 	return ""
 }
 
-func (c *column) setTime(unit schema.TimeUnitType) {
-	perSecond := map[schema.TimeUnitType]float64{schema.TimeUnitMillis: 1e3, schema.TimeUnitMicros: 1e6}[unit]
+func (c *column) setTime(format func(v, perSecond int64) string, unit schema.TimeUnitType) {
+	perSecond := map[schema.TimeUnitType]int64{schema.TimeUnitMillis: 1e3, schema.TimeUnitMicros: 1e6}[unit]
 	if perSecond == 0 {
 		perSecond = 1e9
 	}
-	c.values.integer = func(v int64) float64 { return float64(v) / perSecond }
+	c.values.moment = func(v int64) string { return format(v, perSecond) }
 }
 
 func (c *column) setDecimal(scale int) (refusal string) {
@@ -137,7 +140,11 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 			return err
 		}
 	}
-	if err := c.take(8 * int64(rows)); err != nil {
+	size := int64(8)
+	if c.column.values.moment != nil || c.physical == parquet.Types.Int96 {
+		size += momentBytes
+	}
+	if err := c.take(size * int64(rows)); err != nil {
 		return err
 	}
 	switch out.Type {
@@ -158,18 +165,20 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 			err = fillInto(c, out, r.ReadBatchInPage, out.Integers)
 			break
 		}
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int64) error { out.Numbers[row] = c.column.values.integer(v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int64) error { c.integer(out, row, v); return nil })
 	case *file.Int32ColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int32) error { c.integer(out, row, v); return nil })
-	case *file.BooleanColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v bool) error {
-			if v {
-				out.Integers[row] = 1
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v int32) error {
+			if c.column.values.unsigned {
+				c.integer(out, row, int64(uint32(v)))
+			} else {
+				c.integer(out, row, int64(v))
 			}
 			return nil
 		})
+	case *file.BooleanColumnChunkReader:
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v bool) error { out.Texts[row] = strconv.FormatBool(v); return nil })
 	case *file.Int96ColumnChunkReader:
-		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.Int96) error { out.Numbers[row] = int96Seconds(v); return nil })
+		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.Int96) error { out.Texts[row] = int96Text(v); return nil })
 	case *file.ByteArrayColumnChunkReader:
 		err = convert(c, out, rows, r.ReadBatchInPage, func(row int, v parquet.ByteArray) error { return c.bytes(out, row, v) })
 	case *file.FixedLenByteArrayColumnChunkReader:
@@ -183,15 +192,15 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	return c.checkCells(out)
 }
 
-// integer converts a 32-bit integer.
-func (c *chunk) integer(out *table.Column, row int, v int32) {
+// integer converts an integer.
+func (c *chunk) integer(out *table.Column, row int, v int64) {
 	switch means := &c.column.values; {
+	case means.moment != nil:
+		out.Texts[row] = means.moment(v)
 	case means.integer != nil:
-		out.Numbers[row] = means.integer(int64(v))
-	case means.unsigned:
-		out.Integers[row] = int64(uint32(v))
+		out.Numbers[row] = means.integer(v)
 	default:
-		out.Integers[row] = int64(v)
+		out.Integers[row] = v
 	}
 }
 
@@ -242,11 +251,11 @@ func (c *chunk) checkCells(out *table.Column) error {
 	return nil
 }
 
-// int96Seconds converts a legacy timestamp: nanoseconds of the day, and the Julian day number.
-func int96Seconds(b parquet.Int96) float64 {
+// int96Text converts a legacy timestamp: nanoseconds of the day, and the Julian day number.
+func int96Text(b parquet.Int96) string {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	nanoseconds, day := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint32(b[8:]))
-	return float64((day-epoch)*86400) + float64(nanoseconds)/1e9
+	return time.Unix((day-epoch)*86400, nanoseconds).UTC().Format("2006-01-02 15:04:05.999999999")
 }
 
 // readBatch is the method of the library's readers that reads the present values of one page. Definition levels tell

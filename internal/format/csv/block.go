@@ -203,7 +203,7 @@ func (c *csvCells) textStart() int {
 func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
 	at := 0
 	for column := range l.kinds {
-		c, kind := &p.columns[column], l.kinds[column]
+		c, kind := &p.columns[column], &l.kinds[column]
 		var after int
 		switch kind.Type {
 		case table.Integer:
@@ -220,7 +220,7 @@ func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
 			if v, after = scan.ShortDecimal(line, at, kind.point); after == at || !l.endsCell(line[after]) {
 				after = at + l.cellEnd(line[at:])
 				cell := bytes.TrimSpace(line[at:after])
-				if v = 0; isMissingNumber(cell) {
+				if v = 0; table.IsMissingNumber(cell) {
 					c.empty = append(c.empty, p.rows)
 				} else if number, ok := parseNumber(cell, kind.point); ok && scan.IsFinite(number) {
 					v = number
@@ -274,7 +274,7 @@ func shortInteger(text []byte, at int) (value int64, after int) {
 }
 
 func (c *csvCells) appendText(cell []byte, row int) {
-	if isMissingText(cell) {
+	if table.IsMissingText(cell) {
 		c.empty = append(c.empty, row)
 	} else {
 		c.texts = append(c.texts, cell...)
@@ -291,8 +291,8 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 		return l.ragged(line, cells)
 	}
 	for at, cell := range cells {
-		c, kind := &p.columns[at], l.kinds[at]
-		switch missing := isMissingNumber(cell); {
+		c, kind := &p.columns[at], &l.kinds[at]
+		switch missing := table.IsMissingNumber(cell); {
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {
@@ -337,7 +337,7 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 	if p.seen == nil {
 		p.seen = make([]evidence, len(l.columns))
 	}
-	p.seen[column] |= l.classifyIn(l.columns[column].unit, cell)
+	p.seen[column] |= classify(cell, l.columns[column].unit)
 	if p.doubt == nil {
 		p.doubt = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 )
@@ -25,6 +27,18 @@ type Options struct {
 	Stdin     io.Reader // read for the path "-"; a Spool is rewound first
 	Name      string    // of Stdin in messages; "" means "standard input"
 	Known     *Survey   // what reading the same text with the same options showed before; nil if it was not read
+}
+
+// Ignores reports whether the user does not need a column, given its name and its position from 0.
+func (o *Options) Ignores(column string, at int) bool {
+	return names(o.Ignore, column, at) || len(o.Only) > 0 && !names(o.Only, column, at)
+}
+
+// names reports whether a list has a column, by its name or by its number from 1.
+func names(list []string, column string, at int) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		return strings.EqualFold(strings.TrimSpace(name), column) || name == strconv.Itoa(at+1)
+	})
 }
 
 // Survey is what the cells of a text showed that its first rows did not. Opened with it, the text is read without starting over.
@@ -46,15 +60,15 @@ func (r *Reader) Notices() []string {
 	if usual := r.options.Decimals; own != "" && usual != "" && own != usual {
 		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q", own, usual))
 	}
-	for at, k := range r.layout.kinds {
-		c := &r.layout.columns[at]
+	for at := range r.layout.kinds {
+		c, k := &r.layout.columns[at], &r.layout.kinds[at]
 		notice := k.notice(c.name)
 		switch {
 		case notice != "":
 			unusual = append(unusual, notice)
 		case k.Type == table.Integer && c.seen&sawZeros != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use --id-column, --categorical or --ignore", c.name))
-		case r.layout.separator == ';' && decimals == "" && k == plainNumbers('.') && c.seen&evidence(asPointGroups) == 0 && c.seen&evidence(asSpaceComma) != 0:
+		case r.layout.separator == ';' && decimals == "" && k.point == '.' && c.seen&asPointGroups.bit() == 0 && c.seen&asSpaceComma.bit() != 0:
 			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point", c.name))
 		}
 	}

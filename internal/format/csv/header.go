@@ -47,38 +47,38 @@ func sniffRows(prefix []byte, d dialect) *beginning {
 				b.second = append(b.second, bytes.Clone(cell))
 			}
 		} else if len(cells) == b.width || len(cells) == len(b.first) { // others may be notes below the table
-			b.learn(d, cells)
+			b.learn(cells)
 		}
 		b.trails = b.trails && len(cells) == b.width && len(cells[b.width-1]) == 0
 		for at, cell := range cells[:min(len(cells), b.width)] {
 			b.again = b.again || at < len(b.first) && len(cell) > 0 && bytes.Equal(cell, b.first[at])
 		}
 	})
-	if b.hasUnits = b.secondHasUnits(d); b.width > 0 && !b.hasUnits {
-		b.learn(d, b.second)
+	if b.hasUnits = b.secondHasUnits(); b.width > 0 && !b.hasUnits {
+		b.learn(b.second)
 	}
 	return b
 }
 
 // learn adds the evidence of a row below the first.
-func (b *beginning) learn(d dialect, cells [][]byte) {
+func (b *beginning) learn(cells [][]byte) {
 	for at, cell := range cells[:min(len(cells), b.width)] {
 		if b.units[at] == "" {
 			b.units[at] = unitOf(cell)
 		}
-		b.below[at] |= d.classifyIn(b.units[at], cell)
+		b.below[at] |= classify(cell, b.units[at])
 	}
 }
 
 // secondHasUnits reports whether the second row belongs to the header, such as a row of units. It does if there are at least two
 // columns of numbers and both the first and the second row have a word in each of them.
-func (b *beginning) secondHasUnits(d dialect) bool {
+func (b *beginning) secondHasUnits() bool {
 	numbers := 0
 	for at, seen := range b.below {
 		if seen&sawCell == 0 || seen.isWord() {
 			continue
 		}
-		if at >= len(b.first) || !d.classify(b.second[at]).isWord() || !d.classify(b.first[at]).isWord() {
+		if at >= len(b.first) || !classify(b.second[at], "").isWord() || !classify(b.first[at], "").isWord() {
 			return false
 		}
 		numbers++
@@ -92,10 +92,10 @@ func (b *beginning) hasNumbers() bool {
 }
 
 // hasHeader reports whether the first row holds the column names. notice is not empty in ambiguous cases.
-func (b *beginning) hasHeader(d dialect, name string) (has bool, notice string) {
+func (b *beginning) hasHeader(name string) (has bool, notice string) {
 	numbers, names, overNumbers := 0, 0, 0
 	for at, cell := range b.first {
-		switch seen := d.classify(cell); {
+		switch seen := classify(cell, ""); {
 		case seen.isWord():
 			names++
 			if at < len(b.below) && b.below[at] != 0 && !b.below[at].isWord() {
@@ -290,7 +290,7 @@ func (d dialect) usualCells(text []byte) (usual int) {
 // startsWithNames reports whether the first row names all columns and numbers follow below.
 func (d dialect) startsWithNames(text []byte) bool {
 	b := sniffRows(text, d)
-	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !d.classify(cell).isWord() })
+	return b.hasNumbers() && !slices.ContainsFunc(b.first, func(cell []byte) bool { return !classify(cell, "").isWord() })
 }
 
 // skipBlank returns the length and number of the leading lines that are blank or have only empty cells.

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
@@ -12,17 +13,40 @@ import (
 func TestReadingsAtAGlance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := []byte(rapid.StringMatching(`-?[0-9]{0,7}([.,' ][0-9]{0,4}){0,2}( ?%)?`).Draw(t, "cell"))
-		tried := reading(0)
-		for r := asPoint; r <= asApostrophes; r <<= 1 {
+		tried := evidence(0)
+		for r := asPoint; r <= asApostrophes; r++ {
 			if _, ok := r.parse(cell); ok {
-				tried |= r
+				tried |= r.bit()
 			}
 		}
-		if got := readingsOf(cell) &^ asInteger; got != tried {
+		if got := readingsOf(cell) &^ asInteger.bit(); got != tried {
 			t.Fatalf("%q: got %b, want %b", cell, got, tried)
 		}
-		if _, _, ok := integerCell(cell); ok && tried != allReadings&^asInteger {
+		if _, _, ok := integerCell(cell); ok && tried != isText&^asInteger.bit() {
 			t.Fatalf("%q is not read alike by all: %b", cell, tried)
+		}
+	})
+}
+
+// A cell that is evidence for a number is parsed as one by the kind that follows from it, and a word is not. Otherwise the rows
+// would be read again without learning anything.
+func TestEvidenceIsParsed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cell := []byte(rapid.StringMatching(`[<~]?[(]?[-\x{2212}]?[$%]?[(]?-?[0-9]{0,4}([.,' ][0-9]{0,3}){0,2}[)]? ?(%|€|EUR|kg|h|days|\*)?[)*]?`).Draw(t, "cell"))
+		unit := rapid.SampledFrom([]string{"", unitOf(cell), "kg"}).Draw(t, "unit")
+		c := csvColumn{seen: classify(cell, unit), unit: unit}
+		if c.seen == 0 {
+			return // missing
+		}
+		k := c.kind(dialect{';'}, "")
+		if k.Type == table.Text {
+			return // by the rules of columns, or a word
+		}
+		if _, ok := k.parse(cell); !ok && k.Type == table.Number {
+			t.Fatalf("%q is evidence %b, but no number of kind %+v", cell, c.seen, k)
+		}
+		if _, ok := k.parse([]byte("x7x")); ok {
+			t.Fatalf("a word is a number of kind %+v", k)
 		}
 	})
 }

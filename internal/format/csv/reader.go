@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -44,7 +42,7 @@ type restartable interface {
 }
 
 // Marks returns the decimal separator that the columns show, "" if they are ambiguous.
-func (r *Reader) Marks() string { return string(decimalsOf(r.layout.columns)) }
+func (r *Reader) Marks() string { return decimalsOf(r.layout.columns) }
 
 // Survey returns what the rows have shown so far that the first ones did not.
 func (r *Reader) Survey() *Survey {
@@ -88,9 +86,9 @@ func (r *Reader) sniff() error {
 	if b.first == nil {
 		return r.noRow(s, d, prefix[start:], lines+1)
 	}
-	hasHeader := r.findHeader(b, d, s.Name)
+	hasHeader := r.findHeader(b, s.Name)
 	if b.hasUnits && !hasHeader {
-		b.learn(d, b.second)
+		b.learn(b.second)
 	}
 	if err := r.findColumns(s, b, d, hasHeader); err != nil {
 		return err
@@ -138,14 +136,14 @@ func (r *Reader) findTable(s *scan.Source, prefix []byte) (d dialect, start, lin
 }
 
 // findHeader reports whether the first row is the header, by the options or else by its cells.
-func (r *Reader) findHeader(b *beginning, d dialect, name string) bool {
+func (r *Reader) findHeader(b *beginning, name string) bool {
 	switch {
 	case r.options.Header == "yes", r.options.Header != "no" && b.hasNames(r.options.Names):
 		return true
 	case r.options.Header == "no", b.hasNoNames(r.options.Names):
 		return false
 	}
-	has, notice := b.hasHeader(d, name)
+	has, notice := b.hasHeader(name)
 	r.addNotice(notice)
 	return has
 }
@@ -174,14 +172,12 @@ func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader 
 			c.seen, c.unit = b.below[at], b.units[at]
 		}
 		if !hasHeader {
-			c.seen |= d.classifyIn(c.unit, b.first[at])
+			c.seen |= classify(b.first[at], c.unit)
 		}
 		if at < len(r.learned) {
 			c.seen |= r.learned[at]
 		}
-		c.asText = slices.ContainsFunc(r.options.Texts, func(name string) bool {
-			return strings.EqualFold(strings.TrimSpace(name), c.name) || name == strconv.Itoa(at+1)
-		})
+		c.asText = names(r.options.Texts, c.name, at)
 	}
 	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns, header: header}
 	return nil
@@ -324,9 +320,7 @@ func (r *Reader) finish() error {
 		return err
 	}
 	r.addNotice(r.hollow.notice(r.layout.name))
-	for _, notice := range r.odd.notices(r.layout.name) {
-		r.addNotice(notice)
-	}
+	r.addNotice(r.odd.notice(r.layout.name))
 	if r.rows == 0 {
 		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; to read the first line as data, use --header no")
 	}

@@ -294,11 +294,14 @@ type Hello struct {
 	ProtocolMinor uint32 `protobuf:"varint,212,opt,name=protocol_minor,json=protocolMinor,proto3" json:"protocol_minor,omitempty"`
 	// HOST:PORT at which other workers reach the PeerService of this worker; empty if it has none.
 	PeerAddress string `protobuf:"bytes,213,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Whether the worker knows Command.read_object.
+	// Whether the worker knows Command.read_object. It is asked only if table_rules are those of the coordinator, too.
 	ReadsObjects bool `protobuf:"varint,214,opt,name=reads_objects,json=readsObjects,proto3" json:"reads_objects,omitempty"`
 	// Whether the worker knows Prepare.by_rows. A worker that shares the memory of the coordinator does not say so, because
 	// every data set is there as a whole.
-	FetchesRows   bool `protobuf:"varint,215,opt,name=fetches_rows,json=fetchesRows,proto3" json:"fetches_rows,omitempty"`
+	FetchesRows bool `protobuf:"varint,215,opt,name=fetches_rows,json=fetchesRows,proto3" json:"fetches_rows,omitempty"`
+	// The rules by which the worker reads tables, see wire.TableRules. Other rules may make another table of the same
+	// object, or not understand a TextSurvey.
+	TableRules    uint32 `protobuf:"varint,216,opt,name=table_rules,json=tableRules,proto3" json:"table_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -422,6 +425,13 @@ func (x *Hello) GetFetchesRows() bool {
 		return x.FetchesRows
 	}
 	return false
+}
+
+func (x *Hello) GetTableRules() uint32 {
+	if x != nil {
+		return x.TableRules
+	}
+	return 0
 }
 
 // Offer lists the tiles of one job that a worker built for an earlier coordinator. The current coordinator may adopt
@@ -1179,7 +1189,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xd5\x03\n" +
+	"\amessage\"\xf7\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1194,7 +1204,9 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\"\n" +
 	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddress\x12$\n" +
 	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjects\x12\"\n" +
-	"\ffetches_rows\x18\xd7\x01 \x01(\bR\vfetchesRowsJ\x04\b\b\x10\t\"}\n" +
+	"\ffetches_rows\x18\xd7\x01 \x01(\bR\vfetchesRows\x12 \n" +
+	"\vtable_rules\x18\xd8\x01 \x01(\rR\n" +
+	"tableRulesJ\x04\b\b\x10\t\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +

@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63leave/v1/dataset.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x01\n\x14\x43reateDatasetRequest\x12*\n\x06header\x18\x01 \x01(\x0b\x32\x18.cleave.v1.DatasetHeaderH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x12!\n\x05\x65\x64ges\x18\x03 \x01(\x0b\x32\x10.cleave.v1.EdgesH\x00\x12,\n\x0bsparse_rows\x18\x04 \x01(\x0b\x32\x15.cleave.v1.SparseRowsH\x00\x42\x06\n\x04part\"\x83\x02\n\rDatasetHeader\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\'\n\x06points\x18\x02 \x01(\x0b\x32\x15.cleave.v1.PointsFormH\x00\x12%\n\x05graph\x18\x03 \x01(\x0b\x32\x14.cleave.v1.GraphFormH\x00\x12\'\n\x06kernel\x18\x04 \x01(\x0b\x32\x15.cleave.v1.KernelFormH\x00\x12\x34\n\rsparse_points\x18\x05 \x01(\x0b\x32\x1b.cleave.v1.SparsePointsFormH\x00\x12\x11\n\tupload_id\x18\x07 \x01(\t\x12\x12\n\nfirst_part\x18\x08 \x01(\rB\x06\n\x04\x66orm\"+\n\nPointsForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x01(\r\"\x1d\n\tGraphForm\x12\x10\n\x08vertices\x18\x01 \x01(\r\"\x1a\n\nKernelForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\"1\n\x10SparsePointsForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x01(\r\"\x1d\n\x0b\x44\x65nseValues\x12\x0e\n\x06values\x18\x01 \x03(\x01\":\n\x05\x45\x64ges\x12\x0f\n\x07sources\x18\x01 \x03(\r\x12\x0f\n\x07targets\x18\x02 \x03(\r\x12\x0f\n\x07weights\x18\x03 \x03(\x01\">\n\nSparseRows\x12\x0f\n\x07lengths\x18\x01 \x03(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\r\x12\x0e\n\x06values\x18\x03 \x03(\x01\"<\n\x15\x43reateDatasetResponse\x12#\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x12.cleave.v1.Dataset\"%\n\x10GetUploadRequest\x12\x11\n\tupload_id\x18\x01 \x01(\t\"\"\n\x11GetUploadResponse\x12\r\n\x05parts\x18\x01 \x01(\r\"\xcb\x01\n\x07\x44\x61taset\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.cleave.v1.DatasetKind\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x05 \x01(\r\x12\x11\n\tnon_zeros\x18\x06 \x01(\x04\x12\r\n\x05\x62ytes\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\'\n\x11GetDatasetRequest\x12\x12\n\ndataset_id\x18\x01 \x01(\t\"9\n\x12GetDatasetResponse\x12#\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x12.cleave.v1.Dataset\"<\n\x13ListDatasetsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"U\n\x14ListDatasetsResponse\x12$\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x12.cleave.v1.Dataset\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"*\n\x14\x44\x65leteDatasetRequest\x12\x12\n\ndataset_id\x18\x01 \x01(\t\"\x17\n\x15\x44\x65leteDatasetResponse*\x95\x01\n\x0b\x44\x61tasetKind\x12\x1c\n\x18\x44\x41TASET_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44\x41TASET_KIND_POINTS\x10\x01\x12\x16\n\x12\x44\x41TASET_KIND_GRAPH\x10\x02\x12\x17\n\x13\x44\x41TASET_KIND_KERNEL\x10\x03\x12\x1e\n\x1a\x44\x41TASET_KIND_SPARSE_POINTS\x10\x04\x32\x9e\x03\n\x0e\x44\x61tasetService\x12T\n\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12\x46\n\tGetUpload\x12\x1b.cleave.v1.GetUploadRequest\x1a\x1c.cleave.v1.GetUploadResponse\x12I\n\nGetDataset\x12\x1c.cleave.v1.GetDatasetRequest\x1a\x1d.cleave.v1.GetDatasetResponse\x12O\n\x0cListDatasets\x12\x1e.cleave.v1.ListDatasetsRequest\x1a\x1f.cleave.v1.ListDatasetsResponse\x12R\n\rDeleteDataset\x12\x1f.cleave.v1.DeleteDatasetRequest\x1a .cleave.v1.DeleteDatasetResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63leave/v1/dataset.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x01\n\x14\x43reateDatasetRequest\x12*\n\x06header\x18\x01 \x01(\x0b\x32\x18.cleave.v1.DatasetHeaderH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x12!\n\x05\x65\x64ges\x18\x03 \x01(\x0b\x32\x10.cleave.v1.EdgesH\x00\x12,\n\x0bsparse_rows\x18\x04 \x01(\x0b\x32\x15.cleave.v1.SparseRowsH\x00\x42\x06\n\x04part\"\x83\x02\n\rDatasetHeader\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\'\n\x06points\x18\x02 \x01(\x0b\x32\x15.cleave.v1.PointsFormH\x00\x12%\n\x05graph\x18\x03 \x01(\x0b\x32\x14.cleave.v1.GraphFormH\x00\x12\'\n\x06kernel\x18\x04 \x01(\x0b\x32\x15.cleave.v1.KernelFormH\x00\x12\x34\n\rsparse_points\x18\x05 \x01(\x0b\x32\x1b.cleave.v1.SparsePointsFormH\x00\x12\x11\n\tupload_id\x18\x07 \x01(\t\x12\x12\n\nfirst_part\x18\x08 \x01(\rB\x06\n\x04\x66orm\"+\n\nPointsForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x01(\r\"\x1d\n\tGraphForm\x12\x10\n\x08vertices\x18\x01 \x01(\r\"\x1a\n\nKernelForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\"1\n\x10SparsePointsForm\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x01(\r\"\x1d\n\x0b\x44\x65nseValues\x12\x0e\n\x06values\x18\x01 \x03(\x01\":\n\x05\x45\x64ges\x12\x0f\n\x07sources\x18\x01 \x03(\r\x12\x0f\n\x07targets\x18\x02 \x03(\r\x12\x0f\n\x07weights\x18\x03 \x03(\x01\">\n\nSparseRows\x12\x0f\n\x07lengths\x18\x01 \x03(\r\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\r\x12\x0e\n\x06values\x18\x03 \x03(\x01\"M\n\x15\x43reateDatasetResponse\x12#\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x12.cleave.v1.Dataset\x12\x0f\n\x07notices\x18\x02 \x03(\t\"%\n\x10GetUploadRequest\x12\x11\n\tupload_id\x18\x01 \x01(\t\"\"\n\x11GetUploadResponse\x12\r\n\x05parts\x18\x01 \x01(\r\"\xcb\x01\n\x07\x44\x61taset\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.cleave.v1.DatasetKind\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x05 \x01(\r\x12\x11\n\tnon_zeros\x18\x06 \x01(\x04\x12\r\n\x05\x62ytes\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\'\n\x11GetDatasetRequest\x12\x12\n\ndataset_id\x18\x01 \x01(\t\"9\n\x12GetDatasetResponse\x12#\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x12.cleave.v1.Dataset\"<\n\x13ListDatasetsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"U\n\x14ListDatasetsResponse\x12$\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x12.cleave.v1.Dataset\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"*\n\x14\x44\x65leteDatasetRequest\x12\x12\n\ndataset_id\x18\x01 \x01(\t\"\x17\n\x15\x44\x65leteDatasetResponse*\x95\x01\n\x0b\x44\x61tasetKind\x12\x1c\n\x18\x44\x41TASET_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44\x41TASET_KIND_POINTS\x10\x01\x12\x16\n\x12\x44\x41TASET_KIND_GRAPH\x10\x02\x12\x17\n\x13\x44\x41TASET_KIND_KERNEL\x10\x03\x12\x1e\n\x1a\x44\x41TASET_KIND_SPARSE_POINTS\x10\x04\x32\x9e\x03\n\x0e\x44\x61tasetService\x12T\n\rCreateDataset\x12\x1f.cleave.v1.CreateDatasetRequest\x1a .cleave.v1.CreateDatasetResponse(\x01\x12\x46\n\tGetUpload\x12\x1b.cleave.v1.GetUploadRequest\x1a\x1c.cleave.v1.GetUploadResponse\x12I\n\nGetDataset\x12\x1c.cleave.v1.GetDatasetRequest\x1a\x1d.cleave.v1.GetDatasetResponse\x12O\n\x0cListDatasets\x12\x1e.cleave.v1.ListDatasetsRequest\x1a\x1f.cleave.v1.ListDatasetsResponse\x12R\n\rDeleteDataset\x12\x1f.cleave.v1.DeleteDatasetRequest\x1a .cleave.v1.DeleteDatasetResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cleave.v1.dataset_pb2', globals())
@@ -22,8 +22,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1'
-  _DATASETKIND._serialized_start=1505
-  _DATASETKIND._serialized_end=1654
+  _DATASETKIND._serialized_start=1522
+  _DATASETKIND._serialized_end=1671
   _CREATEDATASETREQUEST._serialized_start=72
   _CREATEDATASETREQUEST._serialized_end=269
   _DATASETHEADER._serialized_start=272
@@ -43,25 +43,25 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _SPARSEROWS._serialized_start=779
   _SPARSEROWS._serialized_end=841
   _CREATEDATASETRESPONSE._serialized_start=843
-  _CREATEDATASETRESPONSE._serialized_end=903
-  _GETUPLOADREQUEST._serialized_start=905
-  _GETUPLOADREQUEST._serialized_end=942
-  _GETUPLOADRESPONSE._serialized_start=944
-  _GETUPLOADRESPONSE._serialized_end=978
-  _DATASET._serialized_start=981
-  _DATASET._serialized_end=1184
-  _GETDATASETREQUEST._serialized_start=1186
-  _GETDATASETREQUEST._serialized_end=1225
-  _GETDATASETRESPONSE._serialized_start=1227
-  _GETDATASETRESPONSE._serialized_end=1284
-  _LISTDATASETSREQUEST._serialized_start=1286
-  _LISTDATASETSREQUEST._serialized_end=1346
-  _LISTDATASETSRESPONSE._serialized_start=1348
-  _LISTDATASETSRESPONSE._serialized_end=1433
-  _DELETEDATASETREQUEST._serialized_start=1435
-  _DELETEDATASETREQUEST._serialized_end=1477
-  _DELETEDATASETRESPONSE._serialized_start=1479
-  _DELETEDATASETRESPONSE._serialized_end=1502
-  _DATASETSERVICE._serialized_start=1657
-  _DATASETSERVICE._serialized_end=2071
+  _CREATEDATASETRESPONSE._serialized_end=920
+  _GETUPLOADREQUEST._serialized_start=922
+  _GETUPLOADREQUEST._serialized_end=959
+  _GETUPLOADRESPONSE._serialized_start=961
+  _GETUPLOADRESPONSE._serialized_end=995
+  _DATASET._serialized_start=998
+  _DATASET._serialized_end=1201
+  _GETDATASETREQUEST._serialized_start=1203
+  _GETDATASETREQUEST._serialized_end=1242
+  _GETDATASETRESPONSE._serialized_start=1244
+  _GETDATASETRESPONSE._serialized_end=1301
+  _LISTDATASETSREQUEST._serialized_start=1303
+  _LISTDATASETSREQUEST._serialized_end=1363
+  _LISTDATASETSRESPONSE._serialized_start=1365
+  _LISTDATASETSRESPONSE._serialized_end=1450
+  _DELETEDATASETREQUEST._serialized_start=1452
+  _DELETEDATASETREQUEST._serialized_end=1494
+  _DELETEDATASETRESPONSE._serialized_start=1496
+  _DELETEDATASETRESPONSE._serialized_end=1519
+  _DATASETSERVICE._serialized_start=1674
+  _DATASETSERVICE._serialized_end=2088
 # @@protoc_insertion_point(module_scope)

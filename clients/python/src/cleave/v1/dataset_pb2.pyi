@@ -25,10 +25,12 @@ class CreateDatasetRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[DatasetHeader, _Mapping]] = ..., values: _Optional[_Union[DenseValues, _Mapping]] = ..., edges: _Optional[_Union[Edges, _Mapping]] = ..., sparse_rows: _Optional[_Union[SparseRows, _Mapping]] = ...) -> None: ...
 
 class CreateDatasetResponse(_message.Message):
-    __slots__ = ["dataset"]
+    __slots__ = ["dataset", "notices"]
     DATASET_FIELD_NUMBER: _ClassVar[int]
+    NOTICES_FIELD_NUMBER: _ClassVar[int]
     dataset: Dataset
-    def __init__(self, dataset: _Optional[_Union[Dataset, _Mapping]] = ...) -> None: ...
+    notices: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, dataset: _Optional[_Union[Dataset, _Mapping]] = ..., notices: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Dataset(_message.Message):
     __slots__ = ["bytes", "columns", "create_time", "dataset_id", "display_name", "kind", "non_zeros", "rows"]

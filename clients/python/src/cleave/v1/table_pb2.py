@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x63leave/v1/table.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n\nTableInput\x12\x12\n\x08table_id\x18\x01 \x01(\tH\x00\x12&\n\x06inline\x18\x02 \x01(\x0b\x32\x14.cleave.v1.TableRowsH\x00\x42\x08\n\x06source\"l\n\x12\x43reateTableRequest\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.cleave.v1.TableHeaderH\x00\x12$\n\x04rows\x18\x02 \x01(\x0b\x32\x14.cleave.v1.TableRowsH\x00\x42\x06\n\x04part\"J\n\x0bTableHeader\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x12\n\nfirst_part\x18\x03 \x01(\r\"/\n\tTableRows\x12\"\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x11.cleave.v1.Column\"\xb2\x01\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12+\n\x08integers\x18\x02 \x01(\x0b\x32\x17.cleave.v1.IntegerCellsH\x00\x12)\n\x07numbers\x18\x03 \x01(\x0b\x32\x16.cleave.v1.NumberCellsH\x00\x12%\n\x05texts\x18\x04 \x01(\x0b\x32\x14.cleave.v1.TextCellsH\x00\x12\x12\n\nempty_rows\x18\x05 \x03(\rB\x07\n\x05\x63\x65lls\"\x1e\n\x0cIntegerCells\x12\x0e\n\x06values\x18\x01 \x03(\x12\"\x1d\n\x0bNumberCells\x12\x0e\n\x06values\x18\x01 \x03(\x01\"\x1b\n\tTextCells\x12\x0e\n\x06values\x18\x01 \x03(\t\"6\n\x13\x43reateTableResponse\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\"@\n\x0bTableColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04type\x18\x02 \x01(\x0e\x32\x15.cleave.v1.ColumnType\"\xd0\x01\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\'\n\x07\x63olumns\x18\x03 \x03(\x0b\x32\x16.cleave.v1.TableColumn\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\r\n\x05\x62ytes\x18\x05 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12(\n\x07sources\x18\x07 \x03(\x0b\x32\x17.cleave.v1.SourceObject\"z\n\x0cSourceObject\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12/\n\x0bmodify_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"v\n\x12ImportTableRequest\x12\x0c\n\x04uris\x18\x01 \x03(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12(\n\x07reading\x18\x04 \x01(\x0b\x32\x17.cleave.v1.TableReading\"\xab\x01\n\x0cTableReading\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\x11\n\tdelimiter\x18\x02 \x01(\t\x12\x13\n\x06header\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x10\n\x08\x64\x65\x63imals\x18\x04 \x01(\t\x12\x14\n\x0ctext_columns\x18\x05 \x03(\t\x12\x18\n\x10unneeded_columns\x18\x06 \x03(\t\x12\x16\n\x0eneeded_columns\x18\x07 \x03(\tB\t\n\x07_header\"z\n\x13ImportTableResponse\x12-\n\x08progress\x18\x01 \x01(\x0b\x32\x19.cleave.v1.ImportProgressH\x00\x12,\n\x08imported\x18\x02 \x01(\x0b\x32\x18.cleave.v1.ImportedTableH\x00\x42\x06\n\x04what\"e\n\x0eImportProgress\x12\x0f\n\x07objects\x18\x01 \x01(\r\x12\x14\n\x0cobjects_read\x18\x02 \x01(\r\x12\r\n\x05\x62ytes\x18\x03 \x01(\x04\x12\x0c\n\x04rows\x18\x04 \x01(\x04\x12\x0f\n\x07workers\x18\x05 \x01(\r\"S\n\rImportedTable\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\x12\x0f\n\x07notices\x18\x02 \x03(\t\x12\x10\n\x08\x64\x65\x63imals\x18\x03 \x01(\t\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"3\n\x10GetTableResponse\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\"J\n\x13GetTableRowsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x10\n\x08max_rows\x18\x02 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x03 \x03(\t\":\n\x14GetTableRowsResponse\x12\"\n\x04rows\x18\x01 \x01(\x0b\x32\x14.cleave.v1.TableRows\":\n\x11ListTablesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x12ListTablesResponse\x12 \n\x06tables\x18\x01 \x03(\x0b\x32\x10.cleave.v1.Table\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"&\n\x12\x44\x65leteTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteTableResponse*p\n\nColumnType\x12\x1b\n\x17\x43OLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43OLUMN_TYPE_INTEGER\x10\x01\x12\x16\n\x12\x43OLUMN_TYPE_NUMBER\x10\x02\x12\x14\n\x10\x43OLUMN_TYPE_TEXT\x10\x03\x32\xdf\x03\n\x0cTableService\x12N\n\x0b\x43reateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse(\x01\x12N\n\x0bImportTable\x12\x1d.cleave.v1.ImportTableRequest\x1a\x1e.cleave.v1.ImportTableResponse0\x01\x12\x43\n\x08GetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\x12Q\n\x0cGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse0\x01\x12I\n\nListTables\x12\x1c.cleave.v1.ListTablesRequest\x1a\x1d.cleave.v1.ListTablesResponse\x12L\n\x0b\x44\x65leteTable\x12\x1d.cleave.v1.DeleteTableRequest\x1a\x1e.cleave.v1.DeleteTableResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x63leave/v1/table.proto\x12\tcleave.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n\nTableInput\x12\x12\n\x08table_id\x18\x01 \x01(\tH\x00\x12&\n\x06inline\x18\x02 \x01(\x0b\x32\x14.cleave.v1.TableRowsH\x00\x42\x08\n\x06source\"l\n\x12\x43reateTableRequest\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x16.cleave.v1.TableHeaderH\x00\x12$\n\x04rows\x18\x02 \x01(\x0b\x32\x14.cleave.v1.TableRowsH\x00\x42\x06\n\x04part\"J\n\x0bTableHeader\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\x11\n\tupload_id\x18\x02 \x01(\t\x12\x12\n\nfirst_part\x18\x03 \x01(\r\"/\n\tTableRows\x12\"\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x11.cleave.v1.Column\"\xb2\x01\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12+\n\x08integers\x18\x02 \x01(\x0b\x32\x17.cleave.v1.IntegerCellsH\x00\x12)\n\x07numbers\x18\x03 \x01(\x0b\x32\x16.cleave.v1.NumberCellsH\x00\x12%\n\x05texts\x18\x04 \x01(\x0b\x32\x14.cleave.v1.TextCellsH\x00\x12\x12\n\nempty_rows\x18\x05 \x03(\rB\x07\n\x05\x63\x65lls\"\x1e\n\x0cIntegerCells\x12\x0e\n\x06values\x18\x01 \x03(\x12\"\x1d\n\x0bNumberCells\x12\x0e\n\x06values\x18\x01 \x03(\x01\"\x1b\n\tTextCells\x12\x0e\n\x06values\x18\x01 \x03(\t\"Y\n\x13\x43reateTableResponse\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\x12\x0f\n\x07notices\x18\x02 \x03(\t\x12\x10\n\x08\x64\x65\x63imals\x18\x03 \x01(\t\"@\n\x0bTableColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04type\x18\x02 \x01(\x0e\x32\x15.cleave.v1.ColumnType\"\xd0\x01\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\'\n\x07\x63olumns\x18\x03 \x03(\x0b\x32\x16.cleave.v1.TableColumn\x12\x0c\n\x04rows\x18\x04 \x01(\r\x12\r\n\x05\x62ytes\x18\x05 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12(\n\x07sources\x18\x07 \x03(\x0b\x32\x17.cleave.v1.SourceObject\"z\n\x0cSourceObject\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\r\n\x05\x62ytes\x18\x02 \x01(\x04\x12\x0c\n\x04\x65tag\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12/\n\x0bmodify_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"v\n\x12ImportTableRequest\x12\x0c\n\x04uris\x18\x01 \x03(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12(\n\x07reading\x18\x04 \x01(\x0b\x32\x17.cleave.v1.TableReading\"\xab\x01\n\x0cTableReading\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\t\x12\x11\n\tdelimiter\x18\x02 \x01(\t\x12\x13\n\x06header\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x10\n\x08\x64\x65\x63imals\x18\x04 \x01(\t\x12\x14\n\x0ctext_columns\x18\x05 \x03(\t\x12\x18\n\x10unneeded_columns\x18\x06 \x03(\t\x12\x16\n\x0eneeded_columns\x18\x07 \x03(\tB\t\n\x07_header\"z\n\x13ImportTableResponse\x12-\n\x08progress\x18\x01 \x01(\x0b\x32\x19.cleave.v1.ImportProgressH\x00\x12,\n\x08imported\x18\x02 \x01(\x0b\x32\x18.cleave.v1.ImportedTableH\x00\x42\x06\n\x04what\"e\n\x0eImportProgress\x12\x0f\n\x07objects\x18\x01 \x01(\r\x12\x14\n\x0cobjects_read\x18\x02 \x01(\r\x12\r\n\x05\x62ytes\x18\x03 \x01(\x04\x12\x0c\n\x04rows\x18\x04 \x01(\x04\x12\x0f\n\x07workers\x18\x05 \x01(\r\"S\n\rImportedTable\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\x12\x0f\n\x07notices\x18\x02 \x03(\t\x12\x10\n\x08\x64\x65\x63imals\x18\x03 \x01(\t\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"3\n\x10GetTableResponse\x12\x1f\n\x05table\x18\x01 \x01(\x0b\x32\x10.cleave.v1.Table\"J\n\x13GetTableRowsRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x10\n\x08max_rows\x18\x02 \x01(\r\x12\x0f\n\x07\x63olumns\x18\x03 \x03(\t\":\n\x14GetTableRowsResponse\x12\"\n\x04rows\x18\x01 \x01(\x0b\x32\x14.cleave.v1.TableRows\":\n\x11ListTablesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x12ListTablesResponse\x12 \n\x06tables\x18\x01 \x03(\x0b\x32\x10.cleave.v1.Table\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"&\n\x12\x44\x65leteTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteTableResponse*p\n\nColumnType\x12\x1b\n\x17\x43OLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43OLUMN_TYPE_INTEGER\x10\x01\x12\x16\n\x12\x43OLUMN_TYPE_NUMBER\x10\x02\x12\x14\n\x10\x43OLUMN_TYPE_TEXT\x10\x03\x32\xdf\x03\n\x0cTableService\x12N\n\x0b\x43reateTable\x12\x1d.cleave.v1.CreateTableRequest\x1a\x1e.cleave.v1.CreateTableResponse(\x01\x12N\n\x0bImportTable\x12\x1d.cleave.v1.ImportTableRequest\x1a\x1e.cleave.v1.ImportTableResponse0\x01\x12\x43\n\x08GetTable\x12\x1a.cleave.v1.GetTableRequest\x1a\x1b.cleave.v1.GetTableResponse\x12Q\n\x0cGetTableRows\x12\x1e.cleave.v1.GetTableRowsRequest\x1a\x1f.cleave.v1.GetTableRowsResponse0\x01\x12I\n\nListTables\x12\x1c.cleave.v1.ListTablesRequest\x1a\x1d.cleave.v1.ListTablesResponse\x12L\n\x0b\x44\x65leteTable\x12\x1d.cleave.v1.DeleteTableRequest\x1a\x1e.cleave.v1.DeleteTableResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cleave.v1.table_pb2', globals())
@@ -22,8 +22,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1'
-  _COLUMNTYPE._serialized_start=2154
-  _COLUMNTYPE._serialized_end=2266
+  _COLUMNTYPE._serialized_start=2189
+  _COLUMNTYPE._serialized_end=2301
   _TABLEINPUT._serialized_start=69
   _TABLEINPUT._serialized_end=151
   _CREATETABLEREQUEST._serialized_start=153
@@ -41,39 +41,39 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _TEXTCELLS._serialized_start=632
   _TEXTCELLS._serialized_end=659
   _CREATETABLERESPONSE._serialized_start=661
-  _CREATETABLERESPONSE._serialized_end=715
-  _TABLECOLUMN._serialized_start=717
-  _TABLECOLUMN._serialized_end=781
-  _TABLE._serialized_start=784
-  _TABLE._serialized_end=992
-  _SOURCEOBJECT._serialized_start=994
-  _SOURCEOBJECT._serialized_end=1116
-  _IMPORTTABLEREQUEST._serialized_start=1118
-  _IMPORTTABLEREQUEST._serialized_end=1236
-  _TABLEREADING._serialized_start=1239
-  _TABLEREADING._serialized_end=1410
-  _IMPORTTABLERESPONSE._serialized_start=1412
-  _IMPORTTABLERESPONSE._serialized_end=1534
-  _IMPORTPROGRESS._serialized_start=1536
-  _IMPORTPROGRESS._serialized_end=1637
-  _IMPORTEDTABLE._serialized_start=1639
-  _IMPORTEDTABLE._serialized_end=1722
-  _GETTABLEREQUEST._serialized_start=1724
-  _GETTABLEREQUEST._serialized_end=1759
-  _GETTABLERESPONSE._serialized_start=1761
-  _GETTABLERESPONSE._serialized_end=1812
-  _GETTABLEROWSREQUEST._serialized_start=1814
-  _GETTABLEROWSREQUEST._serialized_end=1888
-  _GETTABLEROWSRESPONSE._serialized_start=1890
-  _GETTABLEROWSRESPONSE._serialized_end=1948
-  _LISTTABLESREQUEST._serialized_start=1950
-  _LISTTABLESREQUEST._serialized_end=2008
-  _LISTTABLESRESPONSE._serialized_start=2010
-  _LISTTABLESRESPONSE._serialized_end=2089
-  _DELETETABLEREQUEST._serialized_start=2091
-  _DELETETABLEREQUEST._serialized_end=2129
-  _DELETETABLERESPONSE._serialized_start=2131
-  _DELETETABLERESPONSE._serialized_end=2152
-  _TABLESERVICE._serialized_start=2269
-  _TABLESERVICE._serialized_end=2748
+  _CREATETABLERESPONSE._serialized_end=750
+  _TABLECOLUMN._serialized_start=752
+  _TABLECOLUMN._serialized_end=816
+  _TABLE._serialized_start=819
+  _TABLE._serialized_end=1027
+  _SOURCEOBJECT._serialized_start=1029
+  _SOURCEOBJECT._serialized_end=1151
+  _IMPORTTABLEREQUEST._serialized_start=1153
+  _IMPORTTABLEREQUEST._serialized_end=1271
+  _TABLEREADING._serialized_start=1274
+  _TABLEREADING._serialized_end=1445
+  _IMPORTTABLERESPONSE._serialized_start=1447
+  _IMPORTTABLERESPONSE._serialized_end=1569
+  _IMPORTPROGRESS._serialized_start=1571
+  _IMPORTPROGRESS._serialized_end=1672
+  _IMPORTEDTABLE._serialized_start=1674
+  _IMPORTEDTABLE._serialized_end=1757
+  _GETTABLEREQUEST._serialized_start=1759
+  _GETTABLEREQUEST._serialized_end=1794
+  _GETTABLERESPONSE._serialized_start=1796
+  _GETTABLERESPONSE._serialized_end=1847
+  _GETTABLEROWSREQUEST._serialized_start=1849
+  _GETTABLEROWSREQUEST._serialized_end=1923
+  _GETTABLEROWSRESPONSE._serialized_start=1925
+  _GETTABLEROWSRESPONSE._serialized_end=1983
+  _LISTTABLESREQUEST._serialized_start=1985
+  _LISTTABLESREQUEST._serialized_end=2043
+  _LISTTABLESRESPONSE._serialized_start=2045
+  _LISTTABLESRESPONSE._serialized_end=2124
+  _DELETETABLEREQUEST._serialized_start=2126
+  _DELETETABLEREQUEST._serialized_end=2164
+  _DELETETABLERESPONSE._serialized_start=2166
+  _DELETETABLERESPONSE._serialized_end=2187
+  _TABLESERVICE._serialized_start=2304
+  _TABLESERVICE._serialized_end=2783
 # @@protoc_insertion_point(module_scope)

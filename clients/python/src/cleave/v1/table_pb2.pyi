@@ -34,10 +34,14 @@ class CreateTableRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[TableHeader, _Mapping]] = ..., rows: _Optional[_Union[TableRows, _Mapping]] = ...) -> None: ...
 
 class CreateTableResponse(_message.Message):
-    __slots__ = ["table"]
+    __slots__ = ["decimals", "notices", "table"]
+    DECIMALS_FIELD_NUMBER: _ClassVar[int]
+    NOTICES_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
+    decimals: str
+    notices: _containers.RepeatedScalarFieldContainer[str]
     table: Table
-    def __init__(self, table: _Optional[_Union[Table, _Mapping]] = ...) -> None: ...
+    def __init__(self, table: _Optional[_Union[Table, _Mapping]] = ..., notices: _Optional[_Iterable[str]] = ..., decimals: _Optional[str] = ...) -> None: ...
 
 class DeleteTableRequest(_message.Message):
     __slots__ = ["table_id"]

@@ -1,0 +1,161 @@
+package csv
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/table"
+)
+
+// Texts have lines that are not rows: blank ones, comments, titles of sections, notes below the table, headers that are
+// repeated, and rows of empty cells at the end. This file recognizes them and tells the user what was skipped.
+
+// lineCount counts lines of one kind.
+type lineCount struct {
+	count, first int // the number of lines, and the number of the first line; 0 if there is none
+}
+
+func (c *lineCount) add(line int) { c.merge(lineCount{1, line}) }
+
+func (c *lineCount) merge(more lineCount) {
+	if c.count == 0 || more.count > 0 && more.first < c.first {
+		c.first = more.first
+	}
+	c.count += more.count
+}
+
+// oddLines counts lines that are not read as they are, for notices.
+type oddLines struct {
+	blank   lineCount // blank lines after the last row, which are no notice unless more rows follow
+	notes   lineCount // lines after the last row that are not rows, see csvLayout.isNote
+	skipped lineCount // blank lines before the last row, comments, and texts that are not rows
+}
+
+// endBlank records that a row follows the blank lines.
+func (o *oddLines) endBlank() {
+	o.skipped.merge(o.blank)
+	o.blank = lineCount{}
+}
+
+// merge adds the lines of the next block, which has the given number of rows.
+func (o *oddLines) merge(next *oddLines, rows int) {
+	if rows > 0 {
+		o.endBlank()
+	}
+	o.blank.merge(next.blank)
+	o.notes.merge(next.notes)
+	o.skipped.merge(next.skipped)
+}
+
+// notice reports the lines that were skipped, "" if there are none.
+func (o *oddLines) notice(name string) string {
+	skipped := o.skipped
+	skipped.merge(o.notes)
+	switch skipped.count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s: line %d is skipped: it is blank or has text instead of a row", name, skipped.first)
+	}
+	return fmt.Sprintf("%s: %d lines (the first is line %d) are skipped: they are blank or have text instead of a row", name, skipped.count, skipped.first)
+}
+
+// isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
+func (l *csvLayout) isAside(cells [][]byte) bool {
+	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
+}
+
+// isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write notes so.
+func isLone(cells [][]byte) bool {
+	return len(cells) > 2 && emptyCells(cells[1:]) == len(cells)-1 && classify(cells[0], "").isWord()
+}
+
+// isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a word where the
+// rows have a number.
+func (l *csvLayout) isNote(cells [][]byte) bool {
+	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && classify(cells[0], "").isWord()
+}
+
+// maxNotes is the largest number of lines that may be notes below a table. More are rows of another one.
+const maxNotes = 20
+
+// isOverNumbers reports whether the header has a word over a column of numbers.
+func (l *csvLayout) isOverNumbers() bool {
+	for at, cell := range l.header[:min(len(l.header), len(l.kinds))] {
+		if l.kinds[at].Type != table.Text && classify(cell, "").isWord() {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCells reports whether the rows have the same cells.
+func sameCells(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
+
+// isAside reports whether the cells of a line are not a row of a table with the given number of columns: a comment, or a single
+// text such as a footnote or the title of a section.
+func (d dialect) isAside(cells [][]byte, columns int) bool {
+	if d.separator == ' ' || len(cells) == columns || table.IsMissingNumber(cells[0]) {
+		return false
+	}
+	return cells[0][0] == '#' || len(cells) == 1 && columns > 2 && classify(cells[0], "").isWord()
+}
+
+// Spreadsheets export formatted but empty rows below a table as lines of separators only. Such rows are held back and
+// belong to the table only if other rows follow.
+
+// isHollow reports whether all cells of a line are empty.
+func (l *csvLayout) isHollow(line []byte) bool {
+	found := 0
+	for _, c := range line {
+		switch c {
+		case l.separator:
+			found++
+		case ' ', '\r', '\n':
+		default:
+			return false
+		}
+	}
+	return found > 0 && l.separator != ' '
+}
+
+// hollow holds consecutive rows of empty cells, one per line.
+type hollow struct {
+	rows, firstLine int
+}
+
+// appendTo appends the rows to the parsed ones.
+func (h *hollow) appendTo(p *csvRows, kinds []kind) {
+	for ; h.rows > 0; h.rows-- {
+		for at := range p.columns {
+			c := &p.columns[at]
+			switch kinds[at].Type {
+			case table.Integer:
+				c.integers = append(c.integers, 0)
+			case table.Number:
+				c.numbers = append(c.numbers, 0)
+			default:
+				c.ends = append(c.ends, len(c.texts))
+			}
+			c.empty = append(c.empty, p.rows)
+		}
+		p.rows++
+	}
+}
+
+// take returns the rows as a table.
+func (h *hollow) take(l *csvLayout) (*table.Table, error) {
+	p := &csvRows{columns: make([]csvCells, len(l.columns))}
+	h.appendTo(p, l.kinds)
+	err := p.makeTable(l, h.firstLine)
+	return p.table, err
+}
+
+// notice reports that the table ends with these rows.
+func (h *hollow) notice(name string) string {
+	if h.rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: all cells are empty from line %d on; these lines are skipped", name, h.firstLine)
+}
