@@ -149,22 +149,23 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	ctx, done := c.Context(ctx)
 	defer done()
+	defer func() { err = client.Cause(ctx, err) }()
 	spec, data, err := a.inputOf(ctx, c, j, p)
 	if err != nil {
-		return client.Cause(ctx, err)
+		return err
 	}
 	var late error
 	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
-		return client.Cause(ctx, explainReuse(j.Locate(late)))
+		return explainReuse(j.Locate(late))
 	}
 	o, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil {
-		return client.Cause(ctx, err)
+		return err
 	}
 	sent, err := finishStream(ctx, c, j, spec.GetTable().GetTableId(), o)
 	if err != nil {
-		return client.Cause(ctx, err)
+		return err
 	}
 	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
@@ -182,7 +183,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	r.Run.Origin = origin(j.Name, spec)
 	p.End()
 	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
-		return client.Cause(ctx, err)
+		return err
 	}
 	scene, labels := sceneOf(j, truth), f.labels(j.Read())
 	scene.Spec = spec
@@ -191,7 +192,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	if sent != nil && out != nil {
 		if err := sent.draw(ctx, &scene); err != nil {
-			return client.Cause(ctx, err)
+			return err
 		}
 	}
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)

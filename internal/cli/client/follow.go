@@ -98,9 +98,10 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	return shell.Canceled("canceled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.Address())
 }
 
-// Cause returns why a part of an embedded cluster failed, which ended ctx and made everything else fail, or else err.
+// Cause returns why a part of an embedded cluster failed, if that ended ctx and so caused err, or else err. It returns nil for
+// nil: a failure after everything succeeded does not matter.
 func Cause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return err

@@ -280,7 +280,7 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
-	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty where unknown; it is not used as a feature")
+	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
 	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
 	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
 	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")

@@ -52,7 +52,7 @@ type Flags struct {
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
 	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
-		"), also .gz or .zst; or a folder, s3://bucket/*.parquet, or - for standard input; repeatable")
+		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
 	f.tableFlags.add(set)
 	f.labelAs = NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
 	f.sample = NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")

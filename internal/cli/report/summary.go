@@ -114,7 +114,14 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
-	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(result.GetClusterSizes(), 20))
+	var sizes []string
+	for cluster, size := range result.GetClusterSizes() {
+		sizes = append(sizes, fmt.Sprint(size))
+		if cluster < len(r.Classes) && r.Classes[cluster] != "" {
+			sizes[cluster] += " " + text.OneLine(r.Classes[cluster])
+		}
+	}
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(sizes, 20))
 	if g := result.GetNeighborGraph(); g != nil {
 		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
