@@ -47,7 +47,7 @@ func (s *Shard) assignOne(t *tile) error {
 		w.terms = &s.terms[asked]
 		t.moves = t.sums.assign(t.moves, w)
 	}
-	s.workspaces.giveBack(w)
+	s.workspaces.GiveBack(w)
 	return nil
 }
 
@@ -77,14 +77,14 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 		for asked := range stats {
 			w.farthest[asked] = s.farthestInTile(w.farthest[asked], tiles[at], &stats[asked], &s.terms[asked])
 		}
-		s.workspaces.giveBack(w)
+		s.workspaces.GiveBack(w)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	best := make([]labeling.Candidate, len(stats))
-	for _, w := range s.workspaces.idle {
+	for _, w := range s.workspaces.Idle {
 		for asked := range min(len(best), len(w.farthest)) {
 			best[asked] = best[asked].Farther(w.farthest[asked])
 		}
@@ -184,7 +184,7 @@ func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []Cl
 		for r, weight := range w.weights[:len(dst)] {
 			dst[r] += w.terms.shifted(t.diagonal[r], weight) / float64(weight*weight)
 		}
-		s.workspaces.giveBack(w)
+		s.workspaces.GiveBack(w)
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -73,7 +74,7 @@ func (s *Source) build(b buildBlock) error {
 		if b.tile.half == nil {
 			out = b.tile.entries[from*b.tile.stride : (from+len(some))*b.tile.stride]
 		} else {
-			w.values = resized(w.values, len(some)*b.tile.stride)
+			w.values = parallel.Resized(w.values, len(some)*b.tile.stride)
 			out = w.values
 		}
 		// A block on the diagonal is its own mirror: only its lower triangle is computed.
@@ -225,7 +226,7 @@ func (m *entryMaker) multiply(firstGroup int, columns []int32) {
 	r := &m.source.routines
 	height := m.height
 	m.columns.pack(r, m.source.points, r.blockColumns, len(columns), func(at int) int { return int(columns[at]) })
-	m.products = resized(m.products, height*m.columns.groups*r.blockColumns)
+	m.products = parallel.Resized(m.products, height*m.columns.groups*r.blockColumns)
 	for from := 0; from < m.rows.features; from += m.rows.perPass {
 		for row := firstGroup; row < m.rows.groups; row++ {
 			packedRows := m.rows.group(from, row)
@@ -249,7 +250,7 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 		spec.clearDiagonal(column, rows, j)
 		return nil
 	}
-	m.values = resized(m.values, rows.Len())
+	m.values = parallel.Resized(m.values, rows.Len())
 	for r := range m.values {
 		m.values[r] = spec.Value(products[r], m.norms[row+r], s.points.norms[j])
 	}
@@ -308,7 +309,7 @@ func (k *packed) pack(r *routines, p *pointSet, lanes, count int, point func(at 
 	// The routine may write beyond the lanes of a feature, where the next feature's values will go. The last feature
 	// needs spare room for that too.
 	size := k.groups * lanes * p.d
-	k.values = resized(k.values, size+pointsPerPack)[:size]
+	k.values = parallel.Resized(k.values, size+pointsPerPack)[:size]
 	if len(k.zeros) < p.d {
 		k.zeros = make([]float32, p.d)
 	}

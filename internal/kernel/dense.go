@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"github.com/cleave-project/cleave/internal/numeric/hugepage"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -177,7 +178,7 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	if t.entries != nil {
 		return view{values: t.entries, pitch: height, columns: columns}, nil
 	}
-	w.values = resized(w.values, len(columns)*height)
+	w.values = parallel.Resized(w.values, len(columns)*height)
 	if t.half != nil {
 		for at, j := range columns {
 			s.routines.fromHalf(w.values[at*height:(at+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))

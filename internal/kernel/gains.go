@@ -37,7 +37,7 @@ func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []C
 		for r := range dst {
 			dst[r] -= terms[asked].leaving(w.own(r), own[r], t.diagonal[r], w.weights[r])
 		}
-		s.workspaces.giveBack(w)
+		s.workspaces.GiveBack(w)
 		return nil
 	})
 }

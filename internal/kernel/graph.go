@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -232,7 +233,7 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 		b := &x.bundles[at]
 		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {
 			to := min(from+rowsPerBlock, t.rows.To)
-			sums := resized(w.panel.sums, (to-from)*b.width)
+			sums := parallel.Resized(w.panel.sums, (to-from)*b.width)
 			clear(sums)
 			for _, m := range []*Sparse{base, x.sparse} {
 				if m.RowStart[from] < m.RowStart[to] {

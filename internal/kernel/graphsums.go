@@ -1,6 +1,10 @@
 package kernel
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+)
 
 // graphSums holds the sums of a graph's rows over adjacent clusters: those that contain a neighbor or a constrained
 // partner of the vertex. For all others S_ic = 0. A row has room for as many clusters as it has entries, so memory is
@@ -140,7 +144,7 @@ func recomputeIsCheaper(changes, clusters, entries int) bool {
 // applyChanges applies the changes that moved points make to the tile's rows, and counts them in w.changeCounts. A row
 // with so many changes that reading all its entries is cheaper is recomputed, which also bounds the work on hubs.
 func (s *graphSums) applyChanges(p *plan, changes []rowChange, w *workspace) error {
-	w.changeCounts = resized(w.changeCounts, len(s.used))
+	w.changeCounts = parallel.Resized(w.changeCounts, len(s.used))
 	clear(w.changeCounts)
 	for _, c := range changes {
 		w.changeCounts[c.row]++

@@ -1,6 +1,9 @@
 package kernel
 
-import "github.com/cleave-project/cleave/internal/partition"
+import (
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/partition"
+)
 
 // layout is the order in which tiles apply the entries of a plan. The columns are split into blocks; all entries of one
 // block come before those of the next, grouped by cluster. A column is thus read, computed or converted once, and is
@@ -88,7 +91,7 @@ func (p *plan) layout(c chunking) *layout {
 	}
 	size := p.blockSize(c)
 	count := (len(p.columns) + size - 1) / size
-	l.starts = resized(l.starts, count+1)
+	l.starts = parallel.Resized(l.starts, count+1)
 	clear(l.starts)
 	for _, place := range p.places {
 		l.starts[int(place)/size+1]++
@@ -96,7 +99,7 @@ func (p *plan) layout(c chunking) *layout {
 	for b := range count {
 		l.starts[b+1] += l.starts[b]
 	}
-	l.places, l.keys = resized(l.places, len(p.places)), resized(l.keys, len(p.places))
+	l.places, l.keys = parallel.Resized(l.places, len(p.places)), parallel.Resized(l.keys, len(p.places))
 	for entry, place := range p.places {
 		at := &l.starts[int(place)/size]
 		l.places[*at], l.keys[*at] = place, p.keys[entry]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -78,7 +79,7 @@ func (s *Shard) makeBundles(ctx context.Context, x [][]float64) error {
 		limit = maxEntryVectors
 	}
 	count, size := (len(x)+limit-1)/limit, 0
-	s.bundles = resized(s.bundles, count)
+	s.bundles = parallel.Resized(s.bundles, count)
 	for at := range s.bundles {
 		first, end := at*len(x)/count, (at+1)*len(x)/count
 		b := bundle{first: first, count: end - first, width: end - first}
@@ -181,7 +182,7 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
 	p := &w.panel
-	p.sums, p.height, p.rows, p.pitch = resized(p.sums, len(dst)*t.stride), t.stride, t.stride, t.stride
+	p.sums, p.height, p.rows, p.pitch = parallel.Resized(p.sums, len(dst)*t.stride), t.stride, t.stride, t.stride
 	clear(p.sums)
 	if err := t.addProducts(p, t.source.allColumns(), x.bundles, w); err != nil {
 		return err

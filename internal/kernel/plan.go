@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -37,8 +38,8 @@ func (p *plan) labelsOf(lane int) []int32 { return p.labels[lane*p.n : (lane+1)*
 func (s *Shard) newPlan() *plan {
 	p := &s.plan
 	p.n, p.k, p.labels, p.moves, p.changes = s.source.Rows(), s.operands.K, s.labels, nil, nil
-	p.recompute = resized(p.recompute, s.operands.lanes())
-	p.counts = resized(p.counts, len(p.recompute))
+	p.recompute = parallel.Resized(p.recompute, s.operands.lanes())
+	p.counts = parallel.Resized(p.counts, len(p.recompute))
 	clear(p.recompute)
 	clear(p.counts)
 	return p
@@ -89,7 +90,7 @@ func FullSweepIsCheaper(n, moves int) bool { return 4*moves > 3*n }
 
 // buildEntries computes the columns and the entries from labels, moves and recompute, and invalidates the layouts.
 func (p *plan) buildEntries() {
-	p.place = resized(p.place, p.n)
+	p.place = parallel.Resized(p.place, p.n)
 	clear(p.place)
 	p.forEachEntry(false, func(_, column int32) { p.place[column] = 1 })
 	p.columns = p.columns[:0]
@@ -113,7 +114,7 @@ func (p *plan) pairingPays() bool {
 	if len(p.moves) == 0 || p.keyCount(true) > maxKeys {
 		return false
 	}
-	p.starts = resized(p.starts, p.keyCount(true))
+	p.starts = parallel.Resized(p.starts, p.keyCount(true))
 	clear(p.starts)
 	entries, pairs := 0, 0
 	p.forEachEntry(true, func(key, _ int32) {
@@ -128,7 +129,7 @@ func (p *plan) pairingPays() bool {
 
 // sortEntries creates the entries in order of their keys, by counting sort.
 func (p *plan) sortEntries(paired bool) {
-	p.starts = resized(p.starts, p.keyCount(paired)+1)
+	p.starts = parallel.Resized(p.starts, p.keyCount(paired)+1)
 	clear(p.starts)
 	p.forEachEntry(paired, func(key, _ int32) { p.starts[key+1]++ })
 	p.distinct = 0
@@ -137,7 +138,7 @@ func (p *plan) sortEntries(paired bool) {
 		p.starts[key+1] += p.starts[key]
 	}
 	total := p.starts[len(p.starts)-1]
-	p.keys, p.places = resized(p.keys, total), resized(p.places, total)
+	p.keys, p.places = parallel.Resized(p.keys, total), parallel.Resized(p.places, total)
 	p.forEachEntry(paired, func(key, column int32) {
 		at := p.starts[key]
 		p.keys[at], p.places[at] = key, p.place[column]-1
@@ -266,7 +267,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	c, n := &s.changes, s.source.Rows()
 	count, parts := partition.TileCount(n), min(partsPerThread*s.threads, len(moves))
 	c.tileRows = partition.TileRows(n)
-	c.wanted, c.next, c.start = resized(c.wanted, count), resized(c.next, parts*count), resized(c.start, count+1)
+	c.wanted, c.next, c.start = parallel.Resized(c.wanted, count), parallel.Resized(c.next, parts*count), parallel.Resized(c.start, count+1)
 	clear(c.wanted)
 	clear(c.next)
 	for _, t := range tiles {
@@ -291,7 +292,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 		}
 	}
 	c.start[count] = total
-	c.list = resized(c.list, total)
+	c.list = parallel.Resized(c.list, total)
 	return c, each(s.placeChanges)
 }
 

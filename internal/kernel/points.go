@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -126,8 +127,8 @@ const sparseLanes = 8
 // a time are expanded over all features, with zeros where they have none; each row then reads them at its own features.
 func (m *entryMaker) multiplySparse(row int, columns []int32) {
 	p := m.source.points
-	m.products = resized(m.products, m.height*len(columns))
-	m.features = resized(m.features, p.sparse.features*sparseLanes)
+	m.products = parallel.Resized(m.products, m.height*len(columns))
+	m.features = parallel.Resized(m.features, p.sparse.features*sparseLanes)
 	for first := 0; first < len(columns); first += sparseLanes {
 		some := columns[first:min(first+sparseLanes, len(columns))]
 		m.layOut(some, true)

@@ -65,6 +65,12 @@ const (
 	portableVectors = 16
 )
 
+// detectRoutines returns the fastest routines that this processor supports.
+func detectRoutines() routines {
+	all := availableRoutines()
+	return all[len(all)-1]
+}
+
 // portable returns the routines in plain Go, which run on any processor.
 func portable() routines {
 	return routines{

@@ -6,12 +6,6 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// detectRoutines returns the fastest routines that this processor supports.
-func detectRoutines() routines {
-	all := availableRoutines()
-	return all[len(all)-1]
-}
-
 // availableRoutines returns all routines that this processor supports, the portable ones first.
 func availableRoutines() []routines {
 	all := []routines{portable()}

@@ -2,6 +2,4 @@
 
 package kernel
 
-func detectRoutines() routines { return portable() }
-
 func availableRoutines() []routines { return []routines{portable()} }

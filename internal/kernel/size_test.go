@@ -86,7 +86,7 @@ func TestSharedAndThreadBytes(t *testing.T) {
 		t.Errorf("%d bytes are planned for what tiles share; they take %d", got, shared)
 	}
 	must(s.Load(context.Background(), partition.AllTiles(n), 9, slices.Clone(s.labels)))
-	w := s.workspaces.idle[0]
+	w := s.workspaces.Idle[0]
 	maker := w.window.maker
 	clusters := 16*len(w.self) + 4*len(w.place)
 	fill := 8*(len(maker.rows.values)+len(maker.columns.values)+len(maker.products)+len(maker.norms)+maker.tile.Len()) + 4*len(w.window.values)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -168,7 +169,7 @@ func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 // of a cluster are contiguous.
 func (s *denseSums) findNearest(w *workspace) {
 	a := &w.assignment
-	w.nearest = resized(w.nearest, s.rows.Len())
+	w.nearest = parallel.Resized(w.nearest, s.rows.Len())
 	for r := range w.nearest {
 		w.nearest[r] = math.Inf(1)
 	}

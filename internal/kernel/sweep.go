@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns the tiles'
@@ -86,9 +87,9 @@ func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) 
 	if err := s.parallel(ctx, len(tiles), s.sweepTile); err != nil {
 		return nil, err
 	}
-	s.totals = resized(s.totals, s.operands.clusters())
+	s.totals = parallel.Resized(s.totals, s.operands.clusters())
 	clear(s.totals)
-	for _, w := range s.workspaces.idle {
+	for _, w := range s.workspaces.Idle {
 		for c, q := range w.self {
 			s.totals[c] = s.totals[c].Add(q)
 		}
@@ -121,7 +122,7 @@ func (s *Shard) sweepOne(t *tile) error {
 			}
 		}
 	}
-	s.workspaces.giveBack(w)
+	s.workspaces.GiveBack(w)
 	return nil
 }
 
@@ -144,7 +145,7 @@ type clusterTerms struct {
 // set computes the terms from stats, reusing buffers. It keeps stats.Weight.
 func (terms *clusterTerms) set(stats ClusterStats) {
 	terms.sigma, terms.weight = stats.Sigma, stats.Weight
-	terms.square, terms.nonEmpty, terms.maxSquare = resized(terms.square, len(stats.Weight)), terms.nonEmpty[:0], 0
+	terms.square, terms.nonEmpty, terms.maxSquare = parallel.Resized(terms.square, len(stats.Weight)), terms.nonEmpty[:0], 0
 	for c, weight := range stats.Weight {
 		if stats.Count[c] == 0 {
 			terms.square[c] = math.Inf(1)
@@ -186,7 +187,7 @@ func (m *minTree) set(size int, value func(at int) float64) {
 	for leaves < size {
 		leaves *= 2
 	}
-	m.nodes, m.size = resized(m.nodes, 2*leaves), size
+	m.nodes, m.size = parallel.Resized(m.nodes, 2*leaves), size
 	for at := range leaves {
 		m.nodes[leaves+at] = math.Inf(1)
 		if at < size {

@@ -1,12 +1,11 @@
 package kernel
 
 import (
-	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/hugepage"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // workspace is the scratch space of one goroutine, so that work on a tile allocates nothing.
@@ -20,49 +19,32 @@ type workspace struct {
 	assignment
 }
 
-// workspaces is a pool from which goroutines borrow a workspace for one tile.
+// workspaces lends workspaces for an operation with k clusters.
 type workspaces struct {
-	mutex sync.Mutex
-	idle  []*workspace
-	k     int
+	parallel.Workspaces[workspace]
+	k int
 }
 
 // reset starts an operation with k clusters and clears the results in all workspaces. No workspace may be borrowed.
 func (ws *workspaces) reset(k int) {
 	if ws.k != k {
-		ws.idle, ws.k = nil, k
+		ws.Idle, ws.k = nil, k
 	}
-	for _, w := range ws.idle {
+	for _, w := range ws.Idle {
 		clear(w.self)
 		clear(w.farthest)
 	}
 }
 
 func (ws *workspaces) borrow() *workspace {
-	ws.mutex.Lock()
-	defer ws.mutex.Unlock()
-	if last := len(ws.idle) - 1; last >= 0 {
-		w := ws.idle[last]
-		ws.idle = ws.idle[:last]
-		return w
+	w := ws.Borrow()
+	if w.self == nil {
+		w.self, w.place = make([]Int128, ws.k), make([]int32, ws.k)
 	}
-	return &workspace{self: make([]Int128, ws.k), place: make([]int32, ws.k)}
+	return w
 }
 
-// giveBack returns a workspace after successful work. After a failure its state is undefined, so it must not be
-// returned.
-func (ws *workspaces) giveBack(w *workspace) {
-	ws.mutex.Lock()
-	defer ws.mutex.Unlock()
-	ws.idle = append(ws.idle, w)
-}
-
-// resized returns a slice of the given length, reusing the buffer if its capacity suffices. The contents are undefined.
-func resized[T any](buffer []T, length int) []T {
-	return slices.Grow(buffer[:0], length)[:length]
-}
-
-// resizedAligned is like resized, but the slice begins on a cache line, in huge pages if it is large.
+// resizedAligned is like parallel.Resized, but the slice begins on a cache line, in huge pages if it is large.
 func resizedAligned(buffer []float64, length int) []float64 {
 	if cap(buffer) >= length {
 		return buffer[:length]

@@ -256,8 +256,8 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	return e, nil
 }
 
-// Shared holds what problems on the same data with different k have in common: neighbor graphs and their eigenvectors,
-// of which a smaller k uses the first. The problems must run one after another.
+// Shared holds neighbor graphs and their eigenvectors. Problems on the same data with different k may have one in common:
+// a smaller k uses the first of the eigenvectors. The problems must run one after another.
 type Shared struct {
 	maxK   int
 	graphs map[clustering.Space]*dataset.Graph
@@ -278,11 +278,8 @@ func NewShared(maxK int) *Shared {
 // Share makes p reuse, and add to, the results of other problems. It must be called before Run.
 func (p *Problem) Share(s *Shared) { p.shared = s }
 
-// graph returns the neighbor graph of a space. It calls find on the first call. A nil s shares nothing.
+// graph returns the neighbor graph of a space. It calls find on the first call.
 func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error)) (*dataset.Graph, error) {
-	if s == nil {
-		return find()
-	}
 	if g := s.graphs[name]; g != nil {
 		return g, nil
 	}
@@ -294,7 +291,7 @@ func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error
 }
 
 // largest returns the leading eigenvectors of the graph of a space, restricted to the kept vertices. It calls search,
-// for the largest k, on the first call.
+// for the largest k, on the first call. A nil s shares nothing.
 func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
 	if s == nil {
 		return search(ctx, count)

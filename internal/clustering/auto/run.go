@@ -88,8 +88,8 @@ type run struct {
 	// What was computed, so that nothing is computed twice.
 	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
 	opened  map[clustering.Space]*space
-	graphs  map[clustering.Space]*dataset.Graph // of nearest neighbors
-	forests map[int]*clustering.Forest          // by the fold that is held out
+	shared  *Shared                    // with problems of other k, or of this run alone
+	forests map[int]*clustering.Forest // by the fold that is held out
 
 	// What is known about methods and supervision.
 	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
@@ -156,7 +156,7 @@ func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
-		none: none, opened: map[clustering.Space]*space{}, graphs: map[clustering.Space]*dataset.Graph{},
+		none: none, opened: map[clustering.Space]*space{}, shared: cmp.Or(p.shared, NewShared(p.spec.K)),
 		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
 	}, err
 }

@@ -99,25 +99,16 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 
 // neighborGraph returns the nearest-neighbor graph of a space, in the given units. It computes it on the first call.
 func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *dataset.Units) (*dataset.Graph, error) {
-	if g := r.graphs[name]; g != nil {
-		return g, nil
-	}
-	g, err := r.shared.graph(name, func() (*dataset.Graph, error) { return r.findNeighbors(ctx, units) })
-	if err == nil {
-		r.graphs[name] = g
-	}
-	return g, err
-}
-
-func (r *run) findNeighbors(ctx context.Context, units *dataset.Units) (*dataset.Graph, error) {
-	count := neighbor.Count(r.n, r.neighbors)
-	nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
-		return r.executors.Neighbors(ctx, units, r.neighbors)
+	return r.shared.graph(name, func() (*dataset.Graph, error) {
+		count := neighbor.Count(r.n, r.neighbors)
+		nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
+			return r.executors.Neighbors(ctx, units, r.neighbors)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return neighbor.Graph(r.n, count, nearest)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return neighbor.Graph(r.n, count, nearest)
 }
 
 // openRows opens the rows of the data.

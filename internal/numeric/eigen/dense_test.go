@@ -1,9 +1,9 @@
 package eigen
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"

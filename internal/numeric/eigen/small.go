@@ -53,23 +53,17 @@ func congruent(m, c [][]float64) [][]float64 {
 // eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one. It fails
 // only if the context ends.
 func generalized(ctx context.Context, a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64, err error) {
-	g, err := cholesky(ctx, b)
-	if err != nil {
+	g := Cholesky(b)
+	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	half, err := forwardAll(ctx, g, a) // the rows of A G^-T, since A is symmetric
-	if err != nil {
+	half := ForwardAll(g, a) // the rows of A G^-T, since A is symmetric
+	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	reduced, err := forwardAll(ctx, g, transposed(half, len(a)))
-	if err != nil {
-		return nil, nil, err
-	}
+	reduced := ForwardAll(g, transposed(half, len(a)))
 	values, vectors, err = LeadingEigenpairs(ctx, len(a), Flatten(reduced), count)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = parallel.RangesContext(ctx, len(vectors), 16, func(from, to int) {
+	parallel.Ranges(len(vectors), 16, func(from, to int) {
 		for _, y := range vectors[from:to] {
 			Backward(g, y)
 		}
@@ -79,14 +73,6 @@ func generalized(ctx context.Context, a, b [][]float64, count func(values []floa
 
 // Cholesky computes the lower triangle G with B = G G', a panel of columns at a time, whose rows stay in the cache.
 func Cholesky(b [][]float64) [][]float64 {
-	g, err := cholesky(context.Background(), b)
-	if err != nil {
-		panic(err) // only the end of the context is an error
-	}
-	return g
-}
-
-func cholesky(ctx context.Context, b [][]float64) ([][]float64, error) {
 	const panel = 64
 	n := len(b)
 	g := columns(n, n)
@@ -103,7 +89,7 @@ func cholesky(ctx context.Context, b [][]float64) ([][]float64, error) {
 			}
 			g[i][i] = math.Sqrt(max(left(i, i), float64(0x1p-52*largest)))
 		}
-		err := parallel.RangesContext(ctx, n-to, rowsAtATime, func(first, last int) {
+		parallel.Ranges(n-to, rowsAtATime, func(first, last int) {
 			i := to + first
 			for ; i+groupColumns <= to+last && to-from == panel; i += groupColumns {
 				eliminate(b, g, i, from, to)
@@ -114,11 +100,8 @@ func cholesky(ctx context.Context, b [][]float64) ([][]float64, error) {
 				}
 			}
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
-	return g, nil
+	return g
 }
 
 // eliminate computes the columns of a panel for four rows of G below it, four at a time. The sums are those of plainDot: the
@@ -144,17 +127,9 @@ func eliminate(b, g [][]float64, i, from, to int) {
 
 // ForwardAll computes G^-1 x for every x, in new columns. G is read once for 16 of them.
 func ForwardAll(g, columns [][]float64) [][]float64 {
-	x, err := forwardAll(context.Background(), g, columns)
-	if err != nil {
-		panic(err) // only the end of the context is an error
-	}
-	return x
-}
-
-func forwardAll(ctx context.Context, g, columns [][]float64) ([][]float64, error) {
 	const together = 16
 	x := cloneColumns(columns)
-	err := parallel.RangesContext(ctx, len(x), together, func(from, to int) {
+	parallel.Ranges(len(x), together, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
@@ -169,7 +144,7 @@ func forwardAll(ctx context.Context, g, columns [][]float64) ([][]float64, error
 			}
 		}
 	})
-	return x, err
+	return x
 }
 
 // Forward solves G x = y in place.

@@ -16,6 +16,12 @@ type routines struct {
 	gaps func(sums *[blockBatches]float64, of *boxes, from box)
 }
 
+// detectRoutines returns the fastest routines that this processor supports.
+func detectRoutines() routines {
+	all := availableRoutines()
+	return all[len(all)-1]
+}
+
 func portable() routines {
 	return routines{name: "portable", distances: distancesPortable, gaps: gapsPortable}
 }

@@ -1,4 +1,4 @@
-// Package parallel runs the numbered pieces of a task on several goroutines. It decides nothing about the work itself:
+// Package parallel runs the numbered pieces of a task on several goroutines, and lends them scratch space. It decides nothing about the work itself:
 // results must not depend on which goroutine runs a piece.
 package parallel
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // tieTolerance is how close two scores of a row must be to count as equal, relative to the size of the terms
@@ -73,7 +74,7 @@ func (w *workspace) assignDense(routines *routines) {
 // scoreGroup scores a group of rows into w.scores, one block of clusters at a time.
 func (w *workspace) scoreGroup(routines *routines, group []float64, terms *terms) {
 	size, width := blockClusters*groupRows, w.tile.width
-	w.scores = resized(w.scores, len(terms.starts)*groupRows)
+	w.scores = parallel.Resized(w.scores, len(terms.starts)*groupRows)
 	for p := range len(terms.starts) / blockClusters {
 		scores := w.scores[p*size:][:size]
 		weights := terms.weights[p*terms.pieceStride:][:terms.pieceStride]
@@ -92,7 +93,7 @@ func (w *workspace) assignSparse(routines *routines) {
 	backgroundColumn := []int32{int32(t.width - 1)}
 	for q := range w.assignments {
 		a := &w.assignments[q]
-		w.scores = resized(w.scores, len(a.terms.starts))
+		w.scores = parallel.Resized(w.scores, len(a.terms.starts))
 		for r := range a.labels {
 			copy(w.scores, a.terms.starts)
 			x := w.row(r)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // places holds, for each row of a group, the index where the values of its cluster begin.
@@ -78,7 +79,7 @@ func (t *terms) takeDistances(dst []float64, r int, w *workspace) {
 // measureRows computes the distances of at most groupRows points of a tile to the clusters that are not absent, in
 // w.scores. It packs the points into a group of their own, a part of the features at a time.
 func (s *Shard) measureRows(t *tile, points []int32, terms *terms, w *workspace) {
-	w.scores = resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
+	w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
 	clear(w.scores)
 	d, most := s.source.spec.Columns, max(1, unpackedRows*t.width/groupRows) // what fits into w.unpacked
 	for from := 0; from < d; from += most {
@@ -119,7 +120,7 @@ func (s *Shard) nearestDistances(t *tile, terms *terms, w *workspace, nearest []
 		}
 		return
 	}
-	w.scores = resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
+	w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
 	for from := 0; from < len(nearest); from += groupRows {
 		clear(w.scores)
 		s.addDistances(w.scores, t.group(from/groupRows), 0, s.source.spec.Columns, terms)

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // distance returns the distortion D(x, mu_c): for dense rows computed from the differences of all features, for sparse
@@ -84,7 +85,7 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 
 // differenceTo returns x - mu in w.difference. x must not have a background.
 func (w *workspace) differenceTo(mu []float64, x *row) []float64 {
-	w.expanded, w.difference = resized(w.expanded, len(mu)), resized(w.difference, len(mu))
+	w.expanded, w.difference = parallel.Resized(w.expanded, len(mu)), parallel.Resized(w.difference, len(mu))
 	for f, v := range x.expanded(w.expanded) {
 		w.difference[f] = v - mu[f]
 	}

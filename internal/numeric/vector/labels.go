@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -153,7 +154,7 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 			moved = append(moved, t)
 		}
 	}
-	for _, w := range s.workspaces.idle {
+	for _, w := range s.workspaces.Idle {
 		w.sums = w.sums[:0]
 	}
 	// Each thread has its own sums, which must be added up in the end. That pays off only for threads that add more
@@ -161,7 +162,7 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 	threads := min(s.threadsFor(len(moves)*width), 1+len(moves)*width/len(changes))
 	err := s.perTileOn(ctx, threads, moved, func(_ int, t *tile, w *workspace) {
 		if len(w.sums) == 0 {
-			w.sums = resized(w.sums, len(changes)+width) // with an extra place for points without a cluster
+			w.sums = parallel.Resized(w.sums, len(changes)+width) // with an extra place for points without a cluster
 			clear(w.sums)
 		}
 		if t.packed != nil {
@@ -181,7 +182,7 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 	if err != nil {
 		return err
 	}
-	for _, w := range s.workspaces.idle {
+	for _, w := range s.workspaces.Idle {
 		for at, v := range w.sums[:min(len(changes), len(w.sums))] {
 			changes[at] += v
 		}

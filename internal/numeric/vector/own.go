@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -97,7 +98,7 @@ func (s *Shard) addOwnDistances(t *tile, lane int, terms *terms, w *workspace) (
 	own, labels, first := &t.own[lane], s.labelsOf(t, lane), s.firstCluster(lane)
 	version := s.remembered[lane].version
 	fresh := own.version != version
-	own.version, own.values = version, resized(own.values, len(labels))
+	own.version, own.values = version, parallel.Resized(own.values, len(labels))
 	for from := 0; from < len(labels); from += groupRows {
 		values := own.values[from:min(from+groupRows, len(labels))]
 		if fresh || anyNaN(values) {

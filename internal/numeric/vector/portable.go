@@ -35,6 +35,12 @@ type routines struct {
 	scoreSparse func(scores, weights []float64, columns []int32, values []float64)
 }
 
+// detectRoutines returns the fastest routines that this processor supports.
+func detectRoutines() routines {
+	all := availableRoutines()
+	return all[len(all)-1]
+}
+
 func portable() routines {
 	return routines{name: "portable", scoreBlock: scoreBlockPortable, extremes: extremesPortable,
 		distances: distancesPortable, distanceBlock: distanceBlockPortable, scoreSparse: scoreSparsePortable}

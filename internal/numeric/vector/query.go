@@ -117,10 +117,10 @@ func (s *Shard) perTile(ctx context.Context, tiles []*tile, uses int, do func(at
 // perTileOn is perTile with a given number of threads.
 func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do func(at int, t *tile, w *workspace)) error {
 	return s.pool.Run(ctx, threads, len(tiles), func(at int) error {
-		w := s.workspaces.borrow()
+		w := s.workspaces.Borrow()
 		w.open(tiles[at], s.source.spec.Columns)
 		do(at, tiles[at], w)
-		s.workspaces.giveBack(w)
+		s.workspaces.GiveBack(w)
 		return nil
 	})
 }

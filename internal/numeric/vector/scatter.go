@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // ScatterKind selects a sum over the labeled points and their own centroids.
@@ -97,7 +98,7 @@ func (s *Shard) addDiagonal(dst []float64, t *tile, lane int, terms *terms) {
 // the number of points for each cluster, so that the work per point does not depend on the number of features.
 func (s *Shard) addSparseDiagonal(dst []float64, t *tile, lane int, terms *terms, w *workspace) {
 	first := s.firstCluster(lane)
-	w.counts = resized(w.counts, s.clusters)
+	w.counts = parallel.Resized(w.counts, s.clusters)
 	clear(w.counts)
 	for r, c := range s.labelsOf(t, lane) {
 		if c -= first; c < 0 || terms.place[c] < 0 {

@@ -47,7 +47,7 @@ func TestSizesAreWhatShardsTake(t *testing.T) {
 				if taken, planned := 8*int64(len(shard.terms[0].weights)), WeightBytes(k, width); taken > planned || planned > taken+8*sparsePadding*int64(width) {
 					t.Errorf("%s, k = %d: weights take %d bytes, planned are %d", way, k, taken, planned)
 				}
-				w := shard.workspaces.idle[0]
+				w := shard.workspaces.Idle[0]
 				taken := 8 * int64(len(w.sums)+len(w.scores)+len(w.expanded)+len(w.difference)+len(w.unpacked))
 				padding := 8 * int64(groupRows*sparsePadding+2*width) // and rows that only a full metric or a sparse tile needs
 				if sparse {

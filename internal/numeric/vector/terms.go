@@ -3,6 +3,7 @@ package vector
 import (
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a score that
@@ -39,7 +40,7 @@ type terms struct {
 // model's slices.
 func (t *terms) choose(model *Model, columns int) error {
 	t.model, t.form = *model, model.form(columns)
-	t.present, t.place = t.present[:0], resized(t.place, model.Clusters)
+	t.present, t.place = t.present[:0], parallel.Resized(t.place, model.Clusters)
 	for c := range model.Clusters {
 		t.place[c] = -1
 		if !model.absent(c) {
@@ -86,9 +87,9 @@ func (t *terms) layOut(width int, sparse bool) (pieces int) {
 	if sparse {
 		t.pieceStride, t.featureStride = t.piece, t.piece*pieces
 	}
-	t.bias = resized(t.bias, t.model.Clusters)
-	t.weights = resized(t.weights, width*pieces*t.piece)
-	t.starts = resized(t.starts, pieces*t.piece)
+	t.bias = parallel.Resized(t.bias, t.model.Clusters)
+	t.weights = parallel.Resized(t.weights, width*pieces*t.piece)
+	t.starts = parallel.Resized(t.starts, pieces*t.piece)
 	return pieces
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -189,7 +190,7 @@ func (d *reader) row(r int) *row {
 
 func (d *reader) unpack(first int) {
 	width := d.tile.width
-	d.unpacked, d.first = resized(d.unpacked, unpackedRows*width), first
+	d.unpacked, d.first = parallel.Resized(d.unpacked, unpackedRows*width), first
 	group := d.tile.group(first / groupRows)[first%groupRows:]
 	for f := range width {
 		line := (*[unpackedRows]float64)(group[f*groupRows:])
@@ -202,7 +203,7 @@ func (d *reader) unpack(first int) {
 // pack returns some features of at most groupRows points of a dense tile, packed like a group. The values of rows
 // without a point are undefined. They are valid until the next call of pack or row.
 func (d *reader) pack(points []int32, from, features int) []float64 {
-	d.unpacked, d.first = resized(d.unpacked, features*groupRows), -1
+	d.unpacked, d.first = parallel.Resized(d.unpacked, features*groupRows), -1
 	var begin [groupRows]int // where the features of each point are
 	for l, i := range points {
 		r := int(i) - d.tile.rows.From
