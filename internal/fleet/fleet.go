@@ -44,10 +44,8 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -58,6 +56,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/distribution"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -77,10 +76,7 @@ const (
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 
 // DatasetSource provides the canonical bytes of data sets.
-type DatasetSource interface {
-	// OpenDataset returns a reader of length bytes from offset; length 0 means to the end. The caller closes it.
-	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
-}
+type DatasetSource = distribution.Source
 
 // Config configures a fleet. Zero durations mean the defaults.
 type Config struct {
@@ -101,20 +97,20 @@ type Fleet struct {
 	cfg      Config
 	log      hclog.Logger
 	payloads payloads
-	hashes   pieceHashes
+
+	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
-	mu            sync.Mutex
-	sessions      map[string]*session      // those that have not ended, by id
-	conducts      map[string]conduct       // of sessions that have ended, by id: the same process may attach again
-	jobs          map[*job]struct{}        // those that have started and are not released
-	distributions map[string]*distribution // by data set id
-	damaged       map[string]error         // by data set id: the damage found when a worker last fetched it
-	nextJob       uint64
-	term          int64         // the coordinator's term as the leader; 0 before Begin
-	returned      time.Time     // when the first worker attached in this term
-	changed       chan struct{} // closed and replaced at every change that a job may wait for
-	closed        bool
+	mu       sync.Mutex
+	sessions map[string]*session // those that have not ended, by id
+	conducts map[string]conduct  // of sessions that have ended, by id: the same process may attach again
+	jobs     map[*job]struct{}   // those that have started and are not released
+	damaged  map[string]error    // by data set id: the damage found when a worker last fetched it
+	nextJob  uint64
+	term     int64         // the coordinator's term as the leader; 0 before Begin
+	returned time.Time     // when the first worker attached in this term
+	changed  chan struct{} // closed and replaced at every change that a job may wait for
+	closed   bool
 }
 
 // New returns a fleet without workers.
@@ -128,17 +124,18 @@ func New(cfg Config) *Fleet {
 	cfg.ReconnectWithin = cmp.Or(cfg.ReconnectWithin, DefaultReconnectWithin)
 	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
-	return &Fleet{
-		cfg:           cfg,
-		log:           cfg.Logger,
-		payloads:      payloads{large: map[string][]byte{}},
-		sessions:      map[string]*session{},
-		conducts:      map[string]conduct{},
-		jobs:          map[*job]struct{}{},
-		distributions: map[string]*distribution{},
-		damaged:       map[string]error{},
-		changed:       make(chan struct{}),
+	f := &Fleet{
+		cfg:      cfg,
+		log:      cfg.Logger,
+		payloads: payloads{large: map[string][]byte{}},
+		sessions: map[string]*session{},
+		conducts: map[string]conduct{},
+		jobs:     map[*job]struct{}{},
+		damaged:  map[string]error{},
+		changed:  make(chan struct{}),
 	}
+	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
+	return f
 }
 
 // ServerOptions returns the options that a server of WorkerService needs. They allow the frequent keepalive pings of
