@@ -55,7 +55,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/distribution"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
@@ -250,38 +249,6 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	}
 	slices.Sort(info.JobIDs)
 	return info
-}
-
-// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have
-// tiles of the same job even if it is working on them, to others once they have built them. Then the worker is told
-// to leave.
-func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var found []*session
-	if s := f.sessions[worker]; s != nil {
-		found = append(found, s)
-	} else {
-		for _, s := range f.sessions {
-			if s.name == worker {
-				found = append(found, s)
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is attached", worker)
-	case 1:
-	default:
-		return WorkerInfo{}, fault.New(fault.FailedPrecondition, "AMBIGUOUS_WORKER",
-			"%d workers are named %q; give the id of one", len(found), worker)
-	}
-	s := found[0]
-	if !s.draining {
-		f.log.Info("draining worker", "worker", s.name, "id", s.id, "tiles", s.tiles)
-	}
-	f.drain(s)
-	return f.info(s), nil
 }
 
 // Close ends every session and every operation. Streams end immediately, so that the server can stop.

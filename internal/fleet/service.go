@@ -102,17 +102,6 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 	}
 }
 
-// endDrained ends the session of a worker after its farewell.
-func (f *Fleet) endDrained(s *session, a *attachment) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.stream == a {
-		f.cfg.Observe.Session(sessionLeft)
-		f.log.Info("worker drained", "worker", s.name, "id", s.id)
-		f.endSession(s, nil)
-	}
-}
-
 // checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions
 // of the software are accepted.
 func checkCompatible(hello *workerv1.Hello) error {
