@@ -44,10 +44,8 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -57,7 +55,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/distribution"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -77,10 +75,7 @@ const (
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 
 // DatasetSource provides the canonical bytes of data sets.
-type DatasetSource interface {
-	// OpenDataset returns a reader of length bytes from offset; length 0 means to the end. The caller closes it.
-	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
-}
+type DatasetSource = distribution.Source
 
 // Config configures a fleet. Zero durations mean the defaults.
 type Config struct {
@@ -101,20 +96,20 @@ type Fleet struct {
 	cfg      Config
 	log      hclog.Logger
 	payloads payloads
-	hashes   pieceHashes
+
+	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
-	mu            sync.Mutex
-	sessions      map[string]*session      // those that have not ended, by id
-	conducts      map[string]conduct       // of sessions that have ended, by id: the same process may attach again
-	jobs          map[*job]struct{}        // those that have started and are not released
-	distributions map[string]*distribution // by data set id
-	damaged       map[string]error         // by data set id: the damage found when a worker last fetched it
-	nextJob       uint64
-	term          int64         // the coordinator's term as the leader; 0 before Begin
-	returned      time.Time     // when the first worker attached in this term
-	changed       chan struct{} // closed and replaced at every change that a job may wait for
-	closed        bool
+	mu       sync.Mutex
+	sessions map[string]*session // those that have not ended, by id
+	conducts map[string]conduct  // of sessions that have ended, by id: the same process may attach again
+	jobs     map[*job]struct{}   // those that have started and are not released
+	damaged  map[string]error    // by data set id: the damage found when a worker last fetched it
+	nextJob  uint64
+	term     int64         // the coordinator's term as the leader; 0 before Begin
+	returned time.Time     // when the first worker attached in this term
+	changed  chan struct{} // closed and replaced at every change that a job may wait for
+	closed   bool
 }
 
 // New returns a fleet without workers.
@@ -128,17 +123,18 @@ func New(cfg Config) *Fleet {
 	cfg.ReconnectWithin = cmp.Or(cfg.ReconnectWithin, DefaultReconnectWithin)
 	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
-	return &Fleet{
-		cfg:           cfg,
-		log:           cfg.Logger,
-		payloads:      payloads{large: map[string][]byte{}},
-		sessions:      map[string]*session{},
-		conducts:      map[string]conduct{},
-		jobs:          map[*job]struct{}{},
-		distributions: map[string]*distribution{},
-		damaged:       map[string]error{},
-		changed:       make(chan struct{}),
+	f := &Fleet{
+		cfg:      cfg,
+		log:      cfg.Logger,
+		payloads: payloads{large: map[string][]byte{}},
+		sessions: map[string]*session{},
+		conducts: map[string]conduct{},
+		jobs:     map[*job]struct{}{},
+		damaged:  map[string]error{},
+		changed:  make(chan struct{}),
 	}
+	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
+	return f
 }
 
 // ServerOptions returns the options that a server of WorkerService needs. They allow the frequent keepalive pings of
@@ -253,38 +249,6 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	}
 	slices.Sort(info.JobIDs)
 	return info
-}
-
-// Drain stops placing tiles on a worker, given by id or name, and moves its tiles to others: to workers that have
-// tiles of the same job even if it is working on them, to others once they have built them. Then the worker is told
-// to leave.
-func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var found []*session
-	if s := f.sessions[worker]; s != nil {
-		found = append(found, s)
-	} else {
-		for _, s := range f.sessions {
-			if s.name == worker {
-				found = append(found, s)
-			}
-		}
-	}
-	switch len(found) {
-	case 0:
-		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is attached", worker)
-	case 1:
-	default:
-		return WorkerInfo{}, fault.New(fault.FailedPrecondition, "AMBIGUOUS_WORKER",
-			"%d workers are named %q; give the id of one", len(found), worker)
-	}
-	s := found[0]
-	if !s.draining {
-		f.log.Info("draining worker", "worker", s.name, "id", s.id, "tiles", s.tiles)
-	}
-	f.drain(s)
-	return f.info(s), nil
 }
 
 // Close ends every session and every operation. Streams end immediately, so that the server can stop.

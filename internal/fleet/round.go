@@ -23,7 +23,8 @@ const (
 
 // round runs the groups of an operation concurrently, except that the groups of one worker run one after the other.
 // If a worker keeps the others waiting for too long, its tiles are also given to others, which build them (a rescue);
-// the first answer counts.
+// the first answer counts. The goroutine of runGroups owns all of this. Those of chains run their groups, and report
+// through ended.
 type round struct {
 	*job
 	op      *operation

@@ -102,17 +102,6 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 	}
 }
 
-// endDrained ends the session of a worker after its farewell.
-func (f *Fleet) endDrained(s *session, a *attachment) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.stream == a {
-		f.cfg.Observe.Session(sessionLeft)
-		f.log.Info("worker drained", "worker", s.name, "id", s.id)
-		f.endSession(s, nil)
-	}
-}
-
 // checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions
 // of the software are accepted.
 func checkCompatible(hello *workerv1.Hello) error {
@@ -145,29 +134,29 @@ func (f *Fleet) liveSession(id string) (*session, error) {
 }
 
 // checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
-// only the data that it needs. It returns the size of the data set.
-func (f *Fleet) checkFetch(sessionID, datasetID string) (bytes int64, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, err := f.liveSession(sessionID)
-	if err != nil {
-		return 0, err
+// only the data that it needs. It returns the session, and the size of the data set. The caller holds f.mu.
+func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64, err error) {
+	if s, err = f.liveSession(sessionID); err != nil {
+		return nil, 0, err
 	}
 	for j := range f.jobs {
 		if j.datasetID == datasetID && (j.serves(s) || s.referee) {
-			return j.need.DatasetBytes, nil
+			return s, j.need.DatasetBytes, nil
 		}
 	}
 	f.log.Warn("a worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
-	return 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
+	return nil, 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
 }
 
 // FetchDataset implements WorkerService.
 func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	if _, err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId()); err != nil {
+	v.fleet.mu.Lock()
+	_, _, err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
+	v.fleet.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	err := v.sendDataset(r, stream)
+	err = v.sendDataset(r, stream)
 	v.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
 	return wire.Status(err)
 }

@@ -308,27 +308,6 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	}
 }
 
-// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
-// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
-func (f *Fleet) awaitReturn(s *session) {
-	streams := s.streams
-	time.AfterFunc(f.cfg.ReconnectWithin, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if s.ended || s.stream != nil || s.streams != streams {
-			return
-		}
-		f.cfg.Observe.Session(sessionAway)
-		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		s.away = true
-		for j := range f.jobs {
-			j.countCrash(s)
-		}
-		f.notifyChanged()
-		f.abandonCalls()
-	})
-}
-
 // receive handles one message of a worker. It returns false if the stream is no longer that of the session.
 func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bool {
 	f.mu.Lock()
@@ -361,41 +340,6 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// leaveWait is how long a worker that wants to leave waits while nobody takes its tiles: because there is no other
-// worker, or because its jobs run no operation. While others take them, it waits as long as its own limit allows.
-const leaveWait = 5 * time.Second
-
-// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The
-// caller holds f.mu.
-func (f *Fleet) dismissLater(s *session) {
-	before, _ := f.operationsOn(s)
-	time.AfterFunc(leaveWait, func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if s.ended || s.farewellSent {
-			return
-		}
-		if now, running := f.operationsOn(s); f.anyTakesTiles() && (running || now != before) {
-			f.dismissLater(s)
-			return
-		}
-		s.farewellSent = true
-		s.push(farewell())
-	})
-}
-
-// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The
-// caller holds f.mu.
-func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
-	for j := range f.jobs {
-		if j.placed.members[s] != nil {
-			begun += j.pace.Operations()
-			running = running || len(j.operating) > 0
-		}
-	}
-	return begun, running
-}
-
 // outgoing takes the messages to send. It returns false if the stream is no longer that of the session.
 func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
 	f.mu.Lock()
@@ -417,49 +361,6 @@ func (s *session) push(m *workerv1.AttachResponse) {
 	s.stream.signal()
 }
 
-// drain stops placing tiles on a worker and dismisses it once it has none. The caller holds f.mu.
-func (f *Fleet) drain(s *session) {
-	if !s.draining {
-		s.draining = true
-		f.notifyChanged()
-		f.abandonCalls()
-	}
-	f.dismissIfIdle(s)
-}
-
-// dismissIfIdle sends a farewell to a draining worker that holds no tiles. The caller holds f.mu.
-func (f *Fleet) dismissIfIdle(s *session) {
-	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
-		s.farewellSent = true
-		s.push(farewell())
-	}
-}
-
-func farewell() *workerv1.AttachResponse {
-	return &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Farewell{Farewell: &workerv1.Farewell{}}}
-}
-
-// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
-func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
-
-// yields reports whether the tiles of a worker move to others as soon as others can take them. The caller holds f.mu.
-func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
-
-// takesTiles reports whether new tiles may be placed on a worker. The caller holds f.mu.
-func (s *session) takesTiles() bool {
-	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
-}
-
-// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
-func (f *Fleet) anyTakesTiles() bool {
-	for _, s := range f.sessions {
-		if s.takesTiles() {
-			return true
-		}
-	}
-	return false
-}
-
 // capacity returns the memory that a worker gives to jobs.
 func (s *session) capacity() int64 {
 	if s.memory == 0 || s.memory > planning.Unlimited {
@@ -474,46 +375,6 @@ func (s *session) free() int64 { return s.capacity() - s.used }
 // planned describes the worker to a plan that may use some of its memory.
 func (s *session) planned(free int64) planning.Worker {
 	return planning.Worker{Name: s.name, Threads: s.threads, Free: free, Whole: !s.fetchesRows}
-}
-
-// abandonCalls makes the calls to workers that yield their tiles return errLost, if some worker can take tiles. The
-// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
-// calls are repeated. The caller holds f.mu.
-func (f *Fleet) abandonCalls() {
-	if !f.anyTakesTiles() {
-		return
-	}
-	for _, s := range f.sessions {
-		if s.yields() {
-			continued := f.continuedOn(s)
-			s.abandonCalls(func(key string) bool { return continued[key] })
-		}
-	}
-}
-
-// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can
-// build its tiles in the background. The caller holds f.mu.
-func (f *Fleet) continuedOn(s *session) map[string]bool {
-	continued := map[string]bool{}
-	for j := range f.jobs {
-		if s.working() && j.placed.members[s] != nil {
-			for _, other := range f.sessions {
-				continued[j.key] = continued[j.key] || j.canJoin(other)
-			}
-		}
-	}
-	return continued
-}
-
-// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
-// nobody waits for, which free memory, are still sent. The caller holds f.mu.
-func (s *session) abandonCalls(except func(key string) bool) {
-	for id, c := range s.pending {
-		if c.waited && !except(c.message.GetCommand().GetJobId()) {
-			delete(s.pending, id)
-			c.answer <- nil
-		}
-	}
 }
 
 func unavailable(message string) error { return wire.Unavailable("SHUTTING_DOWN", message) }

@@ -124,9 +124,10 @@ var packages = []packageRule{
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
+	{"fleet/distribution", api, "fleet/swarm wire"},
 	{"fleet/pace", io, "partition"}, // it compares times, and callers pass in the clock
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},

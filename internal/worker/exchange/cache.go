@@ -244,14 +244,17 @@ func (c *Cache) Drop(id string) {
 
 // Has reports whether there is a piece. It may be damaged.
 func (c *Cache) Has(id string, piece int) bool {
+	_, there := c.find(id, piece)
+	return there
+}
+
+func (c *Cache) find(id string, piece int) (p cachedPiece, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	set := c.sets[id]
-	if set == nil {
-		return false
+	if set := c.sets[id]; set != nil {
+		p, there = set.pieces[piece]
 	}
-	_, there := set.pieces[piece]
-	return there
+	return p, there
 }
 
 // Get reads a piece into a buffer, which must have room for it, and checks it. A damaged piece is removed. It returns
@@ -266,12 +269,7 @@ func (c *Cache) GetUnchecked(id string, piece int, buffer []byte) ([]byte, error
 }
 
 func (c *Cache) read(id string, piece int, buffer []byte, check bool) ([]byte, error) {
-	c.mu.Lock()
-	p, there := cachedPiece{}, false
-	if set := c.sets[id]; set != nil {
-		p, there = set.pieces[piece]
-	}
-	c.mu.Unlock()
+	p, there := c.find(id, piece)
 	if !there || p.bytes > int64(cap(buffer)) {
 		return nil, errNotCached
 	}

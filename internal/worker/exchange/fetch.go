@@ -126,8 +126,13 @@ func (s *Share) receive(ctx context.Context, offset int64, buffer []byte) error 
 	if err != nil {
 		return err
 	}
+	return fill(buffer, stream.Recv, func(bytes int) { s.exchange.cfg.Arrived(FromCoordinator, bytes) })
+}
+
+// fill reads messages into a buffer, which they must fill. arrived is called with the size of each.
+func fill[M interface{ GetData() []byte }](buffer []byte, receive func() (M, error), arrived func(int)) error {
 	for at := 0; ; {
-		m, err := stream.Recv()
+		m, err := receive()
 		switch {
 		case err == io.EOF && at == len(buffer):
 			return nil
@@ -137,6 +142,6 @@ func (s *Share) receive(ctx context.Context, offset int64, buffer []byte) error 
 			return err
 		}
 		at += copy(buffer[at:], m.GetData())
-		s.exchange.cfg.Arrived(FromCoordinator, len(m.GetData()))
+		arrived(len(m.GetData()))
 	}
 }

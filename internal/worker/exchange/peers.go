@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"time"
 
@@ -85,19 +84,7 @@ func (p *peers) fetch(ctx context.Context, address string, r *workerv1.FetchPiec
 	if err != nil {
 		return err
 	}
-	for at := 0; ; {
-		m, err := stream.Recv()
-		switch {
-		case err == io.EOF && at == len(buffer):
-			return nil
-		case err == io.EOF, err == nil && at+len(m.GetData()) > len(buffer):
-			return errWrongBytes
-		case err != nil:
-			return err
-		}
-		at += copy(buffer[at:], m.GetData())
-		arrived(len(m.GetData()))
-	}
+	return fill(buffer, stream.Recv, arrived)
 }
 
 var (

@@ -1,35 +1,42 @@
-package fleet
+package distribution
 
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Locator is a DatasetSource whose data sets may be in an object store that workers can read.
+// Source provides the canonical bytes of data sets.
+type Source interface {
+	// OpenDataset returns a reader of length bytes from offset; length 0 means to the end. The caller closes it.
+	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
+}
+
+// Locator is a Source whose data sets may be in an object store that workers can read.
 type Locator interface {
 	// LocateDataset returns a URL that is valid for an hour, or "" if workers cannot read the data set. sealedName is
 	// the name that the checksums of the blob include; "" if it has none.
 	LocateDataset(ctx context.Context, datasetID string) (url, sealedName string, err error)
 }
 
+// locateEvery is how often the URL of a data set is renewed. It must be shorter than URLs are valid.
+const locateEvery = 20 * time.Minute
+
 // locate returns where workers can read a data set without the coordinator, or nil if they cannot.
-func (f *Fleet) locate(ctx context.Context, id string) *workerv1.StoreSource {
-	locator, is := f.cfg.Datasets.(Locator)
+func (d *Distributor) locate(ctx context.Context, id string) *workerv1.StoreSource {
+	locator, is := d.datasets.(Locator)
 	if !is {
 		return nil
 	}
 	url, sealedName, err := locator.LocateDataset(ctx, id)
 	if err != nil && ctx.Err() == nil {
-		f.log.Warn("workers cannot read a data set from the object store", "dataset", id, "error", err)
+		d.log.Warn("workers cannot read a data set from the object store", "dataset", id, "error", err)
 	}
 	if url == "" || err != nil {
 		return nil
@@ -37,8 +44,8 @@ func (f *Fleet) locate(ctx context.Context, id string) *workerv1.StoreSource {
 	return &workerv1.StoreSource{Url: url, SealedName: sealedName}
 }
 
-// keepLocation renews the URL of the data set until ctx ends.
-func (d *distribution) keepLocation(ctx context.Context) {
+// keepLocation renews the URL of a data set until ctx ends.
+func (d *Distributor) keepLocation(ctx context.Context, s *set) {
 	ticker := time.NewTicker(locateEvery)
 	defer ticker.Stop()
 	for {
@@ -47,25 +54,25 @@ func (d *distribution) keepLocation(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		location := d.fleet.locate(ctx, d.id)
+		location := d.locate(ctx, s.id)
 		d.mu.Lock()
-		d.location = location
-		d.swarm.SetStore(location != nil)
+		s.location = location
+		s.swarm.SetStore(location != nil)
 		d.mu.Unlock()
 	}
 }
 
-// hash reads the data set and hashes its pieces. Each may be assigned as soon as its hash is known. The reader checks
-// at the end that the data set is the one that its id names.
-func (d *distribution) hash(ctx context.Context, pieces int) error {
-	r, err := d.fleet.cfg.Datasets.OpenDataset(ctx, d.id, 0, 0)
+// hash reads a data set and hashes its pieces. Each may be assigned as soon as its hash is known. The reader checks at
+// the end that the data set is the one that its id names.
+func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
+	r, err := d.datasets.OpenDataset(ctx, s.id, 0, 0)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	buffer := make([]byte, 256<<10)
 	for p := range pieces {
-		hash, size := sha256.New(), wire.PieceSize(d.bytes, p)
+		hash, size := sha256.New(), wire.PieceSize(s.bytes, p)
 		n, err := io.CopyBuffer(hash, io.LimitReader(r, size), buffer)
 		if err == nil && n < size {
 			err = io.ErrUnexpectedEOF
@@ -74,47 +81,38 @@ func (d *distribution) hash(ctx context.Context, pieces int) error {
 			return err
 		}
 		d.mu.Lock()
-		d.hashes = append(d.hashes, [sha256.Size]byte(hash.Sum(nil)))
-		d.swarm.SetKnown(len(d.hashes))
-		d.schedule()
+		s.hashes = append(s.hashes, [sha256.Size]byte(hash.Sum(nil)))
+		s.swarm.SetKnown(len(s.hashes))
+		s.schedule()
 		d.mu.Unlock()
 	}
-	if n, err := io.CopyBuffer(io.Discard, r, buffer); err != nil || n > 0 {
-		return errors.Join(err, errTooLong(d.id, n))
+	n, err := io.CopyBuffer(io.Discard, r, buffer)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("fleet: data set %s has %d bytes too many", s.id, n)
 	}
-	d.fleet.noteDamage(d.id, nil, true)
-	d.fleet.hashes.put(d.id, d.hashes)
+	if err != nil {
+		return err
+	}
+	d.reports.DatasetRead(s.id, nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hashes.put(s.id, s.hashes)
 	return nil
-}
-
-func errTooLong(id string, bytes int64) error {
-	if bytes == 0 {
-		return nil
-	}
-	return fmt.Errorf("fleet: data set %s has %d bytes too many", id, bytes)
 }
 
 // keptHashes is how many data sets keep the hashes of their pieces after their distribution. The hashes of 1 GiB take
 // 8 KiB.
 const keptHashes = 64
 
-// pieceHashes remembers the hashes of pieces of the data sets that were distributed last. It is safe for concurrent
-// use.
+// pieceHashes remembers the hashes of pieces of the data sets that were distributed last.
 type pieceHashes struct {
-	mu     sync.Mutex
 	hashes map[string][][sha256.Size]byte
 	recent []string // the last one was distributed last
 }
 
-func (h *pieceHashes) get(id string) [][sha256.Size]byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.hashes[id]
-}
+func (h *pieceHashes) get(id string) [][sha256.Size]byte { return h.hashes[id] }
 
 func (h *pieceHashes) put(id string, hashes [][sha256.Size]byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.hashes == nil {
 		h.hashes = map[string][][sha256.Size]byte{}
 	}

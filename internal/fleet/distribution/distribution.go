@@ -1,0 +1,334 @@
+// Package distribution sends data sets to workers in pieces. Package swarm decides from whom each worker gets each
+// piece. This package reads and hashes the data sets, tells workers what to fetch, and hears how that went. Which worker
+// may have which data set is decided by the caller.
+package distribution
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/swarm"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Worker is what a distribution knows about a worker.
+type Worker struct {
+	ID          string // of its session
+	Name        string
+	PeerAddress string          // where other workers fetch pieces from it
+	PeerKey     []byte          // of the tickets for that
+	Serves      bool            // whether they may
+	Done        <-chan struct{} // closed when the session ends
+}
+
+// Reports is told what happens to workers and data sets. It is called without locks, by several goroutines.
+type Reports interface {
+	// Heard is called when a worker sent a message or passed a piece on.
+	Heard(worker string)
+	// StoreOffered is called before a worker is told to read an object store.
+	StoreOffered(worker string)
+	// SourceFailed is called when a worker could not get a piece that it was told to fetch.
+	SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed)
+	// DatasetRead is called when the whole data set was read, or could not be.
+	DatasetRead(dataset string, err error)
+}
+
+// Distributor distributes data sets. It is safe for concurrent use.
+type Distributor struct {
+	datasets Source
+	reports  Reports
+	log      hclog.Logger
+
+	mu     sync.Mutex // guards everything below, and all sets
+	sets   map[string]*set
+	hashes pieceHashes
+}
+
+// set is a data set on its way to workers. It is in Distributor.sets while a worker fetches or serves it, unless it
+// cannot be read.
+type set struct {
+	id       string
+	bytes    int64
+	cancel   context.CancelFunc // ends the goroutine that hashes the pieces
+	swarm    *swarm.Swarm
+	hashes   [][sha256.Size]byte   // of the first pieces
+	location *workerv1.StoreSource // where workers can read the data set themselves; nil if they cannot
+	parties  map[string]*party     // by the worker's id; the same as the members of the swarm
+}
+
+// party is a worker that fetches or serves the pieces of a data set, on one Distribute stream.
+type party struct {
+	worker Worker
+	outbox []*workerv1.DistributeResponse
+	wake   chan struct{} // signals that the outbox is not empty
+	ended  chan error    // receives the status with which to end the stream
+}
+
+// endWith ends the stream. Only the first reason is kept.
+func (p *party) endWith(reason error) {
+	select {
+	case p.ended <- reason:
+	default:
+	}
+}
+
+// New returns a Distributor without workers.
+func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
+	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}}
+}
+
+// Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker needs
+// the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less work. A
+// worker that needs a part gets pieces in any case, because it can check only them. peers says whether some worker
+// passes pieces on.
+//
+// Other goroutines read and write, so that the stream of a lost session ends even if a Send to a paused worker is
+// blocked.
+func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join *workerv1.Join, w Worker, bytes int64, peers bool) error {
+	location := d.locate(stream.Context(), join.GetDatasetId())
+	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
+		return status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
+	}
+	if location != nil {
+		d.reports.StoreOffered(w.ID)
+	}
+	s, p := d.join(join, w, bytes, location)
+	defer d.leave(s, p)
+	broken := make(chan error, 1)
+	go func() {
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				broken <- err
+				return
+			}
+			d.reports.Heard(w.ID)
+			d.receive(s, p, m)
+		}
+	}()
+	go d.write(stream, p)
+	select {
+	case err := <-broken:
+		if err == io.EOF {
+			return nil
+		}
+		return status.Error(codes.Aborted, "the stream broke")
+	case reason := <-p.ended:
+		return wire.Status(reason)
+	case <-w.Done:
+		return status.Error(codes.Aborted, "the session is over")
+	}
+}
+
+// write sends assignments until the stream ends.
+func (d *Distributor) write(stream workerv1.WorkerService_DistributeServer, p *party) {
+	for {
+		select {
+		case <-p.wake:
+		case <-stream.Context().Done():
+			return
+		}
+		d.mu.Lock()
+		batch := p.outbox
+		p.outbox = nil
+		d.mu.Unlock()
+		for _, m := range batch {
+			if stream.Send(m) != nil {
+				return // the reader gets the error too
+			}
+		}
+	}
+}
+
+// join adds a worker to the distribution of a data set, which begins with its first worker.
+func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location *workerv1.StoreSource) (*set, *party) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := join.GetDatasetId()
+	s := d.sets[id]
+	if s == nil {
+		s = d.begin(id, bytes)
+	}
+	if location != nil {
+		s.location = location
+		s.swarm.SetStore(true)
+	}
+	if before := s.parties[w.ID]; before != nil {
+		before.endWith(status.Error(codes.Aborted, "the worker joined again"))
+	}
+	p := &party{worker: w, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+	s.parties[w.ID] = p
+	pieces, serves := wire.PieceCount(bytes), join.GetKeeps() && w.Serves
+	held := piecesOf(join.GetHeld(), pieces)
+	if join.GetPartial() {
+		s.swarm.JoinPartly(w.ID, held, join.GetKeeps(), serves)
+		for _, piece := range piecesOf(join.GetWanted(), pieces) {
+			s.swarm.Want(w.ID, piece)
+		}
+	} else {
+		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
+	}
+	d.log.Debug("a worker joins the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
+	s.schedule()
+	return s, p
+}
+
+// leave removes a worker. A distribution without workers ends.
+func (d *Distributor) leave(s *set, p *party) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.parties[p.worker.ID] != p {
+		return // it joined again
+	}
+	delete(s.parties, p.worker.ID)
+	s.swarm.Leave(p.worker.ID)
+	if len(s.parties) > 0 {
+		s.schedule()
+		return
+	}
+	d.end(s)
+}
+
+// begin begins to distribute a data set. The caller holds d.mu.
+func (d *Distributor) begin(id string, bytes int64) *set {
+	ctx, cancel := context.WithCancel(context.Background())
+	pieces := wire.PieceCount(bytes)
+	s := &set{
+		id: id, bytes: bytes, cancel: cancel, hashes: d.hashes.get(id),
+		swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{},
+	}
+	d.sets[id] = s
+	s.swarm.SetKnown(len(s.hashes))
+	unknown := len(s.hashes) < pieces
+	go func() {
+		if unknown {
+			if err := d.hash(ctx, s, pieces); err != nil {
+				d.fail(ctx, s, err)
+				return
+			}
+		}
+		d.keepLocation(ctx, s)
+	}()
+	return s
+}
+
+// end ends the distribution of a data set, so that the next worker begins another. The caller holds d.mu.
+func (d *Distributor) end(s *set) {
+	s.cancel()
+	if d.sets[s.id] == s {
+		delete(d.sets, s.id)
+	}
+}
+
+// fail ends the streams of all workers with an error of the coordinator's own. Workers join again if another attempt
+// may help.
+func (d *Distributor) fail(ctx context.Context, s *set, err error) {
+	if ctx.Err() != nil {
+		return // nobody is left
+	}
+	d.log.Warn("a data set cannot be read for workers", "dataset", s.id, "error", err)
+	d.reports.DatasetRead(s.id, err)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end(s)
+	for _, p := range s.parties {
+		p.endWith(err)
+	}
+}
+
+// Bar stops a worker, by id, from passing pieces on.
+func (d *Distributor) Bar(worker string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sets {
+		s.swarm.Bar(worker)
+	}
+}
+
+// receive handles a report of a worker.
+func (d *Distributor) receive(s *set, p *party, m *workerv1.DistributeRequest) {
+	from, assigned := d.update(s, p, m)
+	switch {
+	case !assigned:
+	case m.GetFailed() != nil:
+		d.reports.SourceFailed(s.id, p.worker.ID, from, m.GetFailed())
+	case from.Kind == swarm.Peer:
+		d.reports.Heard(from.Peer)
+	}
+}
+
+// update tells the swarm what a worker reports. If a transfer that was assigned has ended, it returns the source.
+func (d *Distributor) update(s *set, p *party, m *workerv1.DistributeRequest) (from swarm.Source, assigned bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := p.worker.ID
+	if s.parties[id] != p {
+		return from, false
+	}
+	switch m := m.GetMessage().(type) {
+	case *workerv1.DistributeRequest_Arrived:
+		from, assigned = s.swarm.Arrived(id, int(m.Arrived.GetPiece()))
+	case *workerv1.DistributeRequest_Failed:
+		from, assigned = s.swarm.Failed(id, int(m.Failed.GetPiece()), failureOf(m.Failed.GetFailure()))
+	case *workerv1.DistributeRequest_Lost:
+		s.swarm.Lost(id, int(m.Lost.GetPiece()), m.Lost.GetNeeded())
+	case *workerv1.DistributeRequest_Wanted:
+		first := int64(m.Wanted.GetFirst())
+		end := min(first+int64(m.Wanted.GetCount()), int64(wire.PieceCount(s.bytes)))
+		for piece := first; piece < end; piece++ {
+			s.swarm.Want(id, int(piece))
+		}
+	}
+	s.schedule()
+	return from, assigned
+}
+
+// schedule sends workers the assignments that are possible now. The caller holds Distributor.mu.
+func (s *set) schedule() {
+	for _, a := range s.swarm.Next() {
+		m := &workerv1.DistributeResponse{Piece: uint32(a.Piece), Sha256: s.hashes[a.Piece][:]}
+		switch a.From.Kind {
+		case swarm.Peer:
+			peer := s.parties[a.From.Peer].worker
+			m.Source = &workerv1.DistributeResponse_Peer{Peer: &workerv1.PeerSource{
+				Address: peer.PeerAddress, Name: peer.Name, Ticket: wire.PieceTicket(peer.PeerKey, s.id, a.Member),
+			}}
+		case swarm.Store:
+			m.Source = &workerv1.DistributeResponse_Store{Store: s.location}
+		}
+		p := s.parties[a.Member]
+		p.outbox = append(p.outbox, m)
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// piecesOf returns the pieces whose bits are set.
+func piecesOf(bits []byte, pieces int) []int {
+	var set []int
+	for p := range min(pieces, 8*len(bits)) {
+		if bits[p/8]>>(p%8)&1 == 1 {
+			set = append(set, p)
+		}
+	}
+	return set
+}
+
+func failureOf(f workerv1.PieceFailure) swarm.Failure {
+	switch f {
+	case workerv1.PieceFailure_PIECE_FAILURE_MISSING:
+		return swarm.Missing
+	case workerv1.PieceFailure_PIECE_FAILURE_WRONG:
+		return swarm.Wrong
+	}
+	return swarm.Unreachable
+}
