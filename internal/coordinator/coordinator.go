@@ -88,7 +88,7 @@ type Coordinator struct {
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
 
-	queue       *runQueue
+	queue       *queue.Queue[*job]
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	retention   *retention
 	hold        backup.Hold // no blob is deleted while a backup reads them
@@ -123,7 +123,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping:    make(chan struct{}),
 		disowned:    make(chan error, 1),
-		queue:       newRunQueue(queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
+		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),

@@ -106,12 +106,9 @@ func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, la
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if n%4 != 0 {
+		labels, err := wire.UnpackInt32s(portion[:n])
+		if err != nil {
 			return records.JobPart(records.PartLabels, id).Damaged(errors.New("they end within a label"))
-		}
-		labels := make([]int32, n/4)
-		for at := range labels {
-			labels[at] = int32(binary.LittleEndian.Uint32(portion[4*at:]))
 		}
 		if err := yield(first, labels); err != nil {
 			return err
