@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
@@ -232,7 +231,7 @@ func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.mu.Lock()
 	c.jobs[j.id] = j
 	c.mu.Unlock()
-	if atOnce := c.queue.enter(j); atOnce {
+	if atOnce := c.enterQueue(j); atOnce {
 		j.problem = ready
 	}
 	c.supervisors.Go(func() { c.supervise(j) })
@@ -284,65 +283,25 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 	return record.GetJobId(), nil
 }
 
-// runQueue tells jobs when it is their turn, by closing job.mayRun. Package queue decides the order. It is safe for
-// concurrent use.
-type runQueue struct {
-	mu    sync.Mutex
-	turns *queue.Queue[*job]
+// enterQueue queues a job and reports whether it may run at once.
+func (c *Coordinator) enterQueue(j *job) (atOnce bool) {
+	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
+	c.advanceQueue()
+	return c.queue.Runs(j)
 }
 
-func newRunQueue(limits queue.Limits) *runQueue {
-	return &runQueue{turns: queue.NewQueue[*job](limits)}
-}
-
-// enter queues a job and reports whether it may run at once.
-func (q *runQueue) enter(j *job) (atOnce bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.turns.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
-	q.advance()
-	return q.turns.Runs(j)
-}
-
-// leave removes a job that has run or no longer wants to, and starts those that can run instead. It may be called
+// leaveQueue removes a job that has run or no longer wants to, and starts those that can run instead. It may be called
 // again.
-func (q *runQueue) leave(j *job) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.turns.Leave(j)
-	q.advance()
+func (c *Coordinator) leaveQueue(j *job) {
+	c.queue.Leave(j)
+	c.advanceQueue()
 }
 
-// advance starts every job whose turn has come. The caller holds q.mu.
-func (q *runQueue) advance() {
-	for _, j := range q.turns.Advance() {
+// advanceQueue tells every job whose turn has come that it may run.
+func (c *Coordinator) advanceQueue() {
+	for _, j := range c.queue.Advance() {
 		close(j.mayRun)
 	}
-}
-
-// why returns why a job is waiting for its turn, or "" if it is not waiting.
-func (q *runQueue) why(j *job) string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if why := q.turns.Why(j); why != "" {
-		return "waiting for its turn: " + why
-	}
-	return ""
-}
-
-// waiting returns how many jobs are waiting in total and for one owner, and how many are running.
-func (q *runQueue) waiting(owner string) (all, own, running int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	all, own = q.turns.Waiting(owner)
-	return all, own, q.turns.Running()
-}
-
-// memory returns the bytes of coordinator memory reserved by running jobs.
-func (q *runQueue) memory() int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.turns.Memory()
 }
 
 // priorityOf returns the priority of a job as a number; 0 is normal.

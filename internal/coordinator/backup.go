@@ -19,13 +19,7 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	c := s.c
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	go func() { // a shutdown does not wait for a backup
-		select {
-		case <-c.stopping:
-			cancel(errStopping)
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(c.runCtx, func() { cancel(errStopping) })() // a shutdown does not wait for a backup
 	end := c.hold.Begin()
 	defer func() {
 		if end() && c.storeCtx.Err() == nil {

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -84,9 +85,10 @@ type Coordinator struct {
 	stopRuns    context.CancelCauseFunc
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	close       func() error // runs closeAll once and returns its error
+	close       func() error   // runs closeAll once and returns its error
+	opened      []func() error // each releases something that open has opened
 
-	queue       *runQueue
+	queue       *queue.Queue[*job]
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	retention   *retention
 	hold        backup.Hold // no blob is deleted while a backup reads them
@@ -121,7 +123,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping:    make(chan struct{}),
 		disowned:    make(chan error, 1),
-		queue:       newRunQueue(queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
+		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),
@@ -140,6 +142,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if c.gate, err = gate.Open(cfg.gate()); err != nil {
 		return nil, err
 	}
+	c.opened = append(c.opened, c.gate.Close)
 	if err = c.openStores(ctx); err != nil {
 		return nil, err
 	}
@@ -150,7 +153,9 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if cfg.Retention.Quota > 0 {
 		c.blobs = metered.Counted(c.blobs, &c.retention.bytes)
 	}
+	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	c.openContent()
+	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
 	c.snapshots = c.newSnapshots()
 	listener, err := c.listen()
 	if err != nil {
@@ -166,6 +171,13 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	cfg.Observe.Watch(c.snapshot)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
+	c.opened = append(c.opened, func() error {
+		c.fleet.Close()
+		c.server.Stop()
+		c.importer.Close()
+		_, _ = c.http.Close(), c.port.Close()
+		return nil
+	})
 	if store.IsShared(cfg.Store) {
 		return c, nil
 	}
@@ -286,46 +298,16 @@ func (c *Coordinator) drain() {
 // error of the first.
 func (c *Coordinator) Close() error { return c.close() }
 
-// closeAll releases whatever was opened; open also calls it on a half-opened coordinator.
+// closeAll releases whatever was opened, last first; open also calls it on a half-opened coordinator.
 func (c *Coordinator) closeAll() error {
 	c.stop()
 	c.stopRuns(errStopping)
 	c.stopWriting()
 	c.supervisors.Wait()
 	c.sweeping.Wait()
-	if c.webhooks != nil {
-		c.webhooks.Wait()
-	}
-	if c.fleet != nil {
-		c.fleet.Close()
-	}
-	if c.server != nil {
-		c.server.Stop()
-	}
-	if c.writer != nil {
-		c.writer.Wait()
-	}
-	if c.importer != nil {
-		c.importer.Close()
-	}
-	if c.uploads != nil {
-		c.uploads.Close()
-	}
-	if c.http != nil {
-		c.http.Close()
-	}
-	if c.port != nil {
-		c.port.Close()
-	}
 	var errs []error
-	if c.gate != nil {
-		errs = append(errs, c.gate.Close())
-	}
-	if c.state != nil {
-		errs = append(errs, c.state.Close())
-	}
-	if c.blobs != nil {
-		errs = append(errs, c.blobs.Close())
+	for _, release := range slices.Backward(c.opened) {
+		errs = append(errs, release())
 	}
 	return errors.Join(errs...)
 }

@@ -345,8 +345,8 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if notification != nil {
 		c.webhooks.Send(*notification)
 	}
-	c.queue.leave(j) // before the end is visible, because whoever sees it may submit the next job
-	c.forget(j.id)   // from now on the stored record is authoritative
+	c.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
+	c.forget(j.id)  // from now on the stored record is authoritative
 	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
 	c.deleteSnapshots(j)

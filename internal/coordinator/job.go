@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/progress"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -50,7 +50,7 @@ type job struct {
 	mayRun    chan struct{}    // closed when its turn has come
 	done      chan struct{}    // closed when its supervisor has returned
 	problem   *problem.Problem // set if the job could run at once, else nil; owned by the supervisor once launched
-	queue     *runQueue
+	queue     *queue.Queue[*job]
 	priority  int                   // 0 is normal, higher runs earlier
 	timeLimit time.Duration         // total running time allowed; 0 means no limit
 	timeUsed  time.Duration         // running time used under earlier coordinators
@@ -109,8 +109,12 @@ func (j *job) view() *cleavev1.Job {
 		job.StatusMessage = refused.Error()
 	case job.GetCancelRequested():
 		job.StatusMessage = "stopping: its cancellation was requested"
+	case waiting != "":
+		job.StatusMessage = waiting
 	default:
-		job.StatusMessage = cmp.Or(waiting, j.queue.why(j))
+		if why := j.queue.Why(j); why != "" {
+			job.StatusMessage = "waiting for its turn: " + why
+		}
 	}
 	return job
 }

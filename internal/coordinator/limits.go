@@ -179,7 +179,7 @@ const retryQueue = 5
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
-	all, own, _ := c.queue.waiting(owner)
+	all, own := c.queue.Waiting(owner)
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
@@ -226,7 +226,8 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 }
 
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
-	queued, own, running := c.queue.waiting(identity.FromContext(ctx).Name)
+	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
+	running, _ := c.queue.Running()
 	calls, streams := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),

@@ -41,8 +41,8 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 // snapshot returns the current values of the gauges.
 func (c *Coordinator) snapshot() observe.Snapshot {
 	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
-	s.JobsQueued, _, s.JobsRunning = c.queue.waiting("")
-	s.MemoryReservedBytes = c.queue.memory()
+	s.JobsQueued, _ = c.queue.Waiting("")
+	s.JobsRunning, s.MemoryReservedBytes = c.queue.Running()
 	s.UploadReservedBytes = c.uploads.Reserved()
 	for _, w := range c.fleet.Workers() {
 		switch w.State {

@@ -62,18 +62,22 @@ type resultPart struct {
 	why    string                          // continues the message "job ID ..." of that error
 }
 
-// openResult opens a part of a job's result at the byte that offset returns. The caller closes the reader.
-func (c *Coordinator) openResult(ctx context.Context, id string, part resultPart, offset func(*statev1.JobRecord) int64) (*statev1.JobRecord, io.ReadCloser, error) {
+// readResult calls use with a part of a job's result from the byte on that offset returns.
+func (c *Coordinator) readResult(ctx context.Context, id string, part resultPart, offset func(*statev1.JobRecord) int64, use func(*statev1.JobRecord, io.Reader) error) error {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	blob := part.blob(record)
 	if blob == "" {
-		return nil, nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
+		return fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
 	r, err := c.openPart(ctx, id, blob, part.name, offset(record))
-	return record, r, err
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return use(record, r)
 }
 
 // labelBytes is the size of a stored label.
@@ -85,15 +89,10 @@ func atStart(*statev1.JobRecord) int64 { return 0 }
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
 func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
-	_, r, err := c.openResult(ctx, id, resultPart{
+	return c.readResult(ctx, id, resultPart{
 		name: records.PartLabels, blob: (*statev1.JobRecord).GetLabelsBlob,
 		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
-	}, offset)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return readLabels(r, id, from, yield)
+	}, offset, func(_ *statev1.JobRecord, r io.Reader) error { return readLabels(r, id, from, yield) })
 }
 
 // readLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
@@ -107,12 +106,9 @@ func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, la
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		if n%4 != 0 {
+		labels, err := wire.UnpackInt32s(portion[:n])
+		if err != nil {
 			return records.JobPart(records.PartLabels, id).Damaged(errors.New("they end within a label"))
-		}
-		labels := make([]int32, n/4)
-		for at := range labels {
-			labels[at] = int32(binary.LittleEndian.Uint32(portion[4*at:]))
 		}
 		if err := yield(first, labels); err != nil {
 			return err
@@ -153,67 +149,55 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartModel, blob: (*statev1.JobRecord).GetModelBlob,
 		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
-	}, func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) })
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendModel(record.GetModel(), values, stream.Send)
+	}, func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) }, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendModel(record.GetModel(), values, stream.Send)
+	})
 }
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartRowScores, blob: (*statev1.JobRecord).GetRowScoresBlob,
 		reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
 	}, func(r *statev1.JobRecord) int64 {
 		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
+	}, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
 	})
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, values, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartEmbedding, blob: (*statev1.JobRecord).GetEmbeddingBlob,
 		reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
 	}, func(r *statev1.JobRecord) int64 {
 		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
+	}, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
 	})
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, content, err := s.c.openResult(stream.Context(), request.GetJobId(), resultPart{
+	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
-	}, atStart)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-	// Read to the end, because the last checksum follows the last byte.
-	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
-		return readErr
-	}
-	graph, is := decoded.(*dataset.Graph)
-	if err == nil && !is {
-		err = fmt.Errorf("it is %T", decoded)
-	}
-	if err != nil {
-		return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
-	}
-	return wire.SendNeighborGraph(graph, stream.Send)
+	}, atStart, func(record *statev1.JobRecord, content io.Reader) error {
+		decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
+		// Read to the end, because the last checksum follows the last byte.
+		if _, readErr := io.Copy(io.Discard, content); readErr != nil {
+			return readErr
+		}
+		graph, is := decoded.(*dataset.Graph)
+		if err == nil && !is {
+			err = fmt.Errorf("it is %T", decoded)
+		}
+		if err != nil {
+			return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
+		}
+		return wire.SendNeighborGraph(graph, stream.Send)
+	})
 }
 
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {

@@ -384,31 +384,19 @@ func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, newest string) er
 // deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of
 // their job's outcome but exceeded the transaction that ended it.
 func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
-	const portion = 1000
-	for after := ""; ; {
-		entries, err := c.state.List(ctx, records.EventPrefix, after, portion)
-		if err != nil {
-			return err
+	var leftover []string
+	err := records.Each(ctx, c.state, records.EventPrefix, func(entry store.Entry) error {
+		id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, records.EventPrefix), "/")
+		needed, err := c.needsEvents(ctx, id)
+		if err == nil && !needed {
+			leftover = append(leftover, entry.Key)
 		}
-		var leftover []string
-		for _, entry := range entries {
-			after = entry.Key
-			id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, records.EventPrefix), "/")
-			needed, err := c.needsEvents(ctx, id)
-			if err != nil {
-				return err
-			}
-			if !needed {
-				leftover = append(leftover, entry.Key)
-			}
-		}
-		if err := c.writer.DeleteKeys(leftover); err != nil {
-			return err
-		}
-		if len(entries) < portion {
-			return nil
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return c.writer.DeleteKeys(leftover)
 }
 
 // needsEvents reports whether the state holds the only copy of a job's events.

@@ -33,6 +33,7 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	c.opened = append(c.opened, func() error { return c.state.Close() })
 	if c.blobs == nil {
 		if c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs); err != nil {
 			return err
@@ -41,6 +42,7 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall)
 		}
 	}
+	c.opened = append(c.opened, func() error { return c.blobs.Close() })
 	return nil
 }
 

@@ -124,9 +124,9 @@ func (c *Coordinator) supervise(j *job) {
 	}
 	j.problem = nil // release the memory of a job that was canceled before it ran
 	if out.result == nil {
-		c.queue.leave(j)
+		c.leaveQueue(j)
 	}
-	defer c.queue.leave(j) // a result occupies memory until it is stored, so its job keeps its place until then
+	defer c.leaveQueue(j) // a result occupies memory until it is stored, so its job keeps its place until then
 	stopFlushing()
 	<-flushed
 	j.observed.Phase("ending")

@@ -103,11 +103,6 @@ func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
 }
 
 func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
-	ctx, done, err := s.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	if after != "" {
 		after = entryRoot + after
 	}
@@ -117,11 +112,6 @@ func (s *etcdState) List(ctx context.Context, prefix, after string, limit int) (
 }
 
 func (s *etcdState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
-	ctx, done, err := s.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	if before != "" {
 		before = entryRoot + before
 	}
@@ -176,6 +166,11 @@ func unsealEntry(kv *mvccpb.KeyValue) Entry {
 
 // list returns the entries with keys from `from` up to but not including `to`.
 func (s *etcdState) list(ctx context.Context, from, to string, options ...clientv3.OpOption) ([]Entry, error) {
+	ctx, done, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if from >= to { // entryRoot has an end, so `to` is never empty
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 )
@@ -73,37 +74,30 @@ func (m *memory) Get(ctx context.Context, key string) (Entry, error) {
 }
 
 func (m *memory) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
-	unlock, err := m.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
 	from, to := keyRange(prefix, after)
-	start, _ := slices.BinarySearch(m.shared.keys, from)
-	var found []Entry
-	for _, key := range m.shared.keys[start:] {
-		if to != "" && key >= to || limit > 0 && len(found) == limit {
-			break
-		}
-		found = append(found, m.shared.entry(key))
-	}
-	return found, nil
+	return m.list(ctx, from, to, limit, slices.All)
 }
 
 func (m *memory) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
+	from, to := backwardRange(prefix, before)
+	return m.list(ctx, from, to, limit, slices.Backward)
+}
+
+// list returns at most limit entries with keys in [from, to), in the given order. to == "" means no end.
+func (m *memory) list(ctx context.Context, from, to string, limit int, order func([]string) iter.Seq2[int, string]) ([]Entry, error) {
 	unlock, err := m.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	from, to := backwardRange(prefix, before)
+	start, _ := slices.BinarySearch(m.shared.keys, from)
 	end := len(m.shared.keys)
 	if to != "" {
 		end, _ = slices.BinarySearch(m.shared.keys, to)
 	}
 	var found []Entry
-	for _, key := range slices.Backward(m.shared.keys[:end]) {
-		if key < from || limit > 0 && len(found) == limit {
+	for _, key := range order(m.shared.keys[min(start, end):end]) {
+		if limit > 0 && len(found) == limit {
 			break
 		}
 		found = append(found, m.shared.entry(key))

@@ -83,17 +83,6 @@ func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
 
 // addPart adds what follows the header, if it has the form that the header declared.
 func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
-	var field string
-	switch part.GetPart().(type) {
-	case *cleavev1.CreateDatasetRequest_Values:
-		field = "values"
-	case *cleavev1.CreateDatasetRequest_Edges:
-		field = "edges"
-	case *cleavev1.CreateDatasetRequest_SparseRows:
-		field = "sparse_rows"
-	default:
-		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
-	}
 	what, wanted := "points or a kernel matrix", "values"
 	switch u.form.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Graph:
@@ -101,16 +90,21 @@ func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
 	case *cleavev1.DatasetHeader_SparsePoints:
 		what, wanted = "sparse points", "sparse_rows"
 	}
+	field, add := "", func() error { return nil }
+	switch part := part.GetPart().(type) {
+	case *cleavev1.CreateDatasetRequest_Values:
+		field, add = "values", func() error { return u.addValues(part.Values.GetValues()) }
+	case *cleavev1.CreateDatasetRequest_Edges:
+		field, add = "edges", func() error { return u.addEdges(part.Edges) }
+	case *cleavev1.CreateDatasetRequest_SparseRows:
+		field, add = "sparse_rows", func() error { return u.addSparseRows(part.SparseRows) }
+	default:
+		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
+	}
 	if field != wanted {
 		return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field, wanted).OnField(field)
 	}
-	switch field {
-	case "values":
-		return u.addValues(part.GetValues().GetValues())
-	case "edges":
-		return u.addEdges(part.GetEdges())
-	}
-	return u.addSparseRows(part.GetSparseRows())
+	return add()
 }
 
 // Name returns the display name in the header.

@@ -13,6 +13,30 @@ import (
 	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
+// each converts every item of a list. It returns nil for an empty list.
+func each[A, B any](list []A, convert func(A) B) []B {
+	var converted []B
+	for _, item := range list {
+		converted = append(converted, convert(item))
+	}
+	return converted
+}
+
+// eachOrError is each for conversions that may fail. It returns the first error.
+func eachOrError[A, B any](list []A, convert func(A) (B, error)) ([]B, error) {
+	converted := make([]B, len(list))
+	for at, item := range list {
+		var err error
+		if converted[at], err = convert(item); err != nil {
+			return nil, err
+		}
+	}
+	return converted, nil
+}
+
+// number converts a count or an index to that of a message.
+func number(n int) uint32 { return uint32(n) }
+
 // apiEnum is a generated enum of the API.
 type apiEnum interface {
 	~int32

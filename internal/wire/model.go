@@ -45,31 +45,21 @@ func mixtureHead(m *mixture.Mixture) *cleavev1.MixtureHead {
 // WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection and
 // the forest, or the mixture, the metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
-	if err := writeValues(w, m.Centroids); err != nil {
-		return err
-	}
+	lists := [][]float64{m.Centroids}
 	if m.Landmarks != nil {
-		if err := writeValues(w, slices.Concat(m.Landmarks.Points.Values, m.Landmarks.Projection)); err != nil {
-			return err
-		}
+		lists = append(lists, m.Landmarks.Points.Values, m.Landmarks.Projection)
 	}
 	if m.Forest != nil {
-		if err := writeValues(w, m.Forest.Trees.Values()); err != nil {
-			return err
-		}
+		lists = append(lists, m.Forest.Trees.Values())
 	}
 	if m.Mixture != nil {
-		if err := writeValues(w, m.Mixture.Values()); err != nil {
-			return err
-		}
+		lists = append(lists, m.Mixture.Values())
 	}
-	if err := writeValues(w, m.Metric.Values()); err != nil || m.Units == nil {
-		return err
+	lists = append(lists, m.Metric.Values())
+	if m.Units != nil {
+		lists = append(lists, m.Units.Center, m.Units.Scale)
 	}
-	if err := writeValues(w, m.Units.Center); err != nil {
-		return err
-	}
-	return writeValues(w, m.Units.Scale)
+	return writeValues(w, lists...)
 }
 
 // ValueBytes is the size of a value in wire format.
@@ -177,13 +167,16 @@ func CheckMixture(head *cleavev1.ModelHead) error {
 	return nil
 }
 
+// notFinite returns the place of the first value that is infinite or NaN, or -1 if there is none.
+func notFinite(values []float64) int {
+	return slices.IndexFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
 func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
 	m := &clustering.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
 	centroids := m.K * m.D
-	for at, v := range values[:centroids] {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("wire: value %d of centroid %d is %v", at%m.D, at/m.D, v)
-		}
+	if at := notFinite(values[:centroids]); at >= 0 {
+		return nil, fmt.Errorf("wire: value %d of centroid %d is %v", at%m.D, at/m.D, values[at])
 	}
 	m.Centroids = values[:centroids:centroids]
 	var err error
@@ -255,10 +248,8 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	for at, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, v)
-		}
+	if at := notFinite(values); at >= 0 {
+		return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, values[at])
 	}
 	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
 }
@@ -320,10 +311,8 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landma
 
 // NewLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
 func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*clustering.Landmarks, error) {
-	for at, v := range projection {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("wire: value %d of a projection is %v", at, v)
-		}
+	if at := notFinite(projection); at >= 0 {
+		return nil, fmt.Errorf("wire: value %d of a projection is %v", at, projection[at])
 	}
 	report := head.GetKernel()
 	return &clustering.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{

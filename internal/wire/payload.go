@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -41,13 +42,21 @@ func PackFloat64Lists(lists [][]float64) []byte {
 	return packed
 }
 
+// unpack unpacks values of this many bytes each.
+func unpack[T any](packed []byte, size int, of string, value func([]byte) T) ([]T, error) {
+	if len(packed)%size != 0 {
+		return nil, fmt.Errorf("wire: %d bytes are not a whole number of %s values", len(packed), of)
+	}
+	values := make([]T, len(packed)/size)
+	for i := range values {
+		values[i] = value(packed[size*i:])
+	}
+	return values, nil
+}
+
 // UnpackFloat64s is the inverse of PackFloat64s.
 func UnpackFloat64s(packed []byte) ([]float64, error) {
-	if len(packed)%8 != 0 {
-		return nil, badLength(len(packed), "float64")
-	}
-	values := make([]float64, len(packed)/8)
-	return values, UnpackFloat64sInto(values, packed)
+	return unpack(packed, 8, "float64", func(at []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(at)) })
 }
 
 // UnpackFloat64sInto unpacks exactly len(values) values.
@@ -72,14 +81,7 @@ func PackInt32s(values []int32) []byte {
 
 // UnpackInt32s is the inverse of PackInt32s.
 func UnpackInt32s(packed []byte) ([]int32, error) {
-	if len(packed)%4 != 0 {
-		return nil, badLength(len(packed), "int32")
-	}
-	values := make([]int32, len(packed)/4)
-	for i := range values {
-		values[i] = int32(binary.LittleEndian.Uint32(packed[4*i:]))
-	}
-	return values, nil
+	return unpack(packed, 4, "int32", func(at []byte) int32 { return int32(binary.LittleEndian.Uint32(at)) })
 }
 
 // PackInt64s packs values into 8 bytes each.
@@ -93,14 +95,7 @@ func PackInt64s(values []int64) []byte {
 
 // UnpackInt64s is the inverse of PackInt64s.
 func UnpackInt64s(packed []byte) ([]int64, error) {
-	if len(packed)%8 != 0 {
-		return nil, badLength(len(packed), "int64")
-	}
-	values := make([]int64, len(packed)/8)
-	for i := range values {
-		values[i] = int64(binary.LittleEndian.Uint64(packed[8*i:]))
-	}
-	return values, nil
+	return unpack(packed, 8, "int64", func(at []byte) int64 { return int64(binary.LittleEndian.Uint64(at)) })
 }
 
 // PackMoveTriples packs each move into three int32: point, from, to. Minor version 0 of the worker protocol has no
@@ -118,19 +113,9 @@ func PackMoveTriples(moves []labeling.Move) []byte {
 
 // UnpackMoveTriples is the inverse of PackMoveTriples.
 func UnpackMoveTriples(packed []byte) ([]labeling.Move, error) {
-	if len(packed)%moveBytes != 0 {
-		return nil, badLength(len(packed), "move")
-	}
-	moves := make([]labeling.Move, len(packed)/moveBytes)
-	for i := range moves {
-		at := packed[moveBytes*i:]
-		moves[i] = labeling.Move{
-			Point: int32(binary.LittleEndian.Uint32(at)),
-			From:  int32(binary.LittleEndian.Uint32(at[4:])),
-			To:    int32(binary.LittleEndian.Uint32(at[8:])),
-		}
-	}
-	return moves, nil
+	return unpack(packed, moveBytes, "move", func(at []byte) labeling.Move {
+		return labeling.Move{Point: int32(binary.LittleEndian.Uint32(at)), From: int32(binary.LittleEndian.Uint32(at[4:])), To: int32(binary.LittleEndian.Uint32(at[8:]))}
+	})
 }
 
 // PackInt128s packs each value into two uint64: low, high.
@@ -145,31 +130,19 @@ func PackInt128s(values []kernel.Int128) []byte {
 
 // UnpackInt128s is the inverse of PackInt128s.
 func UnpackInt128s(packed []byte) ([]kernel.Int128, error) {
-	if len(packed)%16 != 0 {
-		return nil, badLength(len(packed), "int128")
-	}
-	values := make([]kernel.Int128, len(packed)/16)
-	for i := range values {
-		values[i] = kernel.Int128{
-			Lo: binary.LittleEndian.Uint64(packed[16*i:]),
-			Hi: int64(binary.LittleEndian.Uint64(packed[16*i+8:])),
-		}
-	}
-	return values, nil
+	return unpack(packed, 16, "int128", func(at []byte) kernel.Int128 {
+		return kernel.Int128{Lo: binary.LittleEndian.Uint64(at), Hi: int64(binary.LittleEndian.Uint64(at[8:]))}
+	})
 }
 
-func badLength(length int, of string) error {
-	return fmt.Errorf("wire: %d bytes are not a whole number of %s values", length, of)
-}
-
-// writeValues writes numbers in the format in which they are sent and stored.
-func writeValues(w io.Writer, values []float64) error {
-	for len(values) > 0 {
-		block := values[:min(len(values), ChunkBytes/8)]
-		if _, err := w.Write(PackFloat64s(block)); err != nil {
-			return err
+// writeValues writes lists of numbers, one after the other, in the format in which they are sent and stored.
+func writeValues(w io.Writer, lists ...[]float64) error {
+	for _, values := range lists {
+		for block := range slices.Chunk(values, ChunkBytes/8) {
+			if _, err := w.Write(PackFloat64s(block)); err != nil {
+				return err
+			}
 		}
-		values = values[len(block):]
 	}
 	return nil
 }

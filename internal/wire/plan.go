@@ -74,18 +74,11 @@ const maxPredictedTime = 100 * 365 * 24 * time.Hour
 
 // SharesProto converts the workers' shares of a plan.
 func SharesProto(shares []planning.Share) []*cleavev1.WorkerShare {
-	converted := make([]*cleavev1.WorkerShare, len(shares))
-	for at, s := range shares {
-		converted[at] = &cleavev1.WorkerShare{
-			Name:          s.Name,
-			Threads:       uint32(s.Threads),
-			StoredTiles:   uint32(s.Stored),
-			ComputedTiles: uint32(s.Computed),
-			Bytes:         uint64(s.Bytes),
-		}
+	return each(shares, func(s planning.Share) *cleavev1.WorkerShare {
+		p := &cleavev1.WorkerShare{Name: s.Name, Threads: uint32(s.Threads), StoredTiles: uint32(s.Stored), ComputedTiles: uint32(s.Computed), Bytes: uint64(s.Bytes)}
 		if s.Free < planning.Unlimited {
-			converted[at].MemoryBytes = uint64(max(0, s.Free))
+			p.MemoryBytes = uint64(max(0, s.Free))
 		}
-	}
-	return converted
+		return p
+	})
 }

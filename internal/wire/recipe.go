@@ -48,18 +48,17 @@ func RecipeProto(r *recipe.Recipe) *cleavev1.Recipe {
 	if r == nil {
 		return nil
 	}
-	p := &cleavev1.Recipe{
+	return &cleavev1.Recipe{
 		IdColumn: r.ID, LabelColumn: r.Label, Missing: enumValue[cleavev1.MissingPolicy](string(r.Missing)), DecimalMark: r.Decimals,
 		TotalColumn: r.TotalColumn, TotalSums: r.TotalSums,
+		Features: each(r.Features, func(f recipe.Feature) *cleavev1.RecipeFeature {
+			return &cleavev1.RecipeFeature{
+				Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory,
+				Donors: f.Donors, DonorGaps: f.DonorGaps, Unit: f.Unit,
+				Absent: f.Absent, AbsentTexts: f.AbsentTexts, Other: f.Other, Dates: f.Dates,
+			}
+		}),
 	}
-	for _, f := range r.Features {
-		p.Features = append(p.Features, &cleavev1.RecipeFeature{
-			Column: f.Column, Categories: f.Categories, Fill: f.Fill, FillCategory: f.FillCategory,
-			Donors: f.Donors, DonorGaps: f.DonorGaps, Unit: f.Unit,
-			Absent: f.Absent, AbsentTexts: f.AbsentTexts, Other: f.Other, Dates: f.Dates,
-		})
-	}
-	return p
 }
 
 // Recipe is the inverse of RecipeProto.
@@ -67,18 +66,17 @@ func Recipe(p *cleavev1.Recipe) *recipe.Recipe {
 	if p == nil {
 		return nil
 	}
-	r := &recipe.Recipe{
+	return &recipe.Recipe{
 		ID: p.GetIdColumn(), Label: p.GetLabelColumn(), Missing: recipe.Missing(EnumWord(p.GetMissing())), Decimals: p.GetDecimalMark(),
 		TotalColumn: p.GetTotalColumn(), TotalSums: p.GetTotalSums(),
+		Features: each(p.GetFeatures(), func(f *cleavev1.RecipeFeature) recipe.Feature {
+			return recipe.Feature{
+				Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory(),
+				Donors: f.GetDonors(), DonorGaps: f.GetDonorGaps(), Unit: f.GetUnit(),
+				Absent: f.GetAbsent(), AbsentTexts: f.GetAbsentTexts(), Other: f.GetOther(), Dates: f.GetDates(),
+			}
+		}),
 	}
-	for _, f := range p.GetFeatures() {
-		r.Features = append(r.Features, recipe.Feature{
-			Column: f.GetColumn(), Categories: f.GetCategories(), Fill: f.GetFill(), FillCategory: f.GetFillCategory(),
-			Donors: f.GetDonors(), DonorGaps: f.GetDonorGaps(), Unit: f.GetUnit(),
-			Absent: f.GetAbsent(), AbsentTexts: f.GetAbsentTexts(), Other: f.GetOther(), Dates: f.GetDates(),
-		})
-	}
-	return r
 }
 
 // TableNotice is the code of notices about a table.
@@ -86,18 +84,10 @@ const TableNotice = "TABLE"
 
 // TableNotices returns messages as notices about a table.
 func TableNotices(messages []string) []clustering.Notice {
-	var notices []clustering.Notice
-	for _, message := range messages {
-		notices = append(notices, clustering.Notice{Code: TableNotice, Message: message})
-	}
-	return notices
+	return each(messages, func(m string) clustering.Notice { return clustering.Notice{Code: TableNotice, Message: m} })
 }
 
 // NoticesProto converts notices.
 func NoticesProto(list []clustering.Notice) []*cleavev1.Notice {
-	var converted []*cleavev1.Notice
-	for _, n := range list {
-		converted = append(converted, NoticeProto(n))
-	}
-	return converted
+	return each(list, NoticeProto)
 }

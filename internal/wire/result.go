@@ -29,18 +29,10 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		K:              uint32(len(r.ClusterSizes)),
 		Rows:           uint32(len(r.Labels)),
 	}
-	for _, e := range r.History {
-		p.History = append(p.History, IterationProto(r.Restart, e))
-	}
-	for _, s := range r.Shifts {
-		p.Shifts = append(p.Shifts, ShiftProto(s))
-	}
-	for _, n := range r.Warnings {
-		p.Warnings = append(p.Warnings, NoticeProto(n))
-	}
-	for _, size := range r.ClusterSizes {
-		p.ClusterSizes = append(p.ClusterSizes, uint32(size))
-	}
+	p.History = each(r.History, func(e clustering.HistoryEntry) *cleavev1.Iteration { return IterationProto(r.Restart, e) })
+	p.Shifts = each(r.Shifts, ShiftProto)
+	p.Warnings = each(r.Warnings, NoticeProto)
+	p.ClusterSizes = each(r.ClusterSizes, number)
 	if r.Model != nil {
 		p.Model = ModelHead(r.Model)
 	}
@@ -61,7 +53,7 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Choice = choiceProto(r.Choice)
 	p.Landmarks = landmarkReport(r.Landmarks)
 	p.KSelection = kSelectionProto(r.KSelection)
-	p.Suspects = suspectsProto(r.Suspects)
+	p.Suspects = each(r.Suspects, suspectProto)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }
@@ -104,15 +96,12 @@ func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint32(s.Products),
 	}
 	if s.FeasibleVectors != nil {
-		feasible := uint32(*s.FeasibleVectors)
-		p.FeasibleVectors = &feasible
+		p.FeasibleVectors = proto.Uint32(uint32(*s.FeasibleVectors))
 	}
 	p.Chosen, p.Width = cleavev1.CutRule(s.Chosen), uint32(s.Width)
-	for _, c := range s.Candidates {
-		p.Candidates = append(p.Candidates, &cleavev1.CutCandidate{
-			Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated,
-		})
-	}
+	p.Candidates = each(s.Candidates, func(c clustering.CutCandidate) *cleavev1.CutCandidate {
+		return &cleavev1.CutCandidate{Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated}
+	})
 	return p
 }
 
@@ -148,14 +137,7 @@ func ShiftProto(s clustering.ShiftChange) *cleavev1.ShiftChange {
 
 // NoticeProto converts a notice.
 func NoticeProto(n clustering.Notice) *cleavev1.Notice {
-	return &cleavev1.Notice{Reason: n.Code, Message: n.Message, Parts: partsProto(n.Parts)}
-}
-
-func partsProto(m text.Message) (parts []*cleavev1.MessagePart) {
-	for _, part := range m {
-		parts = append(parts, partProto(part))
-	}
-	return parts
+	return &cleavev1.Notice{Reason: n.Code, Message: n.Message, Parts: each(n.Parts, partProto)}
 }
 
 func partProto(p text.Part) *cleavev1.MessagePart {
@@ -240,15 +222,15 @@ func choiceProto(c *clustering.Choice) *cleavev1.Choice {
 	}
 	p := &cleavev1.Choice{Chosen: methodProto(c.Chosen), Reason: c.Reason.String()}
 	if slices.ContainsFunc(c.Reason, func(part text.Part) bool { return part.Kind != text.PlainText }) {
-		p.ReasonParts = partsProto(c.Reason)
+		p.ReasonParts = each(c.Reason, partProto)
 	}
-	for _, t := range c.Tried {
-		p.Tried = append(p.Tried, &cleavev1.MethodScore{
+	p.Tried = each(c.Tried, func(t clustering.MethodScore) *cleavev1.MethodScore {
+		return &cleavev1.MethodScore{
 			Method: methodProto(t.Method), MustLinks: uint32(t.MustLinks), MustLinksRight: uint32(t.MustLinksRight),
 			CannotLinks: uint32(t.CannotLinks), CannotLinksRight: uint32(t.CannotLinksRight),
 			Agreement: t.Agreement(), Advantage: t.Advantage,
-		})
-	}
+		}
+	})
 	return p
 }
 
@@ -261,36 +243,27 @@ func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 	if h == nil {
 		return nil
 	}
-	p := &cleavev1.KSelection{
+	return &cleavev1.KSelection{
 		Proposed: uint32(h.Proposed), Reason: h.Reason, Confidence: enumValue[cleavev1.Confidence](h.Confidence.String()),
+		Plausible: each(h.Plausible, number),
+		Scores: each(h.Scores, func(s clustering.KScore) *cleavev1.KScore {
+			return &cleavev1.KScore{
+				K: uint32(s.K), Objective: s.Objective, Space: enumValue[cleavev1.Space](s.Space.String()),
+				Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
+			}
+		}),
 	}
-	for _, k := range h.Plausible {
-		p.Plausible = append(p.Plausible, uint32(k))
-	}
-	for _, s := range h.Scores {
-		p.Scores = append(p.Scores, &cleavev1.KScore{
-			K: uint32(s.K), Objective: s.Objective, Space: enumValue[cleavev1.Space](s.Space.String()),
-			Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
-		})
-	}
-	return p
 }
 
-// suspectsProto converts the seeds and constraints that the data contradict.
-func suspectsProto(suspects []clustering.Suspect) []*cleavev1.Suspect {
-	var all []*cleavev1.Suspect
-	for _, s := range suspects {
-		p := &cleavev1.Suspect{Row: uint32(s.Row), MustLink: s.Must, Strength: s.Strength}
-		if s.Other >= 0 {
-			other := uint32(s.Other)
-			p.Other = &other
-		} else {
-			label := uint32(s.Label)
-			p.Label = &label
-		}
-		all = append(all, p)
+// suspectProto converts a seed or a constraint that the data contradict.
+func suspectProto(s clustering.Suspect) *cleavev1.Suspect {
+	p := &cleavev1.Suspect{Row: uint32(s.Row), MustLink: s.Must, Strength: s.Strength}
+	if s.Other >= 0 {
+		p.Other = proto.Uint32(uint32(s.Other))
+	} else {
+		p.Label = proto.Uint32(uint32(s.Label))
 	}
-	return all
+	return p
 }
 
 // ScaleOf returns how the columns of the points of a result were scaled.

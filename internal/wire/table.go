@@ -319,18 +319,14 @@ func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, 
 
 // Columns returns described columns, without cells.
 func Columns(described []*cleavev1.TableColumn) []table.Column {
-	columns := make([]table.Column, len(described))
-	for at, c := range described {
-		columns[at] = table.Column{Name: c.GetName(), Type: columnTypes[c.GetType()]}
-	}
-	return columns
+	return each(described, func(c *cleavev1.TableColumn) table.Column {
+		return table.Column{Name: c.GetName(), Type: columnTypes[c.GetType()]}
+	})
 }
 
 // ColumnsProto describes columns.
 func ColumnsProto(columns []table.Column) []*cleavev1.TableColumn {
-	var described []*cleavev1.TableColumn
-	for at := range columns {
-		described = append(described, &cleavev1.TableColumn{Name: columns[at].Name, Type: columnTypes.write(columns[at].Type)})
-	}
-	return described
+	return each(columns, func(c table.Column) *cleavev1.TableColumn {
+		return &cleavev1.TableColumn{Name: c.Name, Type: columnTypes.write(c.Type)}
+	})
 }

@@ -73,33 +73,17 @@ func MatrixSpecFromProto(m *workerv1.MatrixSpec, mean, scale []float64) (kernel.
 
 // StatsToProto converts cluster statistics.
 func StatsToProto(all []kernel.ClusterStats) []*workerv1.ClusterStats {
-	packed := make([]*workerv1.ClusterStats, len(all))
-	for i, stats := range all {
-		packed[i] = statsToProto(stats)
-	}
-	return packed
-}
-
-func statsToProto(stats kernel.ClusterStats) *workerv1.ClusterStats {
-	return &workerv1.ClusterStats{
-		Lane:         uint32(stats.Lane),
-		Sigma:        stats.Sigma,
-		Weight:       PackFloat64s(stats.Weight),
-		SelfAffinity: PackFloat64s(stats.SelfAffinity),
-		Count:        PackInt32s(stats.Count),
-	}
+	return each(all, func(s kernel.ClusterStats) *workerv1.ClusterStats {
+		return &workerv1.ClusterStats{
+			Lane: uint32(s.Lane), Sigma: s.Sigma,
+			Weight: PackFloat64s(s.Weight), SelfAffinity: PackFloat64s(s.SelfAffinity), Count: PackInt32s(s.Count),
+		}
+	})
 }
 
 // StatsFromProto is the inverse of StatsToProto.
 func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.ClusterStats, error) {
-	all := make([]kernel.ClusterStats, len(packed))
-	for i, p := range packed {
-		var err error
-		if all[i], err = statsFromProto(p); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return eachOrError(packed, statsFromProto)
 }
 
 func statsFromProto(p *workerv1.ClusterStats) (kernel.ClusterStats, error) {
@@ -122,45 +106,34 @@ func statsFromProto(p *workerv1.ClusterStats) (kernel.ClusterStats, error) {
 
 // CandidatesToProto converts the farthest points of lanes.
 func CandidatesToProto(candidates []labeling.Candidate) []*workerv1.Candidate {
-	packed := make([]*workerv1.Candidate, len(candidates))
-	for i, c := range candidates {
-		packed[i] = &workerv1.Candidate{Found: c.Found, Point: uint32(c.Point), Distance: c.Distance}
-	}
-	return packed
+	return each(candidates, func(c labeling.Candidate) *workerv1.Candidate {
+		return &workerv1.Candidate{Found: c.Found, Point: uint32(c.Point), Distance: c.Distance}
+	})
 }
 
 // CandidatesFromProto is the inverse of CandidatesToProto.
 func CandidatesFromProto(packed []*workerv1.Candidate) ([]labeling.Candidate, error) {
-	candidates := make([]labeling.Candidate, len(packed))
-	for i, p := range packed {
+	return eachOrError(packed, func(p *workerv1.Candidate) (c labeling.Candidate, err error) {
 		if p.GetPoint() > math.MaxInt32 {
-			return nil, fmt.Errorf("wire: point %d is out of range", p.GetPoint())
+			return c, fmt.Errorf("wire: point %d is out of range", p.GetPoint())
 		}
-		candidates[i] = labeling.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}
-	}
-	return candidates, nil
+		return labeling.Candidate{Found: p.GetFound(), Point: int32(p.GetPoint()), Distance: p.GetDistance()}, nil
+	})
 }
 
 // BlocksToProto converts blocks of points.
 func BlocksToProto(blocks []kernel.Block) []*workerv1.Block {
-	packed := make([]*workerv1.Block, len(blocks))
-	for i, b := range blocks {
-		packed[i] = &workerv1.Block{Lane: uint32(b.Lane), Points: PackInt32s(b.Points)}
-	}
-	return packed
+	return each(blocks, func(b kernel.Block) *workerv1.Block {
+		return &workerv1.Block{Lane: uint32(b.Lane), Points: PackInt32s(b.Points)}
+	})
 }
 
 // BlocksFromProto is the inverse of BlocksToProto.
 func BlocksFromProto(packed []*workerv1.Block) ([]kernel.Block, error) {
-	blocks := make([]kernel.Block, len(packed))
-	for i, p := range packed {
+	return eachOrError(packed, func(p *workerv1.Block) (kernel.Block, error) {
 		points, err := UnpackInt32s(p.GetPoints())
-		if err != nil {
-			return nil, err
-		}
-		blocks[i] = kernel.Block{Lane: int(p.GetLane()), Points: points}
-	}
-	return blocks, nil
+		return kernel.Block{Lane: int(p.GetLane()), Points: points}, err
+	})
 }
 
 // CommandName returns the name of a command's operation field, or "none" if it is unknown.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,32 +27,32 @@ func State(s store.State, o *observe.Coordinator) store.State {
 	return &observedState{State: s, observe: o}
 }
 
-func (s *observedState) saw(operation string, began time.Time, err error) {
-	s.observe.Store("state", operation, began, storeFailed(err))
-}
-
 // Get implements store.State.
-func (s *observedState) Get(ctx context.Context, key string) (e store.Entry, err error) {
-	defer func(began time.Time) { s.saw("get", began, err) }(time.Now())
-	return s.State.Get(ctx, key)
+func (s *observedState) Get(ctx context.Context, key string) (store.Entry, error) {
+	return timed(s.observe, "state", "get", func() (store.Entry, error) { return s.State.Get(ctx, key) })
 }
 
 // List implements store.State.
-func (s *observedState) List(ctx context.Context, prefix, after string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.List(ctx, prefix, after, limit)
+func (s *observedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	return timed(s.observe, "state", "list", func() ([]store.Entry, error) { return s.State.List(ctx, prefix, after, limit) })
 }
 
 // ListBackward implements store.State.
-func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) (entries []store.Entry, err error) {
-	defer func(began time.Time) { s.saw("list", began, err) }(time.Now())
-	return s.State.ListBackward(ctx, prefix, before, limit)
+func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]store.Entry, error) {
+	return timed(s.observe, "state", "list", func() ([]store.Entry, error) { return s.State.ListBackward(ctx, prefix, before, limit) })
 }
 
 // Commit implements store.State.
-func (s *observedState) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
-	defer func(began time.Time) { s.saw("commit", began, err) }(time.Now())
-	return s.State.Commit(ctx, txn)
+func (s *observedState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	return timed(s.observe, "state", "commit", func() (int64, error) { return s.State.Commit(ctx, txn) })
+}
+
+// timed makes a call of a store and records it.
+func timed[T any](o *observe.Coordinator, store, operation string, call func() (T, error)) (T, error) {
+	began := time.Now()
+	value, err := call()
+	o.Store(store, operation, began, failed(err))
+	return value, err
 }
 
 // observedBlobs is a Blobs that records its calls in metrics.
@@ -68,42 +69,39 @@ func Blobs(b store.Blobs, o *observe.Coordinator) store.Blobs {
 	return &observedBlobs{Blobs: b, observe: o}
 }
 
-func (b *observedBlobs) saw(operation string, began time.Time, err error) {
-	b.observe.Store("blobs", operation, began, storeFailed(err))
-}
-
 // Put implements store.Blobs.
-func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) (err error) {
-	defer func(began time.Time) { b.saw("put", began, err) }(time.Now())
-	return b.Blobs.Put(ctx, name, func(w io.Writer) error { return write(observedWriter{w, b.observe}) })
+func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	_, err := timed(b.observe, "blobs", "put", func() (none struct{}, _ error) {
+		return none, b.Blobs.Put(ctx, name, func(w io.Writer) error { return write(observedWriter{w, b.observe}) })
+	})
+	return err
 }
 
 // Open implements store.Blobs.
-func (b *observedBlobs) Open(ctx context.Context, name string, offset, length int64) (_ io.ReadCloser, err error) {
-	defer func(began time.Time) { b.saw("open", began, err) }(time.Now())
-	r, err := b.Blobs.Open(ctx, name, offset, length)
-	if err != nil {
-		return nil, err
-	}
-	return observedReader{r, b.observe}, nil
+func (b *observedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	return timed(b.observe, "blobs", "open", func() (io.ReadCloser, error) {
+		r, err := b.Blobs.Open(ctx, name, offset, length)
+		if err != nil {
+			return nil, err
+		}
+		return observedReader{r, b.observe}, nil
+	})
 }
 
 // Size implements store.Blobs.
-func (b *observedBlobs) Size(ctx context.Context, name string) (bytes int64, err error) {
-	defer func(began time.Time) { b.saw("size", began, err) }(time.Now())
-	return b.Blobs.Size(ctx, name)
+func (b *observedBlobs) Size(ctx context.Context, name string) (int64, error) {
+	return timed(b.observe, "blobs", "size", func() (int64, error) { return b.Blobs.Size(ctx, name) })
 }
 
 // Delete implements store.Blobs.
-func (b *observedBlobs) Delete(ctx context.Context, name string) (err error) {
-	defer func(began time.Time) { b.saw("delete", began, err) }(time.Now())
-	return b.Blobs.Delete(ctx, name)
+func (b *observedBlobs) Delete(ctx context.Context, name string) error {
+	_, err := timed(b.observe, "blobs", "delete", func() (none struct{}, _ error) { return none, b.Blobs.Delete(ctx, name) })
+	return err
 }
 
 // List implements store.Blobs.
-func (b *observedBlobs) List(ctx context.Context, prefix string) (names []string, err error) {
-	defer func(began time.Time) { b.saw("list", began, err) }(time.Now())
-	return b.Blobs.List(ctx, prefix)
+func (b *observedBlobs) List(ctx context.Context, prefix string) ([]string, error) {
+	return timed(b.observe, "blobs", "list", func() ([]string, error) { return b.Blobs.List(ctx, prefix) })
 }
 
 type observedReader struct {
@@ -128,17 +126,10 @@ func (w observedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// storeFailed reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
-func storeFailed(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrClosed, context.Canceled} {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return true
+// failed reports whether err is a failure of the store, as opposed to a regular answer or a canceled call.
+func failed(err error) bool {
+	answers := []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrClosed, context.Canceled}
+	return err != nil && !slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) })
 }
 
 // countedBlobs keeps a running total of the bytes of the blobs.

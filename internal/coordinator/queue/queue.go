@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -33,9 +34,12 @@ type Job struct {
 	Alone    bool  // must not run beside another job
 }
 
-// Queue holds the waiting and the running jobs. It is not safe for concurrent use.
+// Queue holds the waiting and the running jobs. It is safe for concurrent use.
 type Queue[K comparable] struct {
-	limits  Limits
+	limits Limits
+
+	// mu guards the fields below.
+	mu      sync.Mutex
 	places  map[K]*place[K]
 	owners  map[string]*owner[K] // only those with jobs
 	running int
@@ -67,6 +71,8 @@ func NewQueue[K comparable](limits Limits) *Queue[K] {
 
 // Enter adds a waiting job. Call Advance to let it run.
 func (q *Queue[K]) Enter(key K, job Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	o := q.owners[job.Owner]
 	if o == nil {
 		o = &owner[K]{}
@@ -93,6 +99,8 @@ func (q *Queue[K]) tick() uint64 {
 
 // Leave removes a job, whether it is waiting or running. It does nothing if the job is not in the queue.
 func (q *Queue[K]) Leave(key K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	p := q.places[key]
 	if p == nil {
 		return
@@ -115,6 +123,8 @@ func (q *Queue[K]) Leave(key K) {
 
 // Advance starts all jobs that may run now and returns their keys.
 func (q *Queue[K]) Advance() (started []K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for {
 		o := q.next()
 		if o == nil || q.obstacle(o.waiting[0]) != "" {
@@ -177,6 +187,8 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 
 // Why returns why a job is waiting, or "" if it is not.
 func (q *Queue[K]) Why(key K) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	p := q.places[key]
 	if p == nil || p.runs {
 		return ""
@@ -195,18 +207,25 @@ func (q *Queue[K]) Why(key K) string {
 }
 
 // Runs reports whether a job is running.
-func (q *Queue[K]) Runs(key K) bool { return q.places[key] != nil && q.places[key].runs }
+func (q *Queue[K]) Runs(key K) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.places[key] != nil && q.places[key].runs
+}
 
 // Waiting returns how many jobs are waiting, in total and for one owner.
 func (q *Queue[K]) Waiting(of string) (all, own int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if o := q.owners[of]; o != nil {
 		own = len(o.waiting)
 	}
 	return len(q.places) - q.running, own
 }
 
-// Running returns how many jobs are running.
-func (q *Queue[K]) Running() int { return q.running }
-
-// Memory returns the bytes taken by running jobs.
-func (q *Queue[K]) Memory() int64 { return q.memory }
+// Running returns how many jobs are running, and how many bytes they take.
+func (q *Queue[K]) Running() (jobs int, memory int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running, q.memory
+}

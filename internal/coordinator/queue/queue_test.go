@@ -107,8 +107,8 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s waits: %q, want %q", key, got, want)
 		}
 	}
-	if all, own := q.Waiting("b"); all != 4 || own != 2 || q.Running() != 1 {
-		t.Errorf("%d wait, %d of them b's, and %d run", all, own, q.Running())
+	if all, own := q.Waiting("b"); all != 4 || own != 2 || q.running != 1 {
+		t.Errorf("%d wait, %d of them b's, and %d run", all, own, q.running)
 	}
 }
 
@@ -164,8 +164,8 @@ func check(t *rapid.T, q *Queue[int], limits Limits, jobs map[int]Job) {
 	case running > limits.Running, alone && running > 1, running == 0 && len(jobs) > 0,
 		limits.Memory > 0 && memory > limits.Memory && running > 1:
 		t.Fatalf("%d jobs run with %d bytes, alone %v", running, memory, alone)
-	case running != q.Running() || memory != q.memory:
-		t.Fatalf("%d run with %d, but %d with %d are counted", running, memory, q.Running(), q.memory)
+	case running != q.running || memory != q.memory:
+		t.Fatalf("%d run with %d, but %d with %d are counted", running, memory, q.running, q.memory)
 	}
 	for owner, running := range own {
 		if limits.RunningPerOwner > 0 && running > limits.RunningPerOwner {

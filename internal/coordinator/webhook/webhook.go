@@ -185,7 +185,6 @@ const (
 	perReceiver    = 4                // requests at once
 	attemptTimeout = 10 * time.Second // of one request
 	giveUpAfter    = 3 * 24 * time.Hour
-	pageSize       = 500
 )
 
 var retries = backoff.Policy{First: time.Second, Max: time.Hour}
@@ -195,19 +194,10 @@ func (s *Sender) Start(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	for after := ""; ; {
-		entries, err := s.State.List(ctx, records.WebhookPrefix, after, pageSize)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			s.Send(e)
-		}
-		if len(entries) < pageSize {
-			return nil
-		}
-		after = entries[len(entries)-1].Key
-	}
+	return records.Each(ctx, s.State, records.WebhookPrefix, func(e store.Entry) error {
+		s.Send(e)
+		return nil
+	})
 }
 
 // begin makes the sender ready to send.
