@@ -123,7 +123,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			}
 		} else if s.column.Type == table.Text && empty < t.Rows() {
 			if f.Dates != "" {
-				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
+				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := momentOf(f.Dates).parse(s); return s != "" && !ok })
 				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
 			}
 			found := findStrays(s.column, r.Decimals)

@@ -15,8 +15,8 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
 	case f.isCheck() && c.Type == table.Text:
 		c = withChecks(c)
-	case f.Dates == hours && c.Type == table.Text, f.Dates != "" && f.Dates != hours && c.Type != table.Number:
-		c = f.asDays(c)
+	case f.Dates != "" && (c.Type == table.Text || c.Type == table.Integer && momentOf(f.Dates).integers):
+		c = momentOf(f.Dates).convert(c)
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
 	}
@@ -77,17 +77,6 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 		}
 	}
 	return &read
-}
-
-// withChecks fills the empty cells of a column of check marks.
-func withChecks(c *table.Column) *table.Column {
-	filled := &table.Column{Name: c.Name, Type: table.Text, Texts: slices.Clone(c.Texts)}
-	for row := range filled.Texts {
-		if c.IsEmpty(row) {
-			filled.Texts[row] = unchecked
-		}
-	}
-	return filled
 }
 
 // asNumbers parses texts as numbers. Cells that do not parse become empty.

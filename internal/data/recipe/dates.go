@@ -185,9 +185,6 @@ func orderOf(c *table.Column) string {
 // days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two digits are
 // from 1969 to 2068. ok is false if s is not a valid date.
 func days(s, order string) (since1970 float64, ok bool) {
-	if order == hours {
-		return hoursOf(s)
-	}
 	found := dateParts.FindStringSubmatch(numeric(s))
 	if found == nil {
 		return 0, false
@@ -258,15 +255,31 @@ func civilDay(year, month, day int) int {
 	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
 }
 
-// asDays converts a column of dates to days since 1970. It returns c itself if a cell is not a date in the feature's format.
-func (f *Feature) asDays(c *table.Column) *table.Column {
+// moment is a notation of dates or times.
+type moment struct {
+	parse    func(s string) (number float64, ok bool)
+	says     string // to the user, after the name of the column
+	integers bool   // integers may be in this notation, such as 20240501
+}
+
+// momentOf returns the notation that Feature.Dates names.
+func momentOf(name string) moment {
+	if name == hours {
+		return moment{parse: hoursOf, says: "holds times, read as hours"}
+	}
+	parse := func(s string) (float64, bool) { return days(s, name) }
+	return moment{parse: parse, says: "holds dates, read as days since 1970", integers: true}
+}
+
+// convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.
+func (m moment) convert(c *table.Column) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			read.MarkEmpty(row)
 			continue
 		}
-		v, ok := days(c.CellText(row), f.Dates)
+		v, ok := m.parse(c.CellText(row))
 		if !ok {
 			return c
 		}
