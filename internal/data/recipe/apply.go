@@ -309,18 +309,13 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 			if c.IsEmpty(int(row)) {
 				values[at] = s.Fill
 			} else {
-				values[at] = numberAt(c, int(row))
+				values[at] = c.Number(int(row))
 			}
-			at += columns
-		}
-	case c.Type == table.Integer:
-		for _, row := range rows {
-			values[at] = float64(c.Integers[row])
 			at += columns
 		}
 	default:
 		for _, row := range rows {
-			values[at] = c.Numbers[row]
+			values[at] = c.Number(int(row))
 			at += columns
 		}
 	}

@@ -26,7 +26,7 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	cleaned := *c
 	cleaned.Empty = slices.Clone(c.Empty)
 	for row := range c.Len() {
-		if !c.IsEmpty(row) && slices.Contains(f.Absent, numberAt(c, row)) {
+		if !c.IsEmpty(row) && slices.Contains(f.Absent, c.Number(row)) {
 			cleaned.MarkEmpty(row)
 		}
 	}
@@ -222,7 +222,7 @@ func extremesOf(c *table.Column, absent []float64) extremes {
 	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
 	for row := range c.Filled() {
-		v := numberAt(c, row)
+		v := c.Number(row)
 		if slices.Contains(absent, v) {
 			continue
 		}

@@ -65,40 +65,28 @@ func century(year int) int {
 // withUnit matches a number followed by other text, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// hasUnits reports whether all texts of a column are numbers followed by the same unit.
-func hasUnits(c *table.Column) bool {
+// unitsOf returns the first cell of a column, and the first cell with another unit or "", if all cells are numbers followed by a
+// unit. It returns "" for other columns.
+func unitsOf(c *table.Column) (first, other string) {
 	unit := ""
-	for _, text := range c.Texts {
-		if len(text) > 40 {
-			return false
-		}
-		found := withUnit.FindStringSubmatch(text)
-		if found == nil || unit != "" && found[1] != unit {
-			return false
-		}
-		unit = found[1]
-	}
-	return true
-}
-
-// twoUnits returns two cells with different units if all cells of a column are numbers followed by a unit, and "" otherwise.
-func twoUnits(c *table.Column) (a, b string) {
-	first := ""
 	for _, text := range c.FilledTexts() {
 		found := withUnit.FindStringSubmatch(text)
 		switch {
 		case len(text) > 40 || found == nil:
 			return "", ""
 		case first == "":
-			a, first = text, found[1]
-		case b == "" && found[1] != first:
-			b = text
+			first, unit = text, found[1]
+		case other == "" && found[1] != unit:
+			other = text
 		}
 	}
-	if b == "" {
-		return "", ""
-	}
-	return a, b
+	return first, other
+}
+
+// hasUnits reports whether all cells of a column are numbers followed by the same unit.
+func hasUnits(c *table.Column) bool {
+	first, other := unitsOf(c)
+	return first != "" && other == ""
 }
 
 // isProse reports whether texts are sentences rather than names: they have more than four words on average.

@@ -160,8 +160,8 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		return true, nil
 	}
 	if 2*in < rows {
-		if a, b := twoUnits(c); a != "" {
-			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", a, b)
+		if first, other := unitsOf(c); other != "" {
+			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
 			return false, nil
 		}
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
@@ -209,7 +209,7 @@ func isConstant(c *table.Column) bool {
 		case c.IsEmpty(row):
 		case first < 0:
 			first = row
-		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text && numberAt(c, row) != numberAt(c, first):
+		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text && c.Number(row) != c.Number(first):
 			return false
 		}
 	}
@@ -262,7 +262,7 @@ func countOf(c *table.Column, v float64) int {
 			if read, ok := readNumber(c.Texts[row], ""); ok && read == v {
 				count++
 			}
-		} else if numberAt(c, row) == v {
+		} else if c.Number(row) == v {
 			count++
 		}
 	}
