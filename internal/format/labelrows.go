@@ -103,15 +103,20 @@ func (r LabelRows) Part(from, to int) LabelRows {
 	return p
 }
 
+// readWritten reads a table that an earlier run wrote.
+func readWritten(path string, o csv.Options) (*table.Table, error) {
+	r, err := OpenTable([]string{path}, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.ReadAll()
+}
+
 // LoadEmbedding reads a file that WriteEmbedding wrote: the coordinates of all rows in row-major order, without the
 // index or ids.
 func LoadEmbedding(path string) (rows, columns int, values []float64, err error) {
-	r, err := OpenTable([]string{path}, csv.Options{Header: "yes", Delimiter: ',', Texts: []string{"1"}})
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	defer r.Close()
-	t, err := r.ReadAll()
+	t, err := readWritten(path, csv.Options{Header: "yes", Delimiter: ',', Texts: []string{"1"}})
 	if err != nil {
 		return 0, 0, nil, err
 	}
@@ -120,14 +125,10 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 	for at := range columns {
 		c := &t.Columns[at+1]
 		for row := range rows {
-			switch {
-			case c.IsEmpty(row) || c.Type == table.Text:
+			if c.IsEmpty(row) || c.Type == table.Text {
 				return 0, 0, nil, t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a coordinate", c.CellText(row))
-			case c.Type == table.Integer:
-				values[row*columns+at] = float64(c.Integers[row])
-			default:
-				values[row*columns+at] = c.Numbers[row]
 			}
+			values[row*columns+at] = c.Number(row)
 		}
 	}
 	return rows, columns, values, nil
@@ -135,12 +136,7 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 
 // LoadLabelRows reads a file that WriteLabelRows wrote. Columns that the file lacks are nil.
 func LoadLabelRows(path string) (*LabelRows, error) {
-	r, err := OpenTable([]string{path}, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: []string{"id", "class"}})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	t, err := r.ReadAll()
+	t, err := readWritten(path, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: []string{"id", "class"}})
 	if err != nil {
 		return nil, err
 	}
@@ -191,13 +187,8 @@ func labelsOf(path string, c *table.Column) ([]int32, error) {
 func scoresOf(c *table.Column) []float64 {
 	scores := make([]float64, c.Len())
 	for row := range scores {
-		switch {
-		case c.Empty != nil && c.Empty[row] || c.Type == table.Text:
-			scores[row] = math.NaN()
-		case c.Type == table.Integer:
-			scores[row] = float64(c.Integers[row])
-		default:
-			scores[row] = c.Numbers[row]
+		if scores[row] = math.NaN(); c.Type != table.Text && !c.IsEmpty(row) {
+			scores[row] = c.Number(row)
 		}
 	}
 	return scores

@@ -179,7 +179,7 @@ func (m *manyParts) convert(t *table.Table) (*table.Table, error) {
 		converted := table.Column{Name: c.Name, Type: want, Empty: c.Empty}
 		for row := range t.Rows() {
 			if want == table.Number {
-				converted.Numbers = append(converted.Numbers, float64(c.Integers[row]))
+				converted.Numbers = append(converted.Numbers, c.Number(row))
 			} else {
 				converted.Texts = append(converted.Texts, c.CellText(row))
 			}

@@ -340,11 +340,7 @@ func valuesOf(t *table.Table, first int) ([]float64, error) {
 			if c.IsEmpty(row) {
 				return nil, fault.Invalid("MISSING_VALUE", "row %d has no value in column %.60q, but points cannot have missing values; upload the file as a table: POST /v1/tables?format=...", first+row, c.Name)
 			}
-			if c.Type == table.Integer {
-				values[row*len(t.Columns)+at] = float64(c.Integers[row])
-			} else {
-				values[row*len(t.Columns)+at] = c.Numbers[row]
-			}
+			values[row*len(t.Columns)+at] = c.Number(row)
 		}
 	}
 	return values, nil

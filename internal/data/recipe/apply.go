@@ -123,7 +123,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			}
 		} else if s.column.Type == table.Text && empty < t.Rows() {
 			if f.Dates != "" {
-				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := days(s, f.Dates); return s != "" && !ok })
+				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := momentOf(f.Dates).parse(s); return s != "" && !ok })
 				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
 			}
 			found := findStrays(s.column, r.Decimals)
@@ -309,18 +309,13 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 			if c.IsEmpty(int(row)) {
 				values[at] = s.Fill
 			} else {
-				values[at] = numberAt(c, int(row))
+				values[at] = c.Number(int(row))
 			}
-			at += columns
-		}
-	case c.Type == table.Integer:
-		for _, row := range rows {
-			values[at] = float64(c.Integers[row])
 			at += columns
 		}
 	default:
 		for _, row := range rows {
-			values[at] = c.Numbers[row]
+			values[at] = c.Number(int(row))
 			at += columns
 		}
 	}

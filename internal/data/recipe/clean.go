@@ -15,8 +15,8 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
 	case f.isCheck() && c.Type == table.Text:
 		c = withChecks(c)
-	case f.Dates == hours && c.Type == table.Text, f.Dates != "" && f.Dates != hours && c.Type != table.Number:
-		c = f.asDays(c)
+	case f.Dates != "" && (c.Type == table.Text || c.Type == table.Integer && momentOf(f.Dates).integers):
+		c = momentOf(f.Dates).convert(c)
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
 	}
@@ -26,7 +26,7 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	cleaned := *c
 	cleaned.Empty = slices.Clone(c.Empty)
 	for row := range c.Len() {
-		if !c.IsEmpty(row) && slices.Contains(f.Absent, numberAt(c, row)) {
+		if !c.IsEmpty(row) && slices.Contains(f.Absent, c.Number(row)) {
 			cleaned.MarkEmpty(row)
 		}
 	}
@@ -77,17 +77,6 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 		}
 	}
 	return &read
-}
-
-// withChecks fills the empty cells of a column of check marks.
-func withChecks(c *table.Column) *table.Column {
-	filled := &table.Column{Name: c.Name, Type: table.Text, Texts: slices.Clone(c.Texts)}
-	for row := range filled.Texts {
-		if c.IsEmpty(row) {
-			filled.Texts[row] = unchecked
-		}
-	}
-	return filled
 }
 
 // asNumbers parses texts as numbers. Cells that do not parse become empty.
@@ -233,7 +222,7 @@ func extremesOf(c *table.Column, absent []float64) extremes {
 	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
 	for row := range c.Filled() {
-		v := numberAt(c, row)
+		v := c.Number(row)
 		if slices.Contains(absent, v) {
 			continue
 		}

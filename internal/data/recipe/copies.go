@@ -44,7 +44,7 @@ func shapeOf(c *table.Column, categorical bool) shape {
 	}
 	for row := range c.Len() {
 		if !c.IsEmpty(row) {
-			s.mean += numberAt(c, row) / count
+			s.mean += c.Number(row) / count
 		}
 	}
 	s.deviation = deviation(present(c))
@@ -63,7 +63,7 @@ func shapeOf(c *table.Column, categorical bool) shape {
 // varies reports whether the standard deviation is positive and finite, so that numbers can be standardized.
 func (s *shape) varies() bool { return s.deviation > 0 && s.deviation-s.deviation == 0 }
 
-func (s *shape) standard(row int) float64 { return (numberAt(s.column, row) - s.mean) / s.deviation }
+func (s *shape) standard(row int) float64 { return (s.column.Number(row) - s.mean) / s.deviation }
 
 // sign returns 1 or -1, pseudorandomly by row.
 func sign(row int) float64 {
@@ -111,8 +111,8 @@ func (s *shape) isCopy(of *shape) bool {
 		if s.column.IsEmpty(row) {
 			continue
 		}
-		expected := s.mean + float64(slope*(numberAt(of.column, row)-of.mean))
-		if !(math.Abs(numberAt(s.column, row)-expected) <= allowed) {
+		expected := s.mean + float64(slope*(of.column.Number(row)-of.mean))
+		if !(math.Abs(s.column.Number(row)-expected) <= allowed) {
 			return false
 		}
 	}
@@ -147,7 +147,7 @@ func stepOfAll(c *table.Column) float64 {
 	step := 1.0
 	for row := range min(enough, c.Len()) {
 		if !c.IsEmpty(row) {
-			step = min(step, stepOf(numberAt(c, row)))
+			step = min(step, stepOf(c.Number(row)))
 		}
 	}
 	return step

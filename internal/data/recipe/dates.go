@@ -65,40 +65,28 @@ func century(year int) int {
 // withUnit matches a number followed by other text, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// hasUnits reports whether all texts of a column are numbers followed by the same unit.
-func hasUnits(c *table.Column) bool {
+// unitsOf returns the first cell of a column, and the first cell with another unit or "", if all cells are numbers followed by a
+// unit. It returns "" for other columns.
+func unitsOf(c *table.Column) (first, other string) {
 	unit := ""
-	for _, text := range c.Texts {
-		if len(text) > 40 {
-			return false
-		}
-		found := withUnit.FindStringSubmatch(text)
-		if found == nil || unit != "" && found[1] != unit {
-			return false
-		}
-		unit = found[1]
-	}
-	return true
-}
-
-// twoUnits returns two cells with different units if all cells of a column are numbers followed by a unit, and "" otherwise.
-func twoUnits(c *table.Column) (a, b string) {
-	first := ""
 	for _, text := range c.FilledTexts() {
 		found := withUnit.FindStringSubmatch(text)
 		switch {
 		case len(text) > 40 || found == nil:
 			return "", ""
 		case first == "":
-			a, first = text, found[1]
-		case b == "" && found[1] != first:
-			b = text
+			first, unit = text, found[1]
+		case other == "" && found[1] != unit:
+			other = text
 		}
 	}
-	if b == "" {
-		return "", ""
-	}
-	return a, b
+	return first, other
+}
+
+// hasUnits reports whether all cells of a column are numbers followed by the same unit.
+func hasUnits(c *table.Column) bool {
+	first, other := unitsOf(c)
+	return first != "" && other == ""
 }
 
 // isProse reports whether texts are sentences rather than names: they have more than four words on average.
@@ -185,9 +173,6 @@ func orderOf(c *table.Column) string {
 // days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two digits are
 // from 1969 to 2068. ok is false if s is not a valid date.
 func days(s, order string) (since1970 float64, ok bool) {
-	if order == hours {
-		return hoursOf(s)
-	}
 	found := dateParts.FindStringSubmatch(numeric(s))
 	if found == nil {
 		return 0, false
@@ -258,15 +243,31 @@ func civilDay(year, month, day int) int {
 	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 1 - 719468
 }
 
-// asDays converts a column of dates to days since 1970. It returns c itself if a cell is not a date in the feature's format.
-func (f *Feature) asDays(c *table.Column) *table.Column {
+// moment is a notation of dates or times.
+type moment struct {
+	parse    func(s string) (number float64, ok bool)
+	says     string // to the user, after the name of the column
+	integers bool   // integers may be in this notation, such as 20240501
+}
+
+// momentOf returns the notation that Feature.Dates names.
+func momentOf(name string) moment {
+	if name == hours {
+		return moment{parse: hoursOf, says: "holds times, read as hours"}
+	}
+	parse := func(s string) (float64, bool) { return days(s, name) }
+	return moment{parse: parse, says: "holds dates, read as days since 1970", integers: true}
+}
+
+// convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.
+func (m moment) convert(c *table.Column) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			read.MarkEmpty(row)
 			continue
 		}
-		v, ok := days(c.CellText(row), f.Dates)
+		v, ok := m.parse(c.CellText(row))
 		if !ok {
 			return c
 		}

@@ -141,17 +141,10 @@ func present(c *table.Column) []float64 {
 	numbers := make([]float64, 0, c.Len())
 	for row := range c.Len() {
 		if !c.IsEmpty(row) {
-			numbers = append(numbers, numberAt(c, row))
+			numbers = append(numbers, c.Number(row))
 		}
 	}
 	return numbers
-}
-
-func numberAt(c *table.Column, row int) float64 {
-	if c.Type == table.Integer {
-		return float64(c.Integers[row])
-	}
-	return c.Numbers[row]
 }
 
 // mean returns the mean of the cells that are not empty. It divides before it adds, because the sum may overflow.

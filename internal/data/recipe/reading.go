@@ -32,7 +32,7 @@ func (f *fitting) read(g *candidate) error {
 			return err
 		}
 	}
-	if g.role == feature && f.recipe.Missing != Error && f.isCheckColumn(c) {
+	if g.role == feature && f.recipe.Missing != Error && holdsChecks(c) {
 		g.made.Categories = []string{unchecked, firstValue(c)}
 	}
 	column := g.made.clean(c, f.recipe.Decimals)
@@ -160,8 +160,8 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		return true, nil
 	}
 	if 2*in < rows {
-		if a, b := twoUnits(c); a != "" {
-			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", a, b)
+		if first, other := unitsOf(c); other != "" {
+			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
 			return false, nil
 		}
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
@@ -179,13 +179,6 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
 		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
 	return true, nil
-}
-
-// isCheckColumn reports whether a column is empty except for check marks, all alike. A column of the table that is empty in most
-// rows would be left out otherwise.
-func (f *fitting) isCheckColumn(c *table.Column) bool {
-	empty, _ := countEmpty(c)
-	return c.Type == table.Text && empty > 0 && empty < c.Len() && isCheckMark(firstValue(c)) && isConstant(c)
 }
 
 // firstValue returns the first text of a column that is not empty, "" if there is none.
@@ -216,7 +209,7 @@ func isConstant(c *table.Column) bool {
 		case c.IsEmpty(row):
 		case first < 0:
 			first = row
-		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text && numberAt(c, row) != numberAt(c, first):
+		case c.Type == table.Text && c.Texts[row] != c.Texts[first], c.Type != table.Text && c.Number(row) != c.Number(first):
 			return false
 		}
 	}
@@ -243,17 +236,13 @@ func (f *fitting) noticeConstant(list []candidate) {
 func (f *fitting) noticeCategories(g *candidate) {
 	c, made := g.column, &g.made
 	switch {
-	case made.Dates == hours:
-		f.notice(singular, "column %q holds times, read as hours", c.Name)
 	case made.Dates != "":
-		f.notice(singular, "column %q holds dates, read as days since 1970", c.Name)
+		f.notice(singular, "column %q %s", c.Name, momentOf(made.Dates).says)
 	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
 	case g.coded:
 		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
-	case made.isCheck():
-		f.notice(switches, "column %q has %.40q or is empty: read as 1 or 0", c.Name, made.Categories[1])
 	case made.isSwitch():
-		f.notice(switches, "column %q says %.40q or %.40q: read as 1 or 0", c.Name, made.Categories[1], made.Categories[0])
+		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.saysSwitch())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice(singular, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
@@ -273,7 +262,7 @@ func countOf(c *table.Column, v float64) int {
 			if read, ok := readNumber(c.Texts[row], ""); ok && read == v {
 				count++
 			}
-		} else if numberAt(c, row) == v {
+		} else if c.Number(row) == v {
 			count++
 		}
 	}

@@ -5,11 +5,7 @@
 // applies the same decisions to any table with the same columns.
 package recipe
 
-import (
-	"strings"
-
-	"github.com/cleave-project/cleave/internal/data/dataset"
-)
+import "github.com/cleave-project/cleave/internal/data/dataset"
 
 // Missing selects how missing values are treated.
 type Missing string
@@ -137,28 +133,4 @@ func (r *Recipe) Names() []string {
 		}
 	}
 	return names
-}
-
-// isCheck reports whether the categories are those of a column of check marks, which is empty where there is none.
-func (f *Feature) isCheck() bool {
-	return len(f.Categories) == 2 && f.Categories[0] == unchecked && isCheckMark(f.Categories[1])
-}
-
-// unchecked is the category of the empty cells in a column of check marks.
-const unchecked = "no"
-
-func isCheckMark(s string) bool {
-	switch s {
-	case "x", "X", "✓", "✔", "☑", "✗", "•", "*":
-		return true
-	}
-	return false
-}
-
-// opposites maps words for no to the matching words for yes.
-var opposites = map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t"}
-
-// isSwitch reports whether the categories are no and yes, which a single column of 0 and 1 encodes.
-func (f *Feature) isSwitch() bool {
-	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] || f.isCheck()
 }

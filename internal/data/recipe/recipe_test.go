@@ -300,7 +300,7 @@ func TestNumbersStayAsTheyAre(t *testing.T) {
 		}
 		for at := range columns {
 			for row := range rows {
-				if math.Float64bits(p.Points.Row(row)[at]) != math.Float64bits(numberAt(&columns[at], row)) {
+				if math.Float64bits(p.Points.Row(row)[at]) != math.Float64bits(columns[at].Number(row)) {
 					t.Fatal("changed", row, at)
 				}
 			}

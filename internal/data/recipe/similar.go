@@ -232,7 +232,7 @@ func (s *source) blend(into, distances, values []float64, chosen []int) {
 // valueAt returns the number in a row, or the number of its category, -1 if that is unknown. The cell must not be empty.
 func (s *source) valueAt(row int) float64 {
 	if s.category == nil {
-		return numberAt(s.column, row)
+		return s.column.Number(row)
 	}
 	if number, known := s.category[s.spelled(s.column.CellText(row))]; known {
 		return float64(number)

@@ -163,10 +163,10 @@ func summed(columns []*table.Column) (sums, means int, all bool) {
 		if c.IsEmpty(last) {
 			continue
 		}
-		value, sum, size, squares, count := numberAt(c, last), 0.0, 0.0, 0.0, 0.0
+		value, sum, size, squares, count := c.Number(last), 0.0, 0.0, 0.0, 0.0
 		for row := range last {
 			if !c.IsEmpty(row) {
-				v := numberAt(c, row)
+				v := c.Number(row)
 				sum, size, count = sum+v, size+math.Abs(v), count+1
 				squares += float64(v * v)
 			}

@@ -14,21 +14,18 @@ const (
 
 // missing lists the words for missing values in lower case.
 var missing = map[string]place{
-	"":    inTexts | inNumbers | amongNumbers | asClass,
-	"?":   inTexts | inNumbers,
-	"na":  inTexts | inNumbers | amongNumbers,
-	"n/a": inTexts | inNumbers | amongNumbers, "n.a.": inTexts | inNumbers, "n.a": amongNumbers,
-	"#n/a": inTexts | inNumbers, "#nv": inTexts | inNumbers, // of spreadsheets, English and German
-	"<na>": inTexts | inNumbers, "nan": inTexts | inNumbers | amongNumbers, // of pandas and R
-	"null": inTexts | inNumbers | amongNumbers, `\n`: inTexts | inNumbers, // of databases, which write \N
-	"none": inNumbers | amongNumbers,
-	"-":    inNumbers, "--": inNumbers, ".": inNumbers, "..": inNumbers, // of reports, SAS and statistical offices
-	"–": inNumbers, "—": inNumbers,
-	"nil": amongNumbers, "missing": amongNumbers, "blank": amongNumbers, "empty": amongNumbers, "pending": amongNumbers, "no data": amongNumbers,
-	"nd": amongNumbers, "n.d": amongNumbers, "not recorded": amongNumbers, "not applicable": amongNumbers, "not available": amongNumbers, "not known": amongNumbers,
+	"": inTexts | inNumbers | amongNumbers | asClass,
+	// Of people, pandas and R, databases (which write \N), and spreadsheets in English and German.
+	"?": inTexts | inNumbers, "n.a.": inTexts | inNumbers, "<na>": inTexts | inNumbers, `\n`: inTexts | inNumbers, "#n/a": inTexts | inNumbers, "#nv": inTexts | inNumbers,
+	"na": inTexts | inNumbers | amongNumbers, "n/a": inTexts | inNumbers | amongNumbers, "nan": inTexts | inNumbers | amongNumbers, "null": inTexts | inNumbers | amongNumbers,
+	// Of reports, SAS and statistical offices.
+	"-": inNumbers, "--": inNumbers, "–": inNumbers, "—": inNumbers, ".": inNumbers, "..": inNumbers, "none": inNumbers | amongNumbers,
+	// Explanations.
+	"n.a": amongNumbers, "nd": amongNumbers, "n.d": amongNumbers, "nil": amongNumbers, "missing": amongNumbers, "blank": amongNumbers, "empty": amongNumbers,
+	"pending": amongNumbers, "no data": amongNumbers, "not recorded": amongNumbers, "not applicable": amongNumbers, "not available": amongNumbers,
+	"not known": amongNumbers, "k.a": amongNumbers, "ka": amongNumbers, "keine angabe": amongNumbers, "fehlt": amongNumbers,
 	"unknown": amongNumbers | asClass, "undefined": amongNumbers | asClass, "tbd": amongNumbers | asClass,
 	"unbekannt": amongNumbers | asClass, "inconnu": amongNumbers | asClass, "desconocido": amongNumbers | asClass,
-	"k.a": amongNumbers, "ka": amongNumbers, "keine angabe": amongNumbers, "fehlt": amongNumbers,
 	"unlabeled": asClass, "unlabelled": asClass, "not labeled": asClass, "to do": asClass, "todo": asClass,
 }
 

@@ -125,13 +125,7 @@ func (r *reading) has(column int) bool {
 
 func (r *reading) integer(column int) int64 { return r.columns[column].Integers[r.at] }
 
-// number returns a cell of a column of numbers or integers.
-func (r *reading) number(column int) float64 {
-	if r.columns[column].Type == Integer {
-		return float64(r.integer(column))
-	}
-	return r.columns[column].Numbers[r.at]
-}
+func (r *reading) number(column int) float64 { return r.columns[column].Number(r.at) }
 
 // index returns the number of a point.
 func (r *reading) index(column int) int32 {

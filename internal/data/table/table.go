@@ -86,6 +86,14 @@ func (c *Column) CellText(row int) string {
 	return c.Texts[row]
 }
 
+// Number returns a cell of a column of integers or numbers.
+func (c *Column) Number(row int) float64 {
+	if c.Type == Integer {
+		return float64(c.Integers[row])
+	}
+	return c.Numbers[row]
+}
+
 // IsEmpty reports whether a cell is marked as empty or is the empty text.
 func (c *Column) IsEmpty(row int) bool {
 	return c.Empty != nil && c.Empty[row] || c.Type == Text && c.Texts[row] == ""
