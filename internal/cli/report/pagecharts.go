@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
@@ -40,7 +41,7 @@ func (b *pageBuilder) clusterMap() (*page.Section, error) {
 		Subtitle: b.subtitle(),
 	}
 	if b.scene.Truth != nil {
-		plot.Truth = Ranks(b.scene.Truth.Labels)
+		plot.Truth = evaluate.Ranks(b.scene.Truth.Labels)
 	}
 	if b.hasConfidence() {
 		plot.Fade = func(i int) int { return confidenceLevel(b.Rows.Confidence[i]) }
@@ -188,17 +189,6 @@ func (b *pageBuilder) subtitle() string {
 		line += fmt.Sprintf(", NMI %.3f", b.Run.GetEvaluation().GetNmi())
 	}
 	return line
-}
-
-// Ranks replaces each label by its place among the distinct labels in ascending order.
-func Ranks(labels []int64) []int32 {
-	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
-	ranked := make([]int32, len(labels))
-	for i, label := range labels {
-		at, _ := slices.BinarySearch(distinct, label)
-		ranked[i] = int32(at)
-	}
-	return ranked
 }
 
 // columnName returns the name of a column of the points.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/profile"
@@ -41,7 +42,7 @@ const (
 // describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of rows.
 // Each is nil if nothing is known.
 func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
-	telling := []int(nil)
+	telling := choose.All[int](len(b.columns))
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
 		sample := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
 		columns, labels := b.profiled(sample)
@@ -50,10 +51,6 @@ func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
 		profiles = b.profiles(traits, telling)
 		if profiles != nil && len(sample) < len(b.whole.Labels) {
 			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), b.counted(len(b.whole.Labels))))
-		}
-	} else {
-		for at := range b.columns {
-			telling = append(telling, at)
 		}
 	}
 	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
@@ -91,10 +88,7 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 			most[t.Column] = max(most[t.Column], math.Abs(t.Difference))
 		}
 	}
-	order := make([]int, columns)
-	for at := range order {
-		order[at] = at
-	}
+	order := choose.All[int](columns)
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(most[y], most[x]) })
 	return order
 }
@@ -108,10 +102,7 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Se
 func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
 	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
 	sizes := b.sizesOf()
-	shown := make([]int, b.k)
-	for cluster := range shown {
-		shown[cluster] = cluster
-	}
+	shown := choose.All[int](b.k)
 	if b.k > profiledClusters {
 		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 		shown = shown[:profiledClusters]

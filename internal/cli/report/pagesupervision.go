@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -85,7 +87,7 @@ func (b *pageBuilder) costText() string {
 
 // countClasses counts the true classes of each cluster; classes are in ascending order.
 func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
-	ranks := Ranks(b.scene.Truth.Labels)
+	ranks := evaluate.Ranks(b.scene.Truth.Labels)
 	classes = make([]string, slices.Max(ranks)+1)
 	counts = make([][]int, b.k)
 	for cluster := range counts {
@@ -114,10 +116,7 @@ func (b *pageBuilder) truth() *page.Section {
 		return s
 	}
 	classes, counts := b.countClasses()
-	order := make([]int, len(classes))
-	for at := range order {
-		order[at] = at
-	}
+	order := choose.All[int](len(classes))
 	t := &page.Table{Caption: upperFirst(b.plural()) + " of each cluster (down) by their true class (across)", Columns: []page.Column{{Name: "cluster"}}, Wide: true}
 	if len(order) > maxShownClasses {
 		total := func(class int) (n int) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // Place tells where a row lies among the clusters. The meaning of a distance depends on the data.
@@ -46,7 +47,7 @@ func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place
 	}
 	return nearest(labels, sizes, rows, func(i int32, to []float64) {
 		for cluster := range to {
-			to[cluster] = math.Sqrt(squaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
+			to[cluster] = math.Sqrt(metric.SquaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
 		}
 	})
 }
@@ -136,12 +137,4 @@ func Borderline(places []Place, limit int) []Place {
 	ordered := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Next < 0 })
 	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row)) })
 	return ordered[:min(limit, len(ordered))]
-}
-
-func squaredDistance(x, y []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += float64((v - y[j]) * (v - y[j]))
-	}
-	return sum
 }
