@@ -134,10 +134,10 @@ func (b *pageBuilder) describeRow(i int) string {
 
 // placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.
 func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
-	t := &page.Table{Caption: "Where the clusters are", Columns: []page.Column{{Name: "cluster"}, {Name: "size", Numbers: true}}}
+	t := page.NewTable("Where the clusters are", "cluster").Numbers("size")
 	for _, name := range axes {
 		if name != "" {
-			t.Columns = append(t.Columns, page.Column{Name: "middle, " + name, Numbers: true})
+			t.Numbers("middle, " + name)
 		}
 	}
 	for _, e := range figure.Clusters {
@@ -151,7 +151,7 @@ func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.
 				row = append(row, page.Text(""))
 			}
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
@@ -209,10 +209,10 @@ func (b *pageBuilder) sizes() *page.Section {
 	}
 	sizes := b.sizesOf()
 	largest := max(1, slices.Max(sizes))
-	t := &page.Table{Caption: "Sizes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: b.plural(), Numbers: true}, {Name: "share"}}}
+	t := page.NewTable("Sizes of the clusters", "cluster").Numbers(b.plural()).Words("share")
 	means, known := b.clusterSilhouettes()
 	if known {
-		t.Columns = append(t.Columns, page.Column{Name: "mean silhouette", Numbers: true})
+		t.Numbers("mean silhouette")
 	}
 	for cluster, size := range sizes {
 		if cluster == maxListedClusters {
@@ -223,7 +223,7 @@ func (b *pageBuilder) sizes() *page.Section {
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return &page.Section{ID: "sizes", Title: "Sizes", Tables: []*page.Table{t}}
 }
@@ -269,9 +269,9 @@ func (b *pageBuilder) silhouette() *page.Section {
 	if len(b.space.rows) < len(b.whole.Labels) {
 		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
 	}
-	c.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
+	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
-		c.Table.Rows = append(c.Table.Rows, []page.Cell{b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2))})
+		c.Table.Add(b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2)))
 	}
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }
@@ -314,7 +314,8 @@ func (b *pageBuilder) course() (*page.Section, error) {
 	if history := b.Result.GetHistory(); len(history) > 0 {
 		plot.Label, c.Table = b.describeCourse(history), b.courseTable(history)
 	} else {
-		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.",
+			b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
 	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 	if len(plot.Values) < 2 {
@@ -346,9 +347,9 @@ func (b *pageBuilder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	if len(history) == 1 {
 		return nil
 	}
-	t := &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
+	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Rows = append(t.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
+		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
 	}
 	return t
 }

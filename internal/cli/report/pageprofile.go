@@ -122,10 +122,7 @@ func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [
 
 // profile lists the traits of a cluster.
 func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
-	t := &page.Table{
-		Caption: fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)),
-		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
-	}
+	t := page.NewTable(fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
 		name := b.traitName(trait.Column)
@@ -139,7 +136,7 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 			more, less = "more often "+word, "less often "+word
 		}
 		heading := page.Named(page.Short(name, maxTraitName))
-		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
+		t.Add(heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference))
 		switch {
 		case len(words) == 3:
 		case trait.Difference >= clearDifference:
@@ -184,7 +181,8 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 	if b.k > overviewClusters || len(telling) < 2 {
 		return nil
 	}
-	t := &page.Table{Caption: "Differences at a glance, in standard deviations", Columns: []page.Column{{Name: "column"}}, Wide: true}
+	t := page.NewTable("Differences at a glance, in standard deviations", "column")
+	t.Wide = true
 	for cluster := range b.k {
 		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: b.clusterClass(cluster)})
 	}
@@ -203,7 +201,7 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 			}
 			row = append(row, cell)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	if len(telling) > overviewColumns {
 		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, page.Count(len(telling)))
@@ -227,7 +225,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 	if b.k <= fewClusters {
 		each = typicalRowsOfFew
 	}
-	t := &page.Table{Caption: "Typical " + b.plural(), Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}}}
+	t := page.NewTable("Typical "+b.plural(), b.idHeading(), "cluster")
 	b.headColumns(t, columns)
 	for cluster, list := range profile.Typical(b.space.places, b.Labels, b.k, each) {
 		if cluster == profiledClusters {
@@ -235,7 +233,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 			break
 		}
 		for _, p := range list {
-			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), b.ofCluster(cluster)}, b.cells(p.Row, columns)...))
+			b.addRow(t, p.Row, columns)
 		}
 	}
 	return t
@@ -243,15 +241,10 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 
 // borderline lists the rows of the smallest margins.
 func (b *pageBuilder) borderline(columns []int) *page.Table {
-	t := &page.Table{
-		Caption: "Borderline " + b.plural(),
-		Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}, {Name: "next"}, {Name: "margin", Numbers: true}},
-	}
+	t := page.NewTable("Borderline "+b.plural(), b.idHeading(), "cluster", "next").Numbers("margin")
 	b.headColumns(t, columns)
 	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
-		t.Rows = append(t.Rows, append([]page.Cell{
-			page.Named(b.name(p.Row)), b.ofCluster(int(b.Labels[p.Row])), b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
-		}, b.cells(p.Row, columns)...))
+		b.addRow(t, p.Row, columns, b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)))
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -272,12 +265,13 @@ func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
 	}
 }
 
-// cells returns the values of a point in the given columns, shortened to maxName.
-func (b *pageBuilder) cells(point int32, columns []int) (cells []page.Cell) {
+// addRow adds a row about a point to a table: its name, its cluster, more cells, and its values in the given columns.
+func (b *pageBuilder) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
+	cells := append([]page.Cell{page.Named(b.name(point)), b.ofCluster(int(b.Labels[point]))}, more...)
 	for _, at := range columns {
 		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))
 	}
-	return cells
+	t.Add(cells...)
 }
 
 // column gives access to the values of one data column by point.

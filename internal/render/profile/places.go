@@ -29,10 +29,9 @@ func (p Place) Margin() float64 {
 	return 0
 }
 
-// Places returns the places of some rows, by their distances to the means of all rows of the clusters.
-func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
-	means := make([]float64, k*points.D)
-	sizes := make([]int, k)
+// Means returns the mean of the rows of each cluster, one after the other, and their numbers. That of an empty cluster is 0.
+func Means(points *dataset.Points, labels []int32, k int) (means []float64, sizes []int) {
+	means, sizes = make([]float64, k*points.D), make([]int, k)
 	for i, label := range labels {
 		sizes[label]++
 		mean := means[int(label)*points.D:]
@@ -45,6 +44,12 @@ func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place
 			means[cluster*points.D+j] /= float64(max(1, size))
 		}
 	}
+	return means, sizes
+}
+
+// Places returns the places of some rows, by their distances to the means of all rows of the clusters.
+func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
+	means, sizes := Means(points, labels, k)
 	return nearest(labels, sizes, rows, func(i int32, to []float64) {
 		for cluster := range to {
 			to[cluster] = math.Sqrt(metric.SquaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
