@@ -53,10 +53,12 @@ func isUnknownCommand(program *cobra.Command, args []string) bool {
 // program returns the program with all its commands.
 func (a *app) program() *cobra.Command {
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
-		a.runCommand(), a.sweepCommand(), a.planCommand(), a.explainCommand(), a.submitCommand(), a.watchCommand(), a.getCommand(), a.listCommand(), a.cancelCommand(),
-		a.resultCommand(), a.reportCommand(), a.rerunCommand(), a.predictCommand(), a.deleteCommand(), a.evaluateCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
-		a.generateCommand(), a.overlayCommand(), a.upCommand(), a.serveCommand(), a.versionCommand(), a.completionCommand(),
+		a.runCommand(), a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
+		a.explainCommand(), a.reportCommand(), a.overlayCommand(),
+		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), a.resultCommand(), a.cancelCommand(), a.deleteCommand(),
+		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
+		a.generateCommand(), a.versionCommand(), a.completionCommand(),
 	)
 	for _, command := range root.Commands() {
 		command.SuggestFor = otherNames[command.Name()]

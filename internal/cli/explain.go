@@ -224,7 +224,7 @@ func (a *app) evaluate(f *evaluateFlags) error {
 		if err != nil {
 			return err
 		}
-		satisfied = wire.ConstraintReportProto(set.Satisfaction(report.Ranks(labels)))
+		satisfied = wire.ConstraintReportProto(set.Satisfaction(evaluate.Ranks(labels)))
 	}
 	if f.json {
 		return a.printEvaluationJSON(scores, satisfied)

@@ -401,7 +401,7 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	if unread != nil {
 		return nil, unread
 	}
-	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
+	assign := func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
 		scale, threads, found := wire.ScaleOf(result), runtime.GOMAXPROCS(0), &clustering.Prediction{}
 		if graph != nil {
 			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, run.Labels, fresh, threads)
@@ -409,7 +409,8 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 			found.Labels, err = auto.Predict(ctx, scale, points, run.Labels, fresh, threads)
 		}
 		return found, err
-	}}, nil
+	}
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
 }
 
 func kernelMatrixError(f *predictFlags) error {

@@ -61,7 +61,7 @@ var packages = []packageRule{
 	{"numeric/eigen", pure, "fault numeric/choose numeric/parallel partition snapshot"},
 	{"clustering/catalog", pure, ""},
 	{"planning", pure, "clustering/catalog clustering/multilevel data/dataset fault kernel numeric/eigen numeric/neighbor numeric/vector partition text"},
-	{"render/profile", pure, "data/dataset"},
+	{"render/profile", pure, "data/dataset data/evaluate numeric/metric"},
 	{"clustering/mixture", pure, "data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary numeric/parallel"},
 	{"clustering/forest", pure, "data/dataset numeric/parallel"},
 	{"clustering", pure, "clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate fault inference kernel numeric/choose numeric/metric numeric/neighbor numeric/parallel partition snapshot text"},
@@ -77,7 +77,7 @@ var packages = []packageRule{
 	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric numeric/vector partition snapshot"},
 	{"clustering/spectral", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/kernelkmeans clustering/span data/constraint data/dataset fault kernel numeric/eigen numeric/elementary numeric/metric numeric/parallel partition snapshot text"},
 	{"clustering/auto", pure, "clustering clustering/catalog clustering/component clustering/discriminant clustering/embedding clustering/enforce clustering/forest clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/knn clustering/mixture clustering/multilevel clustering/span data/constraint data/dataset fault kernel numeric/choose numeric/eigen numeric/metric numeric/neighbor numeric/parallel numeric/vector partition planning snapshot text"},
-	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset kernel numeric/choose numeric/eigen numeric/metric numeric/parallel partition render/profile snapshot"},
+	{"clustering/krange", pure, "clustering clustering/auto clustering/heldout clustering/kernelkmeans clustering/kmeans clustering/spectral data/constraint data/dataset data/evaluate kernel numeric/choose numeric/eigen numeric/metric numeric/parallel partition snapshot"},
 	{"clustering/local", pure, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/spectral data/dataset numeric/neighbor"},
 	{"clustering/comparison", pure, "clustering clustering/auto clustering/heldout clustering/local clustering/spectral data/dataset"},
 	{"data/table", pure, "data/constraint fault numeric/choose numeric/parallel text"},
@@ -140,7 +140,7 @@ var packages = []packageRule{
 
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
-	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format objects text wire wire/reading"},
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading"},
 	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},

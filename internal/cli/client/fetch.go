@@ -85,7 +85,8 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 }
 
 // receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses it.
-func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error), request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
+func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error),
+	request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
 	err := c.Retry(ctx, func() error {
 		stream, err := call(ctx, request)
 		if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -197,10 +198,7 @@ func (f *Flags) sampleConstraints(j *Job) error {
 	}
 	rows := truth.ScoreOn
 	if rows == nil {
-		rows = make([]int32, len(truth.Labels))
-		for row := range rows {
-			rows[row] = int32(row)
-		}
+		rows = choose.All[int32](len(truth.Labels))
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return !j.Filter.keeps(int(row)) })
 	labels := make([]int32, len(rows))

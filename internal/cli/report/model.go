@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -299,17 +300,7 @@ func (r *Report) columnMeans(s Scene) []float64 {
 	if !dense || s.Sample != nil || points.N != len(r.Labels) || points.D != r.Model.Columns() {
 		return nil
 	}
-	means, sizes := make([]float64, r.Model.K*points.D), make([]float64, r.Model.K)
-	for i, label := range r.Labels {
-		sizes[label]++
-		of := means[int(label)*points.D : (int(label)+1)*points.D]
-		for j, v := range points.Row(i) {
-			of[j] += v
-		}
-	}
-	for at := range means {
-		means[at] /= max(1, sizes[at/points.D])
-	}
+	means, _ := profile.Means(points, r.Labels, r.Model.K)
 	return means
 }
 

@@ -73,7 +73,8 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 // Importing shows on a terminal how far workers are with reading objects.
 func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(), text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
+		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(),
+			text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
 	}
 }
 

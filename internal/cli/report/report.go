@@ -1,6 +1,9 @@
-// Package report presents a job to people and programs: its progress on the terminal, the summary at its end, and the files
-// of an output folder, including result.json, the pictures and report.html. It also reads such a folder back, to label new
-// rows.
+// Package report presents a job to people and programs: its progress on the terminal (Progress), the summary at its end, and the
+// files of an output folder, including result.json, the pictures and report.html. It also reads such a folder back, to label new
+// rows. A Sweep presents many jobs in one table.
+//
+// The package decides what is said. How a page looks is in render/page, how charts are drawn in render/picture, and what sets
+// clusters apart is computed in render/profile.
 package report
 
 import (

@@ -29,7 +29,8 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if family := wire.Algorithm(j.Spec).Family; family == catalog.KMeansFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil || p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS {
+	switch family := wire.Algorithm(j.Spec).Family; {
+	case family == catalog.KMeansFamily, family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil, p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
 		what, columns = "points", j.Columns
 	}
 	if p.GetTiles() == 0 {

@@ -105,7 +105,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
 	column := func(when bool, name string) {
 		if when {
-			t.Columns = append(t.Columns, page.Column{Name: name})
+			t.Words(name)
 		}
 	}
 	column(true, b.idHeading())
@@ -116,7 +116,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	column(pairs, "cluster of the other")
 	column(true, "strength")
 	for _, suspect := range all[:min(len(all), maxSuspects)] {
-		t.Rows = append(t.Rows, b.suspectRow(suspect, pairs, seeds))
+		t.Add(b.suspectRow(suspect, pairs, seeds)...)
 	}
 	if len(all) > maxSuspects {
 		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), suspectsFile)

@@ -164,7 +164,7 @@ type cell struct {
 }
 
 func tabulate[P, T Label](predicted []P, truth []T) *contingency {
-	rows, columns := rank(predicted), rank(truth)
+	rows, columns := Ranks(predicted), Ranks(truth)
 	keys := make([]uint64, len(rows))
 	for i := range keys {
 		keys[i] = uint64(rows[i])<<32 | uint64(columns[i])
@@ -185,8 +185,8 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 	return t
 }
 
-// rank replaces each label by its index among the sorted distinct labels.
-func rank[L Label](labels []L) []int32 {
+// Ranks replaces each label by its index among the sorted distinct labels.
+func Ranks[L Label](labels []L) []int32 {
 	distinct := slices.Clone(labels)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
@@ -209,4 +209,23 @@ func addAt(counts []int64, at int32, count int64) []int64 {
 // identical reports whether the two labelings are the same up to the numbers of their labels.
 func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
+}
+
+// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
+// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). sums holds the sums of its distances to the rows of each cluster. The
+// silhouette is 0 for a row that is alone in its cluster, and if there is no other cluster.
+func Silhouette(own int, sums []float64, sizes []int) float64 {
+	if sizes[own] < 2 {
+		return 0
+	}
+	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
+	for cluster, size := range sizes {
+		if cluster != own && size > 0 {
+			outside = min(outside, sums[cluster]/float64(size))
+		}
+	}
+	if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
+		return (outside - inside) / largest
+	}
+	return 0
 }

@@ -101,7 +101,7 @@ func (e *explainer) change(first, last float64) string {
 	if share < 0.05 {
 		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, brief(last))
 	}
-	return fmt.Sprintf("%s went from %s to %s, by %s %%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
+	return fmt.Sprintf("%s went from %s to %s, by %s%%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
 }
 
 // mostOf is the share of the time above which a phase is named.
@@ -121,7 +121,7 @@ func (e *explainer) time() []string {
 		{"finding where to start, including eigenvectors and trials of methods", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
 	} {
 		if phase.took.Seconds() > mostOf*total.Seconds() {
-			return []string{fmt.Sprintf("It took %s, %.0f %% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
+			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
 		}
 	}
 	return []string{fmt.Sprintf("It took %s.", seconds(total))}

@@ -100,11 +100,11 @@ func Isolated(name string) string { return "\u2068" + name + "\u2069" }
 func Percent(share float64) string {
 	switch percent := 100 * share; {
 	case percent > 0 && percent < 0.1:
-		return "< 0.1 %"
+		return "< 0.1%"
 	case percent > 0 && percent < 9.95:
-		return fmt.Sprintf("%.1f %%", percent)
+		return fmt.Sprintf("%.1f%%", percent)
 	default:
-		return fmt.Sprintf("%.0f %%", percent)
+		return fmt.Sprintf("%.0f%%", percent)
 	}
 }
 

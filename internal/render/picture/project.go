@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
@@ -399,11 +400,7 @@ func canonicalSign(v []float64) float64 {
 // evenSample returns at most limit of the indices 0..n-1, evenly spaced, including the first and the last.
 func evenSample(n, limit int) []int {
 	if n <= limit || limit < 2 {
-		chosen := make([]int, min(n, max(limit, 0)))
-		for at := range chosen {
-			chosen[at] = at
-		}
-		return chosen
+		return choose.All[int](min(n, max(limit, 0)))
 	}
 	chosen := make([]int, limit)
 	for at := range chosen {
