@@ -105,7 +105,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 // defaultUse returns how constraints are used if methods are not compared. A mixture has no soft constraints.
 func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	switch {
-	case s.levels == nil && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
+	case s.name != clustering.SpaceLevels && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
 		return clustering.UseHard
 	case s.name == clustering.SpaceMixture:
 		return clustering.UseNone
