@@ -15,9 +15,10 @@
 //  4. tryMethods fits every method to all folds but one, for every fold (crossValidate), and finds which pairs of the
 //     fold it has right. If fits take long, methods that fall behind are dropped early (screen).
 //  5. compare takes the method that agrees best with held-out supervision, among those that mayReplace the baseline.
-//  6. fit fits the chosen method to all supervision.
+//     noticeTrials finds the suspects: supervision that all good methods contradict while it is held out.
+//  6. fit fits the chosen method to all supervision, and score measures how clearly each row is in its cluster.
 //  7. respect makes certain supervision hold in the answer (enforce), unless so much of it seems wrong that the data may
-//     overrule it, and lists what the data contradicts (noticeTrials).
+//     overrule it (overruled).
 //
 // All thresholds are in tuning.go, with what they were compared on.
 //

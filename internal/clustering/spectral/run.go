@@ -56,7 +56,9 @@ func (s *setup) Begin(ctx context.Context, o clustering.Observer) (_ clustering.
 }
 
 // Runs implements clustering.Setup. There is only one run; the method keeps the runs of k-means within it.
-func (s *setup) Runs() clustering.Runs { return clustering.Runs{K: s.p.spec.K, Restarts: 1, MaxIterations: 1} }
+func (s *setup) Runs() clustering.Runs {
+	return clustering.Runs{K: s.p.spec.K, Restarts: 1, MaxIterations: 1}
+}
 
 // NewStepper implements clustering.Setup.
 func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
