@@ -30,8 +30,8 @@ func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 	return loosest
 }
 
-// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices. Labels
-// of -1 are ignored.
+// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices.
+// Labels of -1 are ignored.
 func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []float64) {
 	inside, total = make([]float64, k), make([]float64, k)
 	for i, c := range labels {

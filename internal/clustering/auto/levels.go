@@ -123,8 +123,9 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	return a, left, nil
 }
 
-// levelMatrix returns the matrix of a normalized cut. The mass of a vertex is its degree, or the mean degree if it is kept
-// and has no edges. A violated constraint costs softWeight times the mean mass of its points over that of a cluster.
+// levelMatrix returns the matrix of a normalized cut. The mass of a vertex is its degree, or the mean degree if it is
+// kept and has no edges. A violated constraint costs softWeight times the mean mass of its points over that of a
+// cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	keep, _ := r.keep(s.graph, set)
 	matrix, total := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, r.n)}, 0.0
