@@ -76,8 +76,8 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	return first, choice, nil
 }
 
-// chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it does
-// not, a mixture may continue from k-means.
+// chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it
+// does not, a mixture may continue from k-means.
 func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
 	near, err := r.open(ctx, r.spaces[1])
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 // defaultUse returns how constraints are used if methods are not compared. A mixture has no soft constraints.
 func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	switch {
-	case s.levels == nil && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
+	case s.name != clustering.SpaceLevels && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
 		return clustering.UseHard
 	case s.name == clustering.SpaceMixture:
 		return clustering.UseNone
@@ -115,7 +115,8 @@ func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 
 // chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
 // by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
-// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out ones.
+// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out
+// ones.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
 	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
