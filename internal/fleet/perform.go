@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -47,14 +46,6 @@ func always(command *workerv1.Command) requestFunc {
 type reload struct {
 	labels *payload
 	step   uint64
-}
-
-// reply is a worker's answer, including values that arrived by reference.
-type reply struct {
-	values       []byte
-	moves        []labeling.Move // decoded values, if these are moves
-	selfAffinity []byte
-	farthest     []*workerv1.Candidate
 }
 
 // perRow runs an operation that answers with one float64 per row.
