@@ -98,7 +98,7 @@ func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int,
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := j.splitByStep(g, op.needStep)
+	ready, behind := j.splitByStep(g, op.reload.unless)
 	if len(behind) == 0 {
 		return ready, nil
 	}
@@ -109,7 +109,7 @@ func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int,
 		return nil, err
 	}
 	j.setStep(g, behind, op.reload.step)
-	if op.reloadAnswers {
+	if op.reload.answers {
 		g.parts = append(g.parts, part{tiles: behind, reply: done})
 		return ready, nil
 	}
