@@ -118,7 +118,6 @@ func (f *Fleet) readers() (able, attached []*session, closed bool) {
 			able = append(able, s)
 		}
 	}
-	byName := func(a, b *session) int { return strings.Compare(a.name+a.id, b.name+b.id) }
 	slices.SortFunc(able, byName)
 	slices.SortFunc(attached, byName)
 	return able, attached, f.closed
@@ -292,19 +291,12 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 // call sends one command.
 func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
 	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
-	answer, data, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
+	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
 	if err != nil {
 		return nil, err
 	}
-	if bad := answer.GetFailure(); bad != nil {
-		return nil, &failure{Failure: bad, worker: s.name}
-	}
-	values := answer.GetDone().GetValues()
-	if values.GetReference() == "" {
-		data = values.GetInline()
-	}
 	rows := &workerv1.ObjectRows{}
-	if err := proto.Unmarshal(data, rows); err != nil {
+	if err := proto.Unmarshal(answer.values, rows); err != nil {
 		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{
 			Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded",
 		}}

@@ -13,10 +13,11 @@ import (
 // These are true between any two calls:
 //   - A tile that has a worker, and every copy of a tile, is on a member.
 //   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next dismissEmpty.
-//   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members.
+//   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members, besides
+//     what handovers reserve.
 //
-// The running operation reads tiles and members without the lock, because nothing else changes them while it runs,
-// with one exception: Release takes the workers away from tiles.
+// The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
+// it runs, except that Release takes the workers away from tiles.
 type placement struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
@@ -25,8 +26,8 @@ type placement struct {
 	tiles   []tile
 	members map[*session]*membership
 	copies  map[*copied]struct{}
-	epochs  uint64 // number of tiles and copies placed so far
-	ever    struct{ stored, computed bool }
+	epochs  uint64                          // number of tiles and copies placed so far
+	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
 	// When tiles may move.
 	ops        int             // operations since tiles were last placed

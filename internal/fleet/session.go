@@ -87,6 +87,9 @@ type session struct {
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
 }
 
+// byName orders sessions by the names of their workers.
+func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
+
 // conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
 type conduct struct {
 	wrong     *fault.Error // why its answers are not trusted; nil if they are
