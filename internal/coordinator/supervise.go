@@ -53,10 +53,8 @@ func realEngine() engine {
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
 	for {
 		changed, workers := f.Changed(), f.Workers()
-		for _, w := range workers {
-			if w.State == fleet.WorkerReady {
-				return nil
-			}
+		if countIn(workers, fleet.WorkerReady) > 0 {
+			return nil
 		}
 		report(fleet.Status{Waiting: "waiting for a worker: " + whyNoneReady(workers)})
 		select {
@@ -77,13 +75,7 @@ func whyNoneReady(workers []fleet.WorkerInfo) string {
 		is   fleet.WorkerState
 		name string
 	}{{fleet.WorkerSilent, "silent"}, {fleet.WorkerDraining, "draining"}, {fleet.WorkerQuarantined, "quarantined"}} {
-		count := 0
-		for _, w := range workers {
-			if w.State == state.is {
-				count++
-			}
-		}
-		if count > 0 {
+		if count := countIn(workers, state.is); count > 0 {
 			names = append(names, fmt.Sprintf("%d %s", count, state.name))
 		}
 	}

@@ -37,9 +37,9 @@ type limiter struct {
 	byClient map[string]int // clients that have slots
 }
 
-func (d *limiter) init(limit int, reason, message string) {
-	d.limit, d.waiting.evictAfter, d.byClient = limit, evictAfter, map[string]int{}
-	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(RetryCall))
+func newLimiter(limit int, reason, message string) *limiter {
+	refusal := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(RetryCall)
+	return &limiter{limit: limit, refusal: wire.Status(refusal), waiting: waiting{evictAfter: evictAfter}, byClient: map[string]int{}}
 }
 
 // take takes a slot for a client and reports whether there was one.
