@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -223,7 +222,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 		if err == nil {
 			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)
 		}
-		if !unavailable(err) {
+		if !store.IsUnavailable(err) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
@@ -248,10 +247,4 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 		c.log.Info("job runs", "job", j.id, "objective", r.Objective())
 	}
 	return err
-}
-
-// unavailable reports whether err means that a store is not answering at the moment.
-func unavailable(err error) bool {
-	f, is := errors.AsType[*fault.Error](err)
-	return is && f.Kind == fault.Unavailable
 }

@@ -54,6 +54,12 @@ func IsPermanent(err error) bool {
 	return isFault && f.Kind != fault.Unavailable
 }
 
+// IsUnavailable reports whether err means that a store does not answer at the moment.
+func IsUnavailable(err error) bool {
+	f, is := errors.AsType[*fault.Error](err)
+	return is && f.Kind == fault.Unavailable
+}
+
 // explain converts etcd errors that a person can act on into faults.
 func (s *etcdState) explain(err error) error {
 	if failure := s.failed(); failure != nil {
