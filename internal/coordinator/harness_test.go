@@ -140,7 +140,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
-	h.c.state, h.c.writer.State, h.c.datasets.State = state, state, state
+	h.c.state, h.c.writer.State = state, state
 }
 
 // close shuts the coordinator down.

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -85,26 +86,26 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 		}
 		p.Clusters = &cleavev1.JobSpec_K{K: outcome.GetResult().GetK()}
 	}
+	before, err := c.allLabels(ctx, record.GetJob().GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.problems.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
-		labels, err = c.predictByNeighbors(ctx, record, p, fresh)
+		labels, err = c.predictByNeighbors(ctx, record, in, before, fresh)
 	} else {
-		labels, err = c.predictByKernel(ctx, record, p, fresh)
+		labels, err = c.predictByKernel(ctx, record, in, before, fresh)
 	}
 	return &clustering.Prediction{Labels: labels}, err
 }
 
 // predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
-func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
-	labels, err := c.allLabels(ctx, record.GetJob().GetJobId())
-	if err != nil {
-		return nil, err
-	}
+func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
 	outcome, err := c.readOutcome(ctx, record)
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.problems.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -130,16 +131,8 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
 	job := record.GetJob().GetJobId()
-	labels, err := c.allLabels(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.problems.Open(ctx, p)
-	if err != nil {
-		return nil, err
-	}
 	spec, err := in.Spec(ctx)
 	if err != nil {
 		return nil, err
@@ -155,11 +148,11 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	problem, err := kernelkmeans.Prepare(trained, spec)
+	matrix, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {
 		return nil, err
 	}
-	prediction, err := kernelkmeans.NewPrediction(problem, trained, labels, fresh)
+	prediction, err := kernelkmeans.NewPrediction(matrix, trained, labels, fresh)
 	if err != nil {
 		return nil, err
 	}

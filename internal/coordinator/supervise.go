@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -53,10 +52,8 @@ func realEngine() engine {
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
 	for {
 		changed, workers := f.Changed(), f.Workers()
-		for _, w := range workers {
-			if w.State == fleet.WorkerReady {
-				return nil
-			}
+		if countIn(workers, fleet.WorkerReady) > 0 {
+			return nil
 		}
 		report(fleet.Status{Waiting: "waiting for a worker: " + whyNoneReady(workers)})
 		select {
@@ -77,13 +74,7 @@ func whyNoneReady(workers []fleet.WorkerInfo) string {
 		is   fleet.WorkerState
 		name string
 	}{{fleet.WorkerSilent, "silent"}, {fleet.WorkerDraining, "draining"}, {fleet.WorkerQuarantined, "quarantined"}} {
-		count := 0
-		for _, w := range workers {
-			if w.State == state.is {
-				count++
-			}
-		}
-		if count > 0 {
+		if count := countIn(workers, state.is); count > 0 {
 			names = append(names, fmt.Sprintf("%d %s", count, state.name))
 		}
 	}
@@ -231,7 +222,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 		if err == nil {
 			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)
 		}
-		if !unavailable(err) {
+		if !store.IsUnavailable(err) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
@@ -256,10 +247,4 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 		c.log.Info("job runs", "job", j.id, "objective", r.Objective())
 	}
 	return err
-}
-
-// unavailable reports whether err means that a store is not answering at the moment.
-func unavailable(err error) bool {
-	f, is := errors.AsType[*fault.Error](err)
-	return is && f.Kind == fault.Unavailable
 }

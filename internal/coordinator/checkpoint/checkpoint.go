@@ -123,7 +123,7 @@ func (r *Run) read(ctx context.Context) error {
 			log.Info("the job resumes from a snapshot", "job", r.job, "snapshot", name, "pieces", pieces, "done", done, "steps", r.Memory.Steps())
 			return nil
 		}
-		if f, is := errors.AsType[*fault.Error](err); is && f.Kind == fault.Unavailable || ctx.Err() != nil {
+		if store.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
 		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", r.job, "snapshot", name, "error", err)

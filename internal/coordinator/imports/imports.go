@@ -73,7 +73,6 @@ type Dependencies struct {
 	Fleet     Fleet
 	Tables    content.Tables
 	Uploads   *content.Uploads
-	State     store.State
 	Writer    *records.Writer
 	CheckDisk func(bytes int64) error
 	MaxBytes  int64 // of a table
@@ -292,7 +291,7 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 	if request.GetRequestId() == "" {
 		return fresh, nil
 	}
-	entry, err := i.State.Get(ctx, keyOf(ctx, request))
+	entry, err := i.Writer.State.Get(ctx, keyOf(ctx, request))
 	if errors.Is(err, store.ErrNotFound) {
 		return fresh, nil
 	}
@@ -324,7 +323,7 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	}
 	key := keyOf(ctx, request)
 	txn := store.Txn{Put: []store.Entry{{Key: key, Value: encoded}}}
-	err = records.Each(ctx, i.State, records.ImportPrefix, func(entry store.Entry) error {
+	err = records.Each(ctx, i.Writer.State, records.ImportPrefix, func(entry store.Entry) error {
 		old := &statev1.ImportRecord{}
 		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) && entry.Key != key && len(txn.Delete) < records.MaxTxnDeletes {
 			txn.Delete = append(txn.Delete, entry.Key)
