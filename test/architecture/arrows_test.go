@@ -55,7 +55,7 @@ var packages = []packageRule{
 	{"numeric/neighbor", pure, "data/dataset fault kernel numeric/choose numeric/elementary numeric/parallel"},
 	{"numeric/metric", pure, "data/constraint fault numeric/elementary"},
 	{"numeric/vector", pure, "data/dataset data/labeling fault kernel numeric/elementary numeric/metric numeric/parallel partition"},
-	{"data/evaluate", pure, "fault numeric/choose"},
+	{"data/evaluate", pure, "fault numeric/choose numeric/elementary"},
 	{"inference", pure, "fault numeric/choose"},
 	{"clustering/multilevel", pure, "data/dataset numeric/choose numeric/parallel snapshot"},
 	{"numeric/eigen", pure, "fault numeric/choose numeric/parallel partition snapshot"},

@@ -42,7 +42,7 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
 	for at, g := range c.groups {
-		scores[at] += clusterShare * c.shares[c.clusters[row]][g]
+		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][g])
 	}
 	if c.reach == nil {
 		return
@@ -53,7 +53,7 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	}
 	if total > 0 {
 		for at, g := range c.groups {
-			scores[at] += spreadShare * (c.reach[g][row] / total)
+			scores[at] += float64(spreadShare * (c.reach[g][row] / total))
 		}
 	}
 }

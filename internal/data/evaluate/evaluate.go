@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Scores measure how well predicted labels match the true ones. All but MutualInformation, which is in
@@ -76,7 +77,7 @@ func (t *contingency) mutualInformation() float64 {
 	for _, c := range t.cells {
 		a, b := float64(t.predicted[c.predicted]), float64(t.truth[c.truth])
 		share := float64(c.count) / t.total
-		sum += float64(share * math.Log(float64(c.count)*t.total/(a*b)))
+		sum += float64(share * elementary.Log(float64(c.count)*t.total/(a*b)))
 	}
 	return math.Max(sum, 0) // for independent labelings, rounding may make the sum negative
 }
@@ -94,7 +95,7 @@ func (t *contingency) entropy(counts []int64) float64 {
 	sum := 0.0
 	for _, count := range counts {
 		share := float64(count) / t.total
-		sum -= float64(share * math.Log(share))
+		sum -= float64(share * elementary.Log(share))
 	}
 	return sum
 }
@@ -136,8 +137,8 @@ func (t *contingency) adjustedRand() float64 {
 	}
 	together := float64(inBoth)
 	apart := float64(pairsAmong(int64(t.total))) - together - predictedOnly - truthOnly
-	return 2 * (together*apart - predictedOnly*truthOnly) /
-		((together+truthOnly)*(truthOnly+apart) + (together+predictedOnly)*(predictedOnly+apart))
+	return 2 * (float64(together*apart) - float64(predictedOnly*truthOnly)) /
+		(float64((together+truthOnly)*(truthOnly+apart)) + float64((together+predictedOnly)*(predictedOnly+apart)))
 }
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
