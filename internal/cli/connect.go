@@ -319,7 +319,7 @@ const (
 // maxCandidates is the number of candidates that an error lists.
 const maxCandidates = 8
 
-// pick returns the id that the user means: given is an id, a name, or a prefix that only one of them has. If nothing
+// pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing
 // matches, it returns given, so that the coordinator reports the error.
 func pick(what, given string, all []candidate) (string, error) {
 	var begun []candidate

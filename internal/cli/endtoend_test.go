@@ -247,7 +247,7 @@ func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	if _, err := fmt.Fscanf(reader, "token %s\nlistening on %s\n", &token, &address); err != nil {
 		t.Fatal(err)
 	}
-	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "wants to know who calls") {
+	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "requires authentication") {
 		t.Errorf("without a token: exit code %d: %s", r.code, r.stderr)
 	}
 	r := invokeIn(t.Context(), "run --data g/data.csv --k 2 --quiet --out o --server "+address, func(name string) string {

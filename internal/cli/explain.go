@@ -37,12 +37,12 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onFolderOrJob(cmd.Context(), *server, args, func(folder string) error {
 			if *server != "" {
-				return shell.Usage("--server goes with a job; the folder %s is read here", folder)
+				return shell.Usage("--server requires a job; the folder %s is read here", folder)
 			}
 			return a.explainFolder(cmd.Context(), folder, constraints)
 		}, func(c *client.Client, jobID string) error {
 			if constraints != "" {
-				return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
+				return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 			}
 			return a.explainJob(cmd.Context(), c, jobID)
 		})

@@ -60,7 +60,7 @@ func TestNewRowsDivided(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--data other.csv --delimiter xx": `--delimiter "xx" cannot separate cells`,
-		"--data z.npy --header yes":       "--header goes with a table as --data only",
+		"--data z.npy --header yes":       "--header requires a table as --data",
 	} {
 		if r := invoke(t, "predict --model found --trained-on tildes.csv "+args); r.code == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: got %s, want %s", args, r.stderr, want)

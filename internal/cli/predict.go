@@ -68,11 +68,11 @@ func (f *predictFlags) check() error {
 	case (f.model == "") == (f.job == ""):
 		return shell.Usage("give one model: --model DIR that cleave run --out wrote, or --job ID")
 	case f.model != "" && *f.server != "":
-		return shell.Usage("--server goes with --job; a --model is read here")
+		return shell.Usage("--server requires --job; a --model is read here")
 	case f.job != "" && f.trainedOn != "":
-		return shell.Usage("--trained-on goes with --model only; the coordinator has the points of its jobs")
+		return shell.Usage("--trained-on requires --model; the coordinator has the points of its jobs")
 	case f.weights != "" && f.trainedOn == "":
-		return shell.Usage("--weights goes with --trained-on only: they are the weights of those points")
+		return shell.Usage("--weights requires --trained-on: they are the weights of those points")
 	}
 	return f.data.Check()
 }
@@ -106,7 +106,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	labels := report.Labels{Format: f.format.String()}
 	if f.join {
 		if fresh.Read() == nil {
-			return shell.Usage("--join goes with a table as --data, and a model that was made of one")
+			return shell.Usage("--join requires a table as --data, and a model that was made of one")
 		}
 		labels.Join = joinTable(fresh.Read())
 	}

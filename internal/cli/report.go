@@ -167,7 +167,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 // reportJob writes the page about a job of a coordinator.
 func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *reportFlags) error {
 	if f.constraints != "" {
-		return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
+		return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 	}
 	r, s, err := a.fetchReport(ctx, c, jobID, &f.resultFlags, client.Everything)
 	if err != nil {

@@ -119,7 +119,7 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	}
 	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
 	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
-	run.requestID = "" // it would find the job of the recorded run instead of running it again
+	run.requestID = "" // with it, the coordinator would return the recorded job
 	run.finished = func(r *report.Report) { again = r }
 	err = a.run(ctx, run)
 	return again, err

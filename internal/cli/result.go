@@ -238,9 +238,9 @@ func (f *labelFlags) check(out string, json, given, isTable bool) error {
 	case out == onStdout && json:
 		return shell.Usage("--json and --out - both write to standard output; give one of them")
 	case out == "" && (f.join || given):
-		return shell.Usage("--join and --labels-format go with --out only; give --out DIR, or --out - for standard output")
+		return shell.Usage("--join and --labels-format require --out; give --out DIR, or --out - for standard output")
 	case f.join && !isTable:
-		return shell.Usage("--join goes with a table as --data only, such as a .csv or .parquet file")
+		return shell.Usage("--join requires a table as --data, such as a .csv or .parquet file")
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (a *app) summaryTo(out string) io.Writer {
 // checkOutput refuses flags about the output that contradict each other, before anything runs.
 func (f *runFlags) checkOutput() error {
 	if f.scoreOn != "" && f.truth == "" {
-		return shell.Usage("--score-on goes with --truth only")
+		return shell.Usage("--score-on requires --truth")
 	}
 	if f.saveGraph != "" {
 		_, err := format.GraphWriter(f.saveGraph)
@@ -282,7 +282,7 @@ func (f *runFlags) checkOutput() error {
 // checkSaveGraph refuses to save the graph of a job that builds none.
 func (f *runFlags) checkSaveGraph(spec *cleavev1.JobSpec) error {
 	if f.saveGraph != "" && spec.GetNeighborGraph() == nil {
-		return shell.Usage("--save-graph goes with --knn only, which builds the graph")
+		return shell.Usage("--save-graph requires --knn, which builds the graph")
 	}
 	return nil
 }

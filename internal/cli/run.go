@@ -139,7 +139,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.Lists, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
+	p.Localize, p.SummaryListsSuspects, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -198,7 +198,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
 }
 
-// checkRequestID refuses flags about a job of a coordinator where there is none.
+// checkRequestID rejects --request-id without a coordinator or value, and --on-term without --request-id.
 func (f *runFlags) checkRequestID(remote bool) error {
 	switch {
 	case f.requestID == "" && f.job.Given("request-id"):
@@ -206,7 +206,7 @@ func (f *runFlags) checkRequestID(remote bool) error {
 	case f.requestID != "" && !remote:
 		return shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	case f.job.Given("on-term") && f.requestID == "":
-		return shell.Usage("--on-term goes with --request-id only; without it, the job of a run that ends is canceled, because nothing would find it again")
+		return shell.Usage("--on-term requires --request-id; without it, the job of a run that ends is canceled, because nothing would find it again")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) erro
 // checkSweep returns the combinations, after it has checked the options of each, so that nothing runs if one is wrong.
 func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combination, error) {
 	if f.scoreOn != "" && f.truth == "" {
-		return nil, shell.Usage("--score-on goes with --truth only")
+		return nil, shell.Usage("--score-on requires --truth")
 	}
 	for _, file := range jobflags.NamedFiles(cmd.Flags(), a.command.directory) {
 		if file.Path == jobflags.StandardInput {

@@ -90,8 +90,8 @@ func (l Limits) check() error {
 
 // overLimit returns the error for a value that exceeds a limit. Retrying does not help.
 func overLimit(reason, field, what string, got, limit int64) error {
-	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed the limit of this coordinator, which is %d; "+
-		"`cleave limits` shows all limits", got, what, limit).
+	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed this coordinator's limit of %d; "+
+		"run `cleave limits` to see all limits", got, what, limit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 

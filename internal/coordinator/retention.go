@@ -239,7 +239,7 @@ func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
 		if r.exceeded(wanted) && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
 			return keepUnused, "no job has it, and the quota is exceeded"
 		}
-		return r.KeepDatasets, "no job has it, and it was not used for long"
+		return r.KeepDatasets, "no job uses it, and its retention period has passed"
 	}
 }
 

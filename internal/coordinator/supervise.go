@@ -197,7 +197,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 // compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
 // no labels, and stops when the job's context ends.
 func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
-	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
+	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default algorithm on held-out pairs")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
 	case j.ctx.Err() != nil: // the result is complete without the warning

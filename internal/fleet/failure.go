@@ -75,7 +75,7 @@ func (j *job) handleFailure(g *group, op *operation, failures failureCounts) err
 	return g.err
 }
 
-// handleReported does the same for a failure that the worker reported. The caller holds f.mu.
+// handleReported decides what to do about a failure that the worker reported. The caller holds f.mu.
 func (j *job) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
 	s, kind := g.session, f.GetKind()
 	exclude := func(format string, args ...any) error {

@@ -232,7 +232,7 @@ func (p *placement) removeAll() bool {
 	return true
 }
 
-// release does the same when the job ends. It does not touch the states of the tiles, because an operation that is
+// release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the tiles, because an operation that is
 // just ending may still read them.
 func (p *placement) release() {
 	for t := range p.tiles {

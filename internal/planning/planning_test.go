@@ -169,7 +169,7 @@ func TestPlans(t *testing.T) {
 		storage, why     string
 	}{
 		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400 MiB"},
-		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles find room"},
+		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles fit in memory"},
 		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.88 MiB finds room: 1 worker offers 3 MiB"},
 		{"as asked", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as asked"},
 		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},

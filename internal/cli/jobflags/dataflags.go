@@ -59,7 +59,7 @@ func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 func (f *DataFlags) checkGraph(source string) error {
 	for _, flag := range []string{"vertices", "vertex-list", "named-vertices"} {
 		if f.Given(flag) && source != "graph" {
-			return shell.Usage("--%s goes with --graph only", flag)
+			return shell.Usage("--%s requires --graph", flag)
 		}
 	}
 	if f.Given("vertices") && f.Given("vertex-list") {
@@ -174,9 +174,9 @@ func (f *inputFlags) name() string {
 func (f *inputFlags) check(source string) error {
 	switch {
 	case f.format != "" && source == "":
-		return shell.Usage("--format goes with --data, --graph or --kernel-matrix only")
+		return shell.Usage("--format requires --data, --graph or --kernel-matrix")
 	case f.array != "" && source != "data" && source != "kernel-matrix":
-		return shell.Usage("--array goes with --data or --kernel-matrix only, an .npz file")
+		return shell.Usage("--array requires --data or --kernel-matrix, an .npz file")
 	case f.format == "":
 		return nil
 	case source == "graph":
@@ -319,14 +319,14 @@ func (f *DataFlags) checkTable(source string) error {
 	}
 	for _, flag := range onlyForTables {
 		if f.Given(flag) {
-			return shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+			return shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 		}
 	}
 	switch {
 	case f.Given("missing") && source != "data":
-		return shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+		return shell.Usage("--missing requires --data: it is about rows of a file of points")
 	case f.missing.text == string(recipe.Mean) || f.missing.text == string(recipe.Median):
-		return shell.Usage("--missing %s goes with a table as --data only; in this format use --missing drop", f.missing.text)
+		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.text)
 	}
 	return nil
 }

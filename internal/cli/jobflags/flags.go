@@ -269,7 +269,7 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	case spec.GetClusters() == nil && !hasClasses:
 		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
 	case spec.GetKRange() != nil && f.options["init"].path != "":
-		return shell.Usage("--init %s has one number of clusters; it does not go with a range of --k", f.options["init"].text)
+		return shell.Usage("--init %s has one number of clusters; it cannot be combined with a range of --k", f.options["init"].text)
 	}
 	return nil
 }

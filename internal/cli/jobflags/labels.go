@@ -34,7 +34,7 @@ func (j *Job) naming() table.Naming {
 func (f *Flags) checkLabels() error {
 	switch {
 	case f.Given("label-as") && !f.Given("label-column"):
-		return shell.Usage("--label-as goes with --label-column only")
+		return shell.Usage("--label-as requires --label-column")
 	case f.labelAs.text == "seeds" && f.Given("seeds"):
 		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
 	case (f.labelAs.text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
@@ -45,7 +45,7 @@ func (f *Flags) checkLabels() error {
 	return nil
 }
 
-// supervise adds to a request what classes will be used as. Seeds become constraints for algorithms that do not take seeds.
+// supervise adds the seeds or constraints that known classes will become to a request. Seeds become constraints for algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
 		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))

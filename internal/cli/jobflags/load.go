@@ -349,9 +349,9 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 		switch {
 		case !f.set.Changed(flag):
 		case !isTable:
-			return nil, shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+			return nil, shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 		case r == nil:
-			return nil, shell.Usage("--%s goes with a model that was made of a table; this one was made of points without one", flag)
+			return nil, shell.Usage("--%s requires a model that was made of a table; this one was made of points without one", flag)
 		}
 	}
 	if r == nil || !isTable {

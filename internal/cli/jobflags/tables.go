@@ -177,7 +177,7 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
 		}
 		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
-			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities go with auto, seeded-kmeans and constrained-kmeans",
+			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities apply to auto, seeded-kmeans and constrained-kmeans",
 				path, naming.IDs.Of(int(s.Index)))
 		}
 	}

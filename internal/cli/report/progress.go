@@ -21,14 +21,14 @@ const plainInterval = 5 * time.Second
 
 // Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
-	w        io.Writer
-	width    int                           // of the terminal; 0 means plain lines
-	quiet    bool                          // warnings only
-	printed  []string                      // the warnings so far
-	Lists    bool                          // a summary will list the suspects, so notices about them are not written
-	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
-	all      bool                          // write a plain line for every iteration
-	now      func() time.Time
+	w                    io.Writer
+	width                int                           // of the terminal; 0 means plain lines
+	quiet                bool                          // warnings only
+	printed              []string                      // the warnings so far
+	SummaryListsSuspects bool                          // suppresses notices about suspects
+	Localize             func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
+	all                  bool                          // write a plain line for every iteration
+	now                  func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
 	message  string
@@ -82,7 +82,7 @@ func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetReason() == wire.TableNotice {
 		p.Warn("cleave: %s", notice.GetMessage())
-	} else if notice != nil && !(p.Lists && wire.NamesSuspects(notice)) {
+	} else if notice != nil && !(p.SummaryListsSuspects && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
 		if p.Localize != nil {
 			message = p.Localize(notice)

@@ -59,7 +59,7 @@ type Report struct {
 	// ClassesFor returns the classes of the clusters of other labels, for a range of k; nil if none has a class.
 	ClassesFor func(labels []int32) []string
 
-	fileRows []int32 // of a sample of rows, their places in the data file; nil if this is about all rows
+	fileRows []int32 // rows of the data file that the sample consists of; nil if it is not a sample
 }
 
 // Naming returns how tables name the rows of the data file.

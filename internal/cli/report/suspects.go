@@ -13,7 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// suspectFiles returns suspects.csv if the data contradict any seed or constraint.
+// suspectFiles returns suspects.csv if the data contradicts any seed or constraint.
 func (r *Report) suspectFiles() []File {
 	if len(r.Result.GetSuspects()) == 0 {
 		return nil

@@ -133,7 +133,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	return viewFor(stored, caller), nil
 }
 
-// claimBlob stores a new record, or adds its claim to the record that there is, and deletes the new blob if it is not needed.
+// claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
 func (s *Store[V]) claimBlob(ctx, waiting context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(waiting)
 	if err != nil {
@@ -211,7 +211,8 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 	return record, err
 }
 
-// Find returns the record of a value, whoever owns it, and notes that the value is used. It returns nil if there is none.
+// Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is no
+// such value.
 func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
 	if record != nil {

@@ -206,6 +206,6 @@ func (e *explainer) suspects() []string {
 	}
 	return []string{
 		fmt.Sprintf("When they are held out, the best methods get %s wrong: either these are wrong, or they lie between clusters that touch.", SuspectCount(e.r)),
-		fmt.Sprintf("%s %s; the last number is how clearly the data contradict it, 1 at most.", lead, strings.Join(named, ", ")),
+		fmt.Sprintf("%s %s; the last number is how clearly the data contradicts it, 1 at most.", lead, strings.Join(named, ", ")),
 	}
 }

@@ -29,7 +29,7 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
 	}
 	if shifts := len(r.GetShifts()); shifts > 0 {
-		all = append(all, fmt.Sprintf("%s raised the objective and was undone by a shift of the diagonal, which is %s at the end.", text.Plural(shifts, "step"), brief(r.GetSigma())))
+		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), brief(r.GetSigma())))
 	}
 	if s := r.GetSpectral(); s != nil {
 		all = append(all, fmt.Sprintf("The eigenvectors took %s of the matrix with a vector.", text.Plural(int(s.GetProducts()), "product")))
