@@ -140,7 +140,6 @@ func (f *Fleet) newJob(task Task) *job {
 		verify:       task.Verify,
 		ran:          task.Ran,
 		pace:         pace.New(f.cfg.SlowAfter),
-		handovers:    newHandovers(),
 
 		ensureOperands: func(context.Context, *group) error { return nil },
 		blame:          newBlame(task.Trust),
@@ -154,6 +153,7 @@ func (f *Fleet) newJob(task Task) *job {
 		j.units.scale = keep(j, wire.PackFloat64s, task.Units.Scale)
 	}
 	j.placed = newPlacement(f, j.need)
+	j.handovers = newHandovers(&j.placed)
 	j.progress = progress{report: task.Report, last: Status{Tiles: len(j.placed.tiles)}}
 	return j
 }
@@ -186,7 +186,7 @@ func (j *job) Release() {
 	}
 	delete(f.jobs, j)
 	j.cancel()
-	j.cancelHandovers()
+	j.handovers.cancelAll()
 	j.placed.release()
 	f.notifyChanged()
 	f.mu.Unlock()

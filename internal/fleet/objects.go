@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,14 +229,14 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
-		r.fail(objectFault(bad.Failure))
+		r.err = cmp.Or(r.err, objectFault(bad.Failure))
 		return false
 	case isFailure:
 		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
 			"error", bad.GetMessage())
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
 	default:
-		r.fail(err)
+		r.err = cmp.Or(r.err, err)
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(r.waiting, u, func(a, b *unitRead) int { return a.at - b.at })
@@ -250,13 +251,6 @@ func objectFault(bad *workerv1.Failure) error {
 		kind = fault.FailedPrecondition
 	}
 	return fault.New(kind, bad.GetReason(), "%s", bad.GetMessage())
-}
-
-// fail ends the call with an error. The caller holds r.mu.
-func (r *objectsRead) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
 }
 
 // notify makes ReadObjects check the state again.

@@ -145,7 +145,7 @@ func (p *placement) join(s *session) {
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
 func (p *placement) leave(s *session) {
 	p.forgetCopies(s)
-	s.post(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	p.tellToRelease(s)
 	s.used -= p.fixedBytes(s)
 	delete(p.members, s)
 	p.fleet.dismissIfIdle(s)
@@ -203,6 +203,10 @@ func (p *placement) removeFrom(s *session, tiles []int) {
 
 func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
 	s.post(&workerv1.Command{JobId: p.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+}
+
+func (p *placement) tellToRelease(s *session) {
+	s.post(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
 // removeEnded takes tiles off workers whose sessions have ended.
