@@ -167,7 +167,8 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	return lines.Flush()
 }
 
-// listFiles lists files by their names after the folder that they are in, or by their paths if there are several folders.
+// listFiles lists files by their names after the folder that they are in, or by their paths if there are several
+// folders.
 func listFiles(files []string) string {
 	folder, names := filepath.Dir(files[0]), make([]string, len(files))
 	for at, file := range files {
