@@ -104,6 +104,15 @@ func TestManyEmptyRows(t *testing.T) {
 	}
 }
 
+// Latin-1 is recognized even if the ends of cells and the beginnings of the next ones are valid together.
+func TestLatinAcrossCells(t *testing.T) {
+	ascii := 2 * scan.Sniffed / len("1,x\n") // rows before the first other character, which the sniffing does not see
+	all := readAll(t, input{text: "a,b\n" + strings.Repeat("1,x\n", ascii) + "1,JO\xc3\n2,\xa9x\n"})
+	if got := all.Columns[1].Texts[ascii:]; !reflect.DeepEqual(got, []string{"JOÃ", "©x"}) {
+		t.Errorf("the cells are %q", got)
+	}
+}
+
 // A header and rows that are longer than what is usually examined are found all the same.
 func TestLongHeaders(t *testing.T) {
 	const columns = 8000
