@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -29,6 +30,9 @@ const (
 	pingEvery   = 10 * time.Second
 	pingTimeout = 5 * time.Second
 )
+
+// connectTimeout limits one attempt to connect, so that a machine that drops packets is left soon for another coordinator.
+const connectTimeout = 5 * time.Second
 
 // maxMessageBytes is the size limit of one request or response.
 const maxMessageBytes = 64 << 20
@@ -61,6 +65,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	c := &Client{address: addresses, warn: s.warn, terms: s.dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}

@@ -233,12 +233,12 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 	silence := time.AfterFunc(silenceTimeout, cancel)
 	defer silence.Stop()
 	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
-	if err != nil {
-		return nil, err
-	}
 	for {
-		item, err := stream.Recv()
-		if watching.Err() != nil && ctx.Err() == nil {
+		var item *cleavev1.WatchJobResponse
+		if err == nil {
+			item, err = stream.Recv()
+		}
+		if watching.Err() != nil && ctx.Err() == nil { // also if connecting took too long
 			return nil, c.leader.leave("the coordinator is silent")
 		}
 		if err != nil {
