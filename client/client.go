@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -104,8 +105,9 @@ func (c *Client) Retry(ctx context.Context, do func() error) error {
 	return c.Explain(c.repeat(ctx, do))
 }
 
-// ListJobs lists the jobs that match a request. It fetches pages as they are needed, and changes the page token of the request.
+// ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {
+	request = proto.CloneOf(request)
 	return pages((*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
 		request.PageToken = token
 		return c.Jobs.ListJobs(ctx, request)
