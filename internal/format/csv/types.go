@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// evidence is what the cells of a column have shown, in bits. The kind of the column follows from it. Workers send it to each
-// other as TextSurvey, so a bit keeps its meaning.
+// evidence is what the cells of a column have shown, in bits. The kind of the column follows from it. Workers send it
+// to each other as TextSurvey, so a bit keeps its meaning.
 type evidence uint32
 
 const (
@@ -40,8 +40,8 @@ const (
 // isWord reports whether a cell is not a number by any reading.
 func (e evidence) isWord() bool { return e&isText == isText }
 
-// classify returns the evidence that a cell gives about its column, none for a missing value. unit is that of the column, ""
-// for none.
+// classify returns the evidence that a cell gives about its column, none for a missing value. unit is that of the
+// column, "" for none.
 func classify(cell []byte, unit string) evidence {
 	if table.IsMissingNumber(cell) {
 		return 0
@@ -95,8 +95,8 @@ type kind struct {
 	unit    string   // of numbers, if around has sawUnit
 }
 
-// kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator of
-// the table, "" if unknown.
+// kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator
+// of the table, "" if unknown.
 func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked, notated := c.seen&allMarks, c.seen&(allMarks|allSigns)
 	switch {
