@@ -141,7 +141,7 @@ const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
 // date. Where both orders are possible, a slash means that the month is first.
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
-	day, month := false, false // a first number, or a second one, is larger than 12, so it is a day
+	day, month := false, false // day: some first number is above 12; month: some second number is
 	for row := range c.Filled() {
 		s := c.CellText(row)
 		found := dateParts.FindStringSubmatch(numeric(s))
@@ -256,7 +256,14 @@ func momentOf(name string) moment {
 		return moment{parse: hoursOf, says: "holds times, read as hours"}
 	}
 	parse := func(s string) (float64, bool) { return days(s, name) }
-	return moment{parse: parse, says: "holds dates, read as days since 1970", integers: true}
+	says := "holds dates, read as days since 1970"
+	switch name {
+	case dayFirst:
+		says += ", with the day first: 3/4/2024 is April 3"
+	case monthFirst:
+		says += ", with the month first: 3/4/2024 is March 4"
+	}
+	return moment{parse: parse, says: says, integers: true}
 }
 
 // convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.
