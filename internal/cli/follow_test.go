@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -106,7 +107,9 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	f := startFake(t)
-	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error { return sendSteps(stream, 1, 1, succeeded) }
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+		return sendSteps(stream, 1, 1, succeeded)
+	}
 	for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --data p.csv --k 2"} {
 		var stderr strings.Builder
 		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
