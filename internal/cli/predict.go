@@ -263,18 +263,14 @@ func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleav
 		names[filter.FileRow(int(s[0]))] = ""
 	}
 	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
-		column, err := recipe.Find(t, steps.Label)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if _, seed := names[first+row]; seed {
-				names[first+row] = t.Columns[column].CellText(row)
+				names[first+row] = t.Columns[0].CellText(row)
 			}
 		}
 		first += t.Rows()
 		return nil
-	})
+	}, steps.Label)
 	if fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, nil
 	}
@@ -350,6 +346,7 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		ctx, done := c.Context(ctx)
 		defer done()
 		silent := report.NewProgress(io.Discard, true)
+		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
 		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent, client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)

@@ -74,7 +74,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	}
 	a.command = command{origin.GetCommand(), origin.GetDirectory()}
 	var again *report.Report
-	if f.out != "" && filepath.Clean(f.out) == filepath.Clean(dir) {
+	if f.out != "" && sameFolder(f.out, dir) {
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
 	if origin.GetCommand()[0] == "run" {
@@ -86,6 +86,16 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 		return err
 	}
 	return before.compare(a.stdout, again)
+}
+
+// sameFolder reports whether two paths lead to the same folder, which exists.
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // loadRecorded reads what a run recorded about itself.

@@ -96,7 +96,16 @@ func TestRerunRefuses(t *testing.T) {
 	}
 	refused("", "rerun takes one folder", 2)
 	refused("nowhere", "nowhere/result.json: the file cannot be read", 2)
-	refused("out --out out", "is the folder of the run itself", 2)
+	if err := os.Symlink("out", "link"); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{"out", "./out/", filepath.Join(home, "out"), "link"} {
+		refused("out --out "+out, "is the folder of the run itself", 2)
+	}
 	constraints := clitest.Read(t, "points/constraints.csv")
 	clitest.Write(t, "points/constraints.csv", constraints+"0,1,must,\n")
 	refused("out --quiet", "points/constraints.csv has changed", 2)

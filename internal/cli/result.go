@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -66,10 +67,9 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		}
 	}
 	r.Run.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
-	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
-		return err
-	}
-	return intoFolder(f.out, func(out *report.OutputDir) error { return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)) })
+	return intoFolder(f.out, func(out *report.OutputDir) error {
+		return errors.Join(a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.saveGraph))
+	})
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -126,6 +127,9 @@ func intoFolder(path string, do func(out *report.OutputDir) error) error {
 func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *report.OutputDir) (err error) {
 	id := ""
 	defer func() { err = f.detached(ctx, id, err) }()
+	if _, err := os.Stat(filepath.Dir(f.saveGraph)); err != nil {
+		return shell.Usage("--save-graph %s cannot be written: %v", f.saveGraph, err)
+	}
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
@@ -155,7 +159,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	if err != nil {
 		return err
 	}
-	var late error
+	var late error // reported after the result is written, which must not be lost
 	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
 		return explainReuse(j.Locate(late))
@@ -175,17 +179,13 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	if sent != nil {
 		a.printDropped(j.Filter)
 		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
-			late = errors.Join(late, err) // report it after the result is written
+			late = errors.Join(late, err)
 		}
 	}
-	if err := r.Score(truth); err != nil {
-		return err
-	}
+	late = errors.Join(late, r.Score(truth))
 	r.Run.Origin = origin(j.Name, spec)
 	p.End()
-	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
-		return err
-	}
+	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, f.saveGraph))
 	scene, labels := sceneOf(j, truth), f.labels(j.Read())
 	scene.Spec = spec
 	if sent != nil && f.join {
@@ -193,7 +193,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	if sent != nil && out != nil {
 		if err := sent.draw(ctx, &scene); err != nil {
-			return err
+			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -23,6 +24,9 @@ import (
 func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
 	s := j.Stream()
 	if !c.Remote() && s == nil {
+		if j.Data != nil {
+			shell.LimitGarbage(dataset.EncodedSize(j.Data))
+		}
 		return j.Spec, j.Data, nil
 	}
 	if s != nil {
@@ -56,6 +60,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 		return err
 	})
 	if err == nil {
+		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
 		var more []string
 		more, err = j.Sent(int(stored.GetRows()))
 		notices = append(notices, more...)
@@ -116,20 +121,16 @@ func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableI
 func (s *streamed) nameDropped(ctx context.Context) error {
 	ids, at, kept := slices.Clone(s.rows.IDs), 0, s.rows.Kept
 	err := s.client.EachTableRows(ctx, s.id, func(t *table.Table) error {
-		column, err := recipe.Find(t, s.recipe.ID)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if len(kept) > 0 && int(kept[0]) == at {
 				kept = kept[1:]
 			} else if at < len(ids) {
-				ids[at] = cmp.Or(t.Columns[column].CellText(row), "total") // only a row of totals has no id
+				ids[at] = cmp.Or(t.Columns[0].CellText(row), "total") // only a row of totals has no id
 			}
 			at++
 		}
 		return nil
-	})
+	}, s.recipe.ID)
 	s.rows = recipe.NewRows(s.rows.Count, s.rows.Kept, ids)
 	return err
 }

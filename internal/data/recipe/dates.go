@@ -106,9 +106,9 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return singular, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	case isProse(c):
-		return singular, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
+		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
@@ -259,7 +259,14 @@ func momentOf(name string) moment {
 		return moment{parse: hoursOf, says: "holds times, read as hours"}
 	}
 	parse := func(s string) (float64, bool) { return days(s, name) }
-	return moment{parse: parse, says: "holds dates, read as days since 1970", integers: true}
+	says := "holds dates, read as days since 1970"
+	switch name {
+	case dayFirst:
+		says += ", with the day first: 3/4/2024 is April 3"
+	case monthFirst:
+		says += ", with the month first: 3/4/2024 is March 4"
+	}
+	return moment{parse: parse, says: says, integers: true}
 }
 
 // convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.
