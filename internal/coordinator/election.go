@@ -81,9 +81,10 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	state, blobs := c.state, c.blobs
 	c.sweeping.Go(func() { // in the background, since it looks at all blobs
-		c.blobs.RemoveTemporary(c.storeCtx)
-		if err := c.deleteLeftoverSpecs(c.storeCtx, newest); err != nil && c.storeCtx.Err() == nil {
+		blobs.RemoveTemporary(c.storeCtx)
+		if err := c.deleteLeftoverSpecs(c.storeCtx, state, blobs, newest); err != nil && c.storeCtx.Err() == nil {
 			c.log.Warn("specs of jobs that were not created may be left until the next start", "error", err)
 		}
 	})

@@ -359,8 +359,7 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 
 // deleteLeftoverSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
 // them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
-func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, newest string) error {
-	state, blobs := c.state, c.blobs
+func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, state store.State, blobs store.Blobs, newest string) error {
 	names, err := blobs.List(ctx, records.JobPrefix)
 	if err != nil {
 		return err
