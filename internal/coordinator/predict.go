@@ -148,8 +148,9 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	if len(c.fleet.Workers()) == 0 { // the call would wait for one without a word, and keep others from their turn
-		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "no worker is attached, and new points of job %s need one; start a worker, and try again", job).With("job_id", job).RetryIn(retryQueue)
+	if why := whyNoneReady(c.fleet.Workers()); why != "" { // the call would wait without a word and keep others from their turn
+		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
+			With("job_id", job).RetryIn(retryQueue)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
