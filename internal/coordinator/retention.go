@@ -339,18 +339,20 @@ func (c *Coordinator) collectGarbage(ctx context.Context) error {
 		if c.datasets.IsWriting(blobs) || c.tables.IsWriting(blobs) {
 			continue
 		}
-		// An upload that ended since the keys were listed has taken its own back.
-		_, err := c.state.Get(ctx, entry.Key)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
+		// Only the leader may delete: a key that a former leader sees may belong to an upload of the next one. To delete a key that
+		// does not exist changes nothing, but makes this a write, which a full disk takes, too.
+		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
+		err := c.writer.Commit(proof)
+		if errors.Is(err, store.ErrConflict) {
+			continue // an upload that ended since the keys were listed has taken its own back
 		}
 		if err == nil {
 			err = c.deleteGarbage(ctx, blobs)
 		}
 		if err != nil {
 			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
-			if unavailable(err) {
-				break // the store is down, so the others would fail too
+			if unavailable(err) || interrupted(err) {
+				break // the others would fail too
 			}
 		}
 	}
