@@ -139,6 +139,11 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	c.state, c.blobs = cfg.Stores.State, cfg.Stores.Blobs
+	c.opened = append(c.opened, c.closeStores)
+	if cfg.Listener != nil {
+		c.opened = append(c.opened, func() error { _ = cfg.Listener.Close(); return nil }) // the port may have closed it
+	}
 	if c.gate, err = gate.Open(cfg.gate()); err != nil {
 		return nil, err
 	}
