@@ -49,7 +49,7 @@ type Config struct {
 
 	// Logger receives the log; nil discards it.
 	Logger hclog.Logger
-	// Version is the version of this software. It is logged, stored with results, and part of a snapshot's identity.
+	// Version is the version of this software. It is logged, and stored with results and backups.
 	Version string
 
 	// MaxDatasetBytes limits the size of one data set.
