@@ -31,8 +31,8 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls limits the concurrent calls that read data or compute something; further ones wait for their turn. Reads
-	// limits the concurrent calls that only look something up, and Streams the open streams. All must be positive.
+	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn. Reads
+	// limits the other concurrent calls, which are short, and Streams the open streams. All must be positive.
 	// Calls of workers and health checks do not count.
 	Calls, Reads, Streams int
 	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.

@@ -33,8 +33,8 @@ type Config struct {
 
 // Limits limits concurrent calls and streams. Calls of workers and health checks are not counted.
 type Limits struct {
-	Calls   int // calls that read data or solve something; more wait for their turn
-	Reads   int // calls that only look something up
+	Calls   int // calls that plan, submit or evaluate jobs; more wait for their turn
+	Reads   int // other calls
 	Streams int
 }
 
@@ -101,7 +101,7 @@ func (g *Gate) InWork() (calls, streams int) {
 }
 
 // HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls
-// that read data or solve something wait for their turn.
+// that plan, submit or evaluate jobs wait for their turn.
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
@@ -135,7 +135,7 @@ func (g *Gate) limiterOf(method string) *limiter {
 	switch methods[method].takes {
 	case callSlot:
 		return &g.calls
-	case readSlot:
+	case lightSlot:
 		return &g.reads
 	case streamSlot:
 		return &g.streams
