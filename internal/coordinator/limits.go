@@ -228,9 +228,9 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
 	running, _ := c.queue.Running()
-	calls, streams := c.gate.InWork()
+	inWork := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(calls), Streams: uint32(streams), DiskBytes: uint64(max(0, c.retention.used())),
+		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.used())),
 	}
 }

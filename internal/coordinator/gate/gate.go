@@ -95,9 +95,9 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 	}
 }
 
-// InWork returns how many calls are running or waiting for their turn, and how many streams are open.
-func (g *Gate) InWork() (calls, streams int) {
-	return g.calls.inUse() + g.reads.inUse(), g.streams.inUse()
+// InWork returns how much of each limit is in use. Calls include those that wait for their turn.
+func (g *Gate) InWork() Limits {
+	return Limits{Calls: g.calls.inUse(), Reads: g.reads.inUse(), Streams: g.streams.inUse()}
 }
 
 // HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls

@@ -103,7 +103,7 @@ func wantRefused(t *testing.T, err error, reason string) {
 func (s *served) settle(t *testing.T, calls int) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		if got, _ := s.InWork(); got == calls {
+		if got := s.InWork(); got.Calls+got.Reads == calls {
 			return
 		}
 		time.Sleep(time.Millisecond)
