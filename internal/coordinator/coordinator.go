@@ -90,6 +90,7 @@ type Coordinator struct {
 
 	queue       *queue.Queue[*job]
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
+	largeReads  chan struct{} // semaphore; holds one value for each download that enterRead admitted
 	retention   *retention
 	hold        backup.Hold // no blob is deleted while a backup reads them
 	webhooks    *webhook.Sender
@@ -125,6 +126,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		disowned:    make(chan error, 1),
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
+		largeReads:  make(chan struct{}, maxLargeReads),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),
 	}

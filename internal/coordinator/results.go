@@ -187,6 +187,11 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
 	}, atStart, func(record *statev1.JobRecord, content io.Reader) error {
+		leave, err := s.c.enterRead(stream.Context(), record.GetNeighborGraphBytes())
+		if err != nil {
+			return err
+		}
+		defer leave()
 		decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
 		// Read to the end, because the last checksum follows the last byte.
 		if _, readErr := io.Copy(io.Discard, content); readErr != nil {
