@@ -56,6 +56,9 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 	if err != nil {
 		return nil, err
 	}
+	if request.GetWithoutSpec() {
+		return &cleavev1.GetJobResponse{Job: job}, nil
+	}
 	spec, err := s.c.readSpec(ctx, job.GetJobId())
 	if err != nil {
 		return nil, err
