@@ -21,7 +21,7 @@ func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
 	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent before its tiles go to others")
 	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker keeps its tiles after its connection was closed")
-	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress before its tiles go to others, or 30 times the planned time of a piece of work if that is longer")
+	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress before its tiles move to others; at least 30 times the planned time of one piece of work")
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a running job waits for workers if some are lost and the others have too little memory")
 	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval, "minimum time between two snapshots of a job, from which it continues after a restart; they take at most 5% of its time; 0: no snapshots, jobs start over")
 	set.Float64Var(&d.Verify, "verify", d.Verify, "share of the work that a second worker repeats, such as 0.01, for jobs that set none; workers with wrong answers are quarantined")

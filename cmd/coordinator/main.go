@@ -29,7 +29,7 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Store, "store", cfg.Store, "where to store jobs: embedded, memory or etcd://A:2379,B:2379")
 	set.StringVar(&cfg.Blobs, "blobs", "", "where to store data and results: a directory or a `URL` (default DIR/blobs)")
 	set.StringVar(&cfg.Restore, "restore", "", "`FILE` that cleave backup wrote, to restore into empty stores before serving")
-	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall, "how long the blob store may transfer no byte before calls that wait for it fail or are retried")
+	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall, "how long a blob transfer may stall before the call fails or is retried")
 	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; the process takes up to 64 MiB more (default: 80% of the machine's memory)")
 	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB (default: 20% of the machine's memory)")
 	addClusterFlags(set, &cfg)

@@ -282,7 +282,8 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
 }
 
-// receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes anything.
+// receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes
+// anything.
 func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -36,7 +36,8 @@ func readResult(t *testing.T, text string) resultFile {
 	return r
 }
 
-// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and the record of the run.
+// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and the
+// record of the run.
 func answer(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
 	r := readResult(t, text).Result
@@ -229,8 +230,8 @@ func startServe(t *testing.T, flags string) string {
 	return address
 }
 
-// TestAPrivateServerServesWhoHasItsToken starts a server as a program would that embeds it: the server refuses calls without the
-// token that it prints, runs jobs for calls with the token, and ends when standard input closes.
+// TestAPrivateServerServesWhoHasItsToken starts a server as a program would that embeds it: the server refuses calls
+// without the token that it prints, runs jobs for calls with the token, and ends when standard input closes.
 func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-moons --n 40 --out g")
@@ -247,7 +248,7 @@ func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	if _, err := fmt.Fscanf(reader, "token %s\nlistening on %s\n", &token, &address); err != nil {
 		t.Fatal(err)
 	}
-	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "wants to know who calls") {
+	if r := invoke(t, "list --server "+address); r.code == 0 || !strings.Contains(r.stderr, "requires authentication") {
 		t.Errorf("without a token: exit code %d: %s", r.code, r.stderr)
 	}
 	r := invokeIn(t.Context(), "run --data g/data.csv --k 2 --quiet --out o --server "+address, func(name string) string {

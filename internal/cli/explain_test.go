@@ -30,8 +30,8 @@ func TestExplain(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"explain", "the job or folder is missing"},
 		{"explain g", "g/result.json: the file cannot be read"},
-		{"explain o --server " + address, "--server goes with a job"},
-		{"explain " + id + " --constraints g/constraints.csv --server " + address, "--constraints goes with a folder"},
+		{"explain o --server " + address, "--server requires a job"},
+		{"explain " + id + " --constraints g/constraints.csv --server " + address, "--constraints requires a folder"},
 		{"explain nowhere", "there is no folder nowhere"},
 		{"explain nowhere --server " + address, "nowhere"},
 	} {

@@ -199,7 +199,7 @@ func TestRequestIDsThatCannotWork(t *testing.T) {
 		"run --data p.csv --k 2 --request-id= --server 127.0.0.1:1":    "--request-id is empty",
 		"submit --data p.csv --k 2 --request-id= --server 127.0.0.1:1": "--request-id is empty",
 		"run --data p.csv --k 2 --request-id x":                        "--request-id identifies a job on a coordinator; give --server",
-		"run --data p.csv --k 2 --on-term cancel --server 127.0.0.1:1": "--on-term goes with --request-id only",
+		"run --data p.csv --k 2 --on-term cancel --server 127.0.0.1:1": "--on-term requires --request-id",
 		"cancel job-1 --request-id x --server 127.0.0.1:1":             "give a job or --request-id",
 	} {
 		if r := invoke(t, args); r.code != 2 || !strings.Contains(r.stderr, want) {

@@ -245,7 +245,7 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 	case f.out == "":
 		return shell.Usage("the output folder is missing; give --out DIR")
 	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
-		return shell.Usage("--all-pairs and --constraint-weight go with --constraint-boxes only")
+		return shell.Usage("--all-pairs and --constraint-weight require --constraint-boxes")
 	}
 	p, err := format.LoadPicture(path)
 	if err != nil {

@@ -33,17 +33,17 @@ func TestARunByLandmarks(t *testing.T) {
 	}
 	for line, says := range map[string]string{
 		"run --data g/data.csv --k 3 --landmarks 2":                           "2 landmarks cannot separate 3 clusters",
-		"run --data g/data.csv --k 3 --landmarks 40 --objective ratio-cut":    "--landmarks goes with --objective kernel-kmeans only",
-		"run --data g/data.csv --k 3 --landmarks 40 --sigma 1":                "--sigma does not go with --landmarks",
+		"run --data g/data.csv --k 3 --landmarks 40 --objective ratio-cut":    "--landmarks requires --objective kernel-kmeans",
+		"run --data g/data.csv --k 3 --landmarks 40 --sigma 1":                "--sigma cannot be combined with --landmarks",
 		"predict --model none --data g/data.csv --trained-on g/data.csv":      "--trained-on does not apply",
 		"run --data g/data.csv --k 3 --landmarks 40 --algorithm kmeans":       "--landmarks does not apply to kmeans, only to kernel-kmeans",
 		"run --data g/data.csv --k 3 --landmarks 40 --algorithm spectral":     "--landmarks does not apply to spectral",
-		"run --data g/data.csv --k 3 --landmarks 40 --init farthest-first":    "--init farthest-first does not go with --landmarks",
-		"run --data g/data.csv --k 3 --landmarks 40 --storage float32":        "--storage float32 does not go with --landmarks",
+		"run --data g/data.csv --k 3 --landmarks 40 --init farthest-first":    "--init farthest-first cannot be combined with --landmarks",
+		"run --data g/data.csv --k 3 --landmarks 40 --storage float32":        "--storage float32 cannot be combined with --landmarks",
 		"run --kernel-matrix g/data.csv --k 3 --landmarks 40":                 "--landmarks does not apply to a kernel matrix",
-		"run --data g/data.csv --k 3 --landmarks 40 --paper":                  "--paper does not go with --landmarks",
+		"run --data g/data.csv --k 3 --landmarks 40 --paper":                  "--paper cannot be combined with --landmarks",
 		"run --data g/data.csv --k 3 --landmarks -1":                          "landmarks",
-		"run --data g/data.csv --k 3 --landmarks 40 --weights g/truth.csv":    "--weights does not go with --landmarks",
+		"run --data g/data.csv --k 3 --landmarks 40 --weights g/truth.csv":    "--weights cannot be combined with --landmarks",
 		"run --data g/data.csv --k 3 --landmarks 40 --kernel given --rho 100": "kernel",
 	} {
 		if r := invoke(t, line); r.code == 0 || !strings.Contains(r.stderr, says) {

@@ -148,7 +148,8 @@ func (a *app) contextsCommand() *cobra.Command {
 const (
 	// contextVariable is the environment variable with the name of the login to use.
 	contextVariable = "CLEAVE_CONTEXT"
-	// configVariable is the environment variable with the folder of logins, instead of the one in the user's configuration.
+	// configVariable is the environment variable with the folder of logins, instead of the one in the user's
+	// configuration.
 	configVariable = "CLEAVE_CONFIG_DIR"
 	// defaultContext is the name of a login without a name.
 	defaultContext = "default"

@@ -50,8 +50,8 @@ func TestPointsAsAGraph(t *testing.T) {
 		{"run --data m/data.csv --k 2 --knn 0", `--knn is "0"; it must be at least 1`},
 		{"run --data m/data.csv --k 2 --knn 10 --algorithm kmeans", "--knn does not apply to kmeans, only to auto, kernel-kmeans, spectral"},
 		{"run --graph g.csv --k 2 --knn 10", "--knn does not apply to a graph, which has edges"},
-		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho does not go with --knn"},
-		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph goes with --knn only"},
+		{"run --data m/data.csv --k 2 --knn 10 --rho 1", "--rho cannot be combined with --knn"},
+		{"run --data m/data.csv --k 2 --save-graph x.csv", "--save-graph requires --knn"},
 		{"run --data m/data.csv --k 2 --knn 3 --save-graph x.npy", "x.npy: cannot write a graph in this format; use a name that ends in .csv or .mtx"},
 		{"predict --model o --data m/data.csv --trained-on m/data.csv --weights m/truth.csv", "--weights does not apply to o"},
 	} {

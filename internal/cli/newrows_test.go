@@ -31,7 +31,8 @@ func TestNewRowsAsTheFirst(t *testing.T) {
 	}
 }
 
-// What a table without a header or with unusual separators needed flags for, new rows need none for: the model knows its columns.
+// What a table without a header or with unusual separators needed flags for, new rows need none for: the model knows
+// its columns.
 func TestNewRowsDivided(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"named.csv": "a,1,2\nb,1,3\nc,50,51\nd,52,50\n", "years.csv": "a,2019,2020\nb,2018,2019\nc,2050,2051\nd,2052,2050\n",
@@ -60,7 +61,7 @@ func TestNewRowsDivided(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--data other.csv --delimiter xx": `--delimiter "xx" cannot separate cells`,
-		"--data z.npy --header yes":       "--header goes with a table as --data only",
+		"--data z.npy --header yes":       "--header requires a table as --data",
 	} {
 		if r := invoke(t, "predict --model found --trained-on tildes.csv "+args); r.code == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: got %s, want %s", args, r.stderr, want)

@@ -55,7 +55,7 @@ func (f *overlayFlags) check() error {
 	case (f.labels == "") == (f.embedding == ""):
 		return shell.Usage("give either --labels FILE or --embedding FILE")
 	case f.column != "" && f.embedding == "":
-		return shell.Usage("--column goes with --embedding only")
+		return shell.Usage("--column requires --embedding")
 	case !strings.EqualFold(filepath.Ext(f.out), ".png"):
 		return shell.Usage("give --out FILE.png")
 	case f.scale.String() != "auto" && f.scale.Number() != math.Trunc(f.scale.Number()):

@@ -25,7 +25,7 @@ func TestPlan(t *testing.T) {
 		len(p.Shares) != 3 || p.TileBytes != "364800" || p.Passes < 2 || !strings.Contains(p.Explanation, "all of the matrix is stored") {
 		t.Errorf("the plan is %+v", p)
 	}
-	for _, want := range []string{"300 x 300 in 19 tiles of 16 rows", "none: 0 stored", "19 computed when needed", "on 1 worker", "about", "as asked"} {
+	for _, want := range []string{"300 x 300 in 19 tiles of 16 rows", "none: 0 stored", "19 computed when needed", "on 1 worker", "about", "as requested"} {
 		if out := succeed(t, "plan --storage none "+job); !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

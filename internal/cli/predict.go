@@ -68,11 +68,11 @@ func (f *predictFlags) check() error {
 	case (f.model == "") == (f.job == ""):
 		return shell.Usage("give one model: --model DIR that cleave run --out wrote, or --job ID")
 	case f.model != "" && *f.server != "":
-		return shell.Usage("--server goes with --job; a --model is read here")
+		return shell.Usage("--server requires --job; a --model is read here")
 	case f.job != "" && f.trainedOn != "":
-		return shell.Usage("--trained-on goes with --model only; the coordinator has the points of its jobs")
+		return shell.Usage("--trained-on requires --model; the coordinator has the points of its jobs")
 	case f.weights != "" && f.trainedOn == "":
-		return shell.Usage("--weights goes with --trained-on only: they are the weights of those points")
+		return shell.Usage("--weights requires --trained-on: they are the weights of those points")
 	}
 	return f.data.Check()
 }
@@ -106,7 +106,7 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	labels := report.Labels{Format: f.format.String()}
 	if f.join {
 		if fresh.Read() == nil {
-			return shell.Usage("--join goes with a table as --data, and a model that was made of one")
+			return shell.Usage("--join requires a table as --data, and a model that was made of one")
 		}
 		labels.Join = joinTable(fresh.Read())
 	}
@@ -172,8 +172,8 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they are
-// still where they were and have not changed.
+// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they
+// are still where they were and have not changed.
 func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
 	data, same := recordedFiles(origin, "data")
 	weights, sameWeights := recordedFiles(origin, "weights")
@@ -203,8 +203,8 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the centroids
-// of other jobs are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the
+// centroids of other jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
@@ -240,9 +240,9 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	return p, err
 }
 
-// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for a cluster
-// without one. The coordinator keeps numbers of classes only, so their names are read from the table. It returns nil for other
-// jobs, and if the tables were deleted.
+// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for
+// a cluster without one. The coordinator keeps numbers of classes only, so their names are read from the table. It
+// returns nil for other jobs, and if the tables were deleted.
 func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleavev1.JobSpec, steps *recipe.Recipe) ([]string, error) {
 	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
 		return nil, nil
@@ -290,9 +290,9 @@ func modelPredictor(m *clustering.Model) *predictor {
 	}}
 }
 
-// kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new point is compared
-// with all points of the run, which must be given again. It runs a job on these points that starts from the labels of the run and
-// makes no iteration, so that its clusters are those of the run.
+// kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new
+// point is compared with all points of the run, which must be given again. It runs a job on these points that starts
+// from the labels of the run and makes no iteration, so that its clusters are those of the run.
 func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	kernel := result.GetKernel()
 	switch {
@@ -371,8 +371,8 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 	return cleavev1.Objective(cleavev1.Objective_value["OBJECTIVE_"+name])
 }
 
-// neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the labels
-// of the nearest points of the run, which must be given again.
+// neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the
+// labels of the nearest points of the run, which must be given again.
 func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
 	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
 	switch {
@@ -401,7 +401,7 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	if unread != nil {
 		return nil, unread
 	}
-	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
+	assign := func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
 		scale, threads, found := wire.ScaleOf(result), runtime.GOMAXPROCS(0), &clustering.Prediction{}
 		if graph != nil {
 			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, run.Labels, fresh, threads)
@@ -409,7 +409,8 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 			found.Labels, err = auto.Predict(ctx, scale, points, run.Labels, fresh, threads)
 		}
 		return found, err
-	}}, nil
+	}
+	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
 }
 
 func kernelMatrixError(f *predictFlags) error {

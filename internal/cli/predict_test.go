@@ -166,10 +166,10 @@ func TestPredict(t *testing.T) {
 	}{
 		{"--data new.csv", "give one model", nil},
 		{"--model model --job job-1 --data new.csv", "give one model", nil},
-		{"--model model --server localhost:1 --data new.csv", "--server goes with --job", nil},
+		{"--model model --server localhost:1 --data new.csv", "--server requires --job", nil},
 		{"--model model --trained-on p.csv --data new.csv", "--trained-on does not apply to model: its model assigns new points without those of the run", nil},
-		{"--job job-1 --trained-on p.csv --data new.csv", "--trained-on goes with --model only", nil},
-		{"--model model --weights w.csv --data new.csv", "--weights goes with --trained-on only", nil},
+		{"--job job-1 --trained-on p.csv --data new.csv", "--trained-on requires --model", nil},
+		{"--model model --weights w.csv --data new.csv", "--weights requires --trained-on", nil},
 		{"--model model", "no points to assign", nil},
 		{"--job job-1 --data new.csv", "no coordinator; give --server", nil},
 		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},

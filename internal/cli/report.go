@@ -51,7 +51,8 @@ func (a *app) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// reportFolder writes the page about a run in a folder, with the files that flags name, or those that the run recorded.
+// reportFolder writes the page about a run in a folder, with the files that flags name, or those that the run
+// recorded.
 func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) error {
 	result, run, err := report.ReadResult(folder)
 	if err != nil {
@@ -167,7 +168,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 // reportJob writes the page about a job of a coordinator.
 func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *reportFlags) error {
 	if f.constraints != "" {
-		return shell.Usage("--constraints goes with a folder; the coordinator has those of its jobs")
+		return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 	}
 	r, s, err := a.fetchReport(ctx, c, jobID, &f.resultFlags, client.Everything)
 	if err != nil {

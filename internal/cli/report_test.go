@@ -199,7 +199,7 @@ func TestReportRefusals(t *testing.T) {
 		"report o --data other/data.csv":          "the data has 31 rows; the run in o had 30",
 		"report o --truth other/truth.csv":        "outside 0..29",
 		"report o --out missing/folder/page.html": "missing",
-		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints goes with a folder;",
+		"report nowhere --server 127.0.0.1:1 --constraints g/constraints.csv": "--constraints requires a folder;",
 	} {
 		if r := invoke(t, args); r.code == 0 || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: exit code %d, %q without %q", args, r.code, r.stderr, want)

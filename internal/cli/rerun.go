@@ -119,7 +119,13 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	}
 	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
 	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
-	run.requestID = "" // it would find the job of the recorded run instead of running it again
+	run.requestID = "" // with it, the coordinator would return the recorded job
+	if f.out == "" {
+		run.join = false // there is no folder to write the rows to
+	}
+	for _, name := range []string{"request-id", "on-term", "labels-format"} { // the user of rerun gave none of them
+		cmd.Flags().Lookup(name).Changed = false
+	}
 	run.finished = func(r *report.Report) { again = r }
 	err = a.run(ctx, run)
 	return again, err

@@ -71,6 +71,20 @@ func TestRerunGivesTheSameBits(t *testing.T) {
 	succeed(t, "rerun outa/again --quiet") // what rerun wrote is a run too
 }
 
+// Flags that belong to the recorded run and not to its repetition do not prevent it.
+func TestRerunOfFlagsForOneRun(t *testing.T) {
+	smallSets(t)
+	address := startServe(t, "--workers 1")
+	for _, flags := range []string{"--join", "--labels-format parquet", "--request-id night --server " + address, "--request-id day --on-term cancel --server " + address} {
+		succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out out "+flags)
+		for _, out := range []string{"", " --out again"} {
+			if got := succeed(t, "rerun out --quiet"+out); !strings.HasPrefix(got, "identical to out: ") {
+				t.Errorf("%s%s: %q", flags, out, got)
+			}
+		}
+	}
+}
+
 func TestRerunRefuses(t *testing.T) {
 	smallSets(t)
 	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans --quiet --out out")

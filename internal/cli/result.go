@@ -136,7 +136,8 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
-// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were deleted.
+// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were
+// deleted.
 func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
 	known, err := wire.ReadTableOfRows(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
@@ -148,8 +149,8 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o
 	return seeds, nil
 }
 
-// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a header
-// or of the recipe.
+// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a
+// header or of the recipe.
 func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
@@ -158,8 +159,8 @@ func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilt
 	j.LocalizeResult(o.Result)
 }
 
-// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the ids
-// of dropped rows are unknown, so these rows are left out.
+// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the
+// ids of dropped rows are unknown, so these rows are left out.
 func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.IDs) {
 	if o.Kept == nil {
 		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
@@ -238,9 +239,9 @@ func (f *labelFlags) check(out string, json, given, isTable bool) error {
 	case out == onStdout && json:
 		return shell.Usage("--json and --out - both write to standard output; give one of them")
 	case out == "" && (f.join || given):
-		return shell.Usage("--join and --labels-format go with --out only; give --out DIR, or --out - for standard output")
+		return shell.Usage("--join and --labels-format require --out; give --out DIR, or --out - for standard output")
 	case f.join && !isTable:
-		return shell.Usage("--join goes with a table as --data only, such as a .csv or .parquet file")
+		return shell.Usage("--join requires a table as --data, such as a .csv or .parquet file")
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func (a *app) summaryTo(out string) io.Writer {
 // checkOutput refuses flags about the output that contradict each other, before anything runs.
 func (f *runFlags) checkOutput() error {
 	if f.scoreOn != "" && f.truth == "" {
-		return shell.Usage("--score-on goes with --truth only")
+		return shell.Usage("--score-on requires --truth")
 	}
 	if f.saveGraph != "" {
 		_, err := format.GraphWriter(f.saveGraph)
@@ -282,7 +283,7 @@ func (f *runFlags) checkOutput() error {
 // checkSaveGraph refuses to save the graph of a job that builds none.
 func (f *runFlags) checkSaveGraph(spec *cleavev1.JobSpec) error {
 	if f.saveGraph != "" && spec.GetNeighborGraph() == nil {
-		return shell.Usage("--save-graph goes with --knn only, which builds the graph")
+		return shell.Usage("--save-graph requires --knn, which builds the graph")
 	}
 	return nil
 }

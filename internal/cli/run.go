@@ -35,8 +35,8 @@ type runFlags struct {
 	unprinted func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
 }
 
-// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
-// symmetric matrix once; several would compute some blocks twice.
+// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block
+// of the symmetric matrix once; several would compute some blocks twice.
 const embeddedWorkers = 1
 
 // The values of --on-term.
@@ -104,8 +104,8 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	return intoFolder(f.out, func(out *report.OutputDir) error { return a.runJob(ctx, f, c, out) })
 }
 
-// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as complete
-// if do succeeds, and removes it if do fails before it has written anything.
+// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as
+// complete if do succeeds, and removes it if do fails before it has written anything.
 func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	if path == "" || path == onStdout {
 		return do(nil)
@@ -121,7 +121,8 @@ func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	return out.Succeed()
 }
 
-// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its result.
+// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its
+// result.
 func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *report.OutputDir) (err error) {
 	id := ""
 	defer func() { err = f.detached(ctx, id, err) }()
@@ -139,7 +140,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(f.flags)
 	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.Lists, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
+	p.Localize, p.SummaryListsSuspects, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
@@ -198,7 +199,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
 }
 
-// checkRequestID refuses flags about a job of a coordinator where there is none.
+// checkRequestID rejects --request-id without a coordinator or value, and --on-term without --request-id.
 func (f *runFlags) checkRequestID(remote bool) error {
 	switch {
 	case f.requestID == "" && f.job.Given("request-id"):
@@ -206,18 +207,19 @@ func (f *runFlags) checkRequestID(remote bool) error {
 	case f.requestID != "" && !remote:
 		return shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	case f.job.Given("on-term") && f.requestID == "":
-		return shell.Usage("--on-term goes with --request-id only; without it, the job of a run that ends is canceled, because nothing would find it again")
+		return shell.Usage("--on-term requires --request-id; without it, the job of a run that ends is canceled, because nothing would find it again")
 	}
 	return nil
 }
 
-// errEmptyRequestID returns the error for an empty request id, such as that of a variable that is not set: each attempt would
-// create another job.
+// errEmptyRequestID returns the error for an empty request id, such as that of a variable that is not set: each
+// attempt would create another job.
 func errEmptyRequestID() error {
 	return shell.Usage("--request-id is empty; give a text that is the same for all attempts")
 }
 
-// onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found again.
+// onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found
+// again.
 func (f *runFlags) onInterrupt() client.OnInterrupt {
 	if f.requestID != "" && f.onTerm.String() == detachOnTerm {
 		return client.DetachOnTerm

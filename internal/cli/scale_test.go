@@ -95,7 +95,7 @@ func TestScaleNoticesAndRefusals(t *testing.T) {
 	for _, c := range []struct{ args, units, want string }{
 		{"run --graph e.csv --k 2 --scale zscore", units, "--scale zscore does not apply to a graph: only dense points have columns to scale"},
 		{"run --data u.csv --k 2 --scale wide", units, "use auto, zscore, minmax, robust or none"},
-		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --scale auto", units, "--scale auto does not go with --distortion kl"},
+		{"run --data p.csv --k 2 --algorithm hmrf-kmeans --distortion kl --scale auto", units, "--scale auto cannot be combined with --distortion kl"},
 		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n", "m/units.csv: the file has 1 row of 8 columns; according to result.json there must be 2 of 8"},
 		{"predict --model m --data u.csv", "1,2,3,4,5,6,7,8\n1,2,3,0,5,6,7,8\n", "m/units.csv: column 3 has the center 4 and the scale 0"},
 	} {

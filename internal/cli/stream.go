@@ -17,9 +17,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it is
-// and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the same to the
-// last bit.
+// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it
+// is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
+// same to the last bit.
 func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
 	s := j.Stream()
 	if !c.Remote() && s == nil {
@@ -43,7 +43,8 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p 
 	return spec, nil, err
 }
 
-// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of the table.
+// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of
+// the table.
 func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
 	var notices []string
 	if request := s.Import(); request != nil {
@@ -96,8 +97,8 @@ type streamed struct {
 	recipe *recipe.Recipe
 }
 
-// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered. It
-// returns nil for other jobs.
+// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered.
+// It returns nil for other jobs.
 func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableID string, o *client.Outcome) (*streamed, error) {
 	if j.Stream() == nil {
 		return nil, nil

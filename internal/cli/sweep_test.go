@@ -81,7 +81,7 @@ func TestSweepChecksFirst(t *testing.T) {
 		"--data p.csv --k 2-4":                                        "write a range as FIRST..LAST",
 		"--data p.csv --k 2 --algorithm kmeans,kmeens":                `"kmeens" is invalid: use auto, kernel-kmeans`,
 		"--data - --k 2 --seed 0..1":                                  "standard input can be read only once; give a file",
-		"--data p.csv --k 2 --score-on x.csv":                         "--score-on goes with --truth only",
+		"--data p.csv --k 2 --score-on x.csv":                         "--score-on requires --truth",
 		"--data p.csv --seed 0..1":                                    "the number of clusters is missing",
 	} {
 		if r := invoke(t, "sweep --out o "+args); r.code != 2 || !strings.Contains(r.stderr, want) {

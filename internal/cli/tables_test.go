@@ -198,10 +198,10 @@ func TestBadTables(t *testing.T) {
 		{"--data people.csv --columns teem", `people.csv: the table has no column "teem"; did you mean "team"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},
 		{"--data people.csv --delimiter ab", "--delimiter"},
-		{"--data people.csv --label-as truth", "--label-as goes with --label-column only"},
+		{"--data people.csv --label-as truth", "--label-as requires --label-column"},
 		{"--data people.csv --sample-constraints 3", "give them by --truth or --label-column"},
-		{"--data latin.npy --id-column x", "--id-column goes with a table as --data only"},
-		{"--data people.csv --named-vertices", "--named-vertices goes with --graph only"},
+		{"--data latin.npy --id-column x", "--id-column requires a table as --data"},
+		{"--data people.csv --named-vertices", "--named-vertices requires --graph"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {

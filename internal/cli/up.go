@@ -178,7 +178,8 @@ func forAll(machines []machine, do func(*machine) error) error {
 	return errors.Join(errs...)
 }
 
-// call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it fails.
+// call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it
+// fails.
 func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io.Reader) (string, error) {
 	words := strings.Fields(f.ssh)
 	if len(words) == 0 {
@@ -275,8 +276,8 @@ func (f *upFlags) packageFor(m *machine) ([]byte, error) {
 // upEvery is how often cleave up asks whether the workers are there.
 const upEvery = 250 * time.Millisecond
 
-// awaitWorkers waits until the coordinator answers and all workers are attached. If that takes too long, the error has the end
-// of the logs of those that are missing.
+// awaitWorkers waits until the coordinator answers and all workers are attached. If that takes too long, the error has
+// the end of the logs of those that are missing.
 func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) error {
 	c, err := a.connectTo(target{server: f.address})
 	if err != nil {

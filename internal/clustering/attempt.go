@@ -39,7 +39,7 @@ func (a *attempt) run(lane *Lane) error {
 	}
 	a.recorder.Observe(PhaseIterate)
 	for result.StopReason == 0 {
-		if result.Iterations >= a.setup.MaxIterations() {
+		if result.Iterations >= a.setup.Runs().MaxIterations {
 			result.StopReason = StopMaxIterations
 			break
 		}
@@ -58,8 +58,8 @@ func (a *attempt) run(lane *Lane) error {
 	result.Labels = slices.Clone(a.stepper.Labels())
 	a.stepper.FillResult(result)
 	a.result, a.value = result, a.stepper.Value()
-	if a.setup.KeepsRuns() && Complete(result.Labels) {
-		found := NewLabeling(result.Labels, a.setup.K())
+	if runs := a.setup.Runs(); runs.Keep && Complete(result.Labels) {
+		found := NewLabeling(result.Labels, runs.K)
 		a.found = &found
 	}
 	return nil
@@ -67,7 +67,7 @@ func (a *attempt) run(lane *Lane) error {
 
 // begin creates the stepper and computes the initial labels.
 func (a *attempt) begin(lane *Lane) (*Result, error) {
-	if restarts := a.setup.Restarts(); restarts > 1 {
+	if restarts := a.setup.Runs().Restarts; restarts > 1 {
 		a.recorder.Observe(RestartStarted{a.restart, restarts})
 	}
 	a.stepper = a.setup.NewStepper(a.restart, lane, a.recorder)

@@ -105,8 +105,9 @@ func newSchedule(setups []Setup, observers []Observer) *schedule {
 	s := &schedule{server: setups[0]}
 	total, mu := 0, &sync.Mutex{}
 	for at, f := range setups {
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), setup: f, total: f.Restarts(), runs: make([]*Labeling, f.Restarts()), observer: newOrderedObserver(observers[at], f.Restarts(), mu)})
-		total += f.Restarts()
+		restarts := f.Runs().Restarts
+		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts), observer: newOrderedObserver(observers[at], restarts, mu)})
+		total += restarts
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))
 	s.threads = parallel.NewPool(s.server.Threads())

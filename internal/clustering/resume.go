@@ -66,7 +66,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 	}
 	rec := &recorder{observer: a.recorder.observer}
 	rec.log.Append(r.Raw())
-	logged := readEvents(snapshot.NewReader(rec.log.Bytes()), a.setup.Restarts())
+	logged := readEvents(snapshot.NewReader(rec.log.Bytes()), a.setup.Runs().Restarts)
 	notices := readNotices(r)
 	if r.Check(logged != nil); r.Err() != nil {
 		return nil, false, nil
@@ -88,7 +88,7 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		}
 		a.stepper = m
 	} else {
-		found := readLabeling(r, a.setup.K())
+		found := readLabeling(r, a.setup.Runs().K)
 		if r.End() != nil {
 			return nil, false, nil
 		}

@@ -17,17 +17,19 @@ type Job interface {
 	Begin(ctx context.Context, o Observer) (Setup, error)
 }
 
+// Runs describes the restarts of a job.
+type Runs struct {
+	K             int  // number of clusters
+	Restarts      int  // at least 1
+	MaxIterations int  // of a restart
+	Keep          bool // whether Result.Runs should hold the labels of all restarts
+}
+
 // Setup holds what the restarts of one job share and serves their requests on the executor.
 type Setup interface {
 	Server
-	// K returns the number of clusters.
-	K() int
-	// Restarts returns the number of restarts, at least 1.
-	Restarts() int
-	// MaxIterations returns the maximum number of iterations of a restart.
-	MaxIterations() int
-	// KeepsRuns reports whether Result.Runs should hold the labels of all restarts.
-	KeepsRuns() bool
+	// Runs describes the restarts. It returns the same at every call.
+	Runs() Runs
 	// NewStepper returns a stepper for a restart, counted from 0, that sends its requests through lane.
 	NewStepper(restart int, lane *Lane, o Observer) Stepper
 	// FillResult adds what all restarts share to the result of the best one.
@@ -78,7 +80,7 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
 		results[at] = j.best.result
-		if j.setup.KeepsRuns() {
+		if j.setup.Runs().Keep {
 			for _, run := range j.runs {
 				if run != nil {
 					results[at].Runs = append(results[at].Runs, *run)
@@ -99,6 +101,6 @@ func fill(ctx context.Context, s Setup, r *Result) {
 	if ctx.Err() != nil {
 		r.StopReason = StopCanceled
 	}
-	r.CountSizes(s.K())
+	r.CountSizes(s.Runs().K)
 	s.FillResult(r)
 }

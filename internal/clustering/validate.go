@@ -124,7 +124,7 @@ func validateRange(rows int, spec Spec) error {
 	case labels > spec.K:
 		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K, labels-1, labels)
 	case spec.Start == StartLabels || spec.Start == StartCentroids:
-		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it does not go with a range of k", spec.Start).OnField("spec.initialization.start")
+		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it cannot be combined with a range of k", spec.Start).OnField("spec.initialization.start")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"bufio"
 	"context"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -62,22 +63,20 @@ type backupStream struct {
 }
 
 func (w backupStream) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
+	for part := range slices.Chunk(p, backupPart) {
 		if w.ctx.Err() != nil {
 			return 0, context.Cause(w.ctx)
 		}
-		part := rest[:min(len(rest), backupPart)]
 		if err := w.stream.Send(&cleavev1.BackupResponse{Content: part}); err != nil {
 			return 0, err
 		}
-		rest = rest[len(part):]
 	}
 	return len(p), nil
 }
 
 // makePostponedDeletions deletes the blobs whose deletion was postponed during a backup.
 func (c *Coordinator) makePostponedDeletions() {
-	if err := c.collectGarbage(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
+	if err := c.garbage.Collect(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
 		c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
 	}
 }

@@ -147,7 +147,7 @@ func DefaultConfig() Config {
 		StalledAfter:      fleet.DefaultStalledAfter,
 		WorkerWait:        fleet.DefaultWorkerWait,
 		Snapshots:         checkpoint.DefaultConfig(),
-		Distrust:          DefaultDistrust(),
+		Distrust:          Distrust{SlowAfter: fleet.DefaultSlowAfter},
 		ShutdownTimeout:   5 * time.Second,
 		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 		Limits:            defaultLimits(),

@@ -10,9 +10,13 @@
 //
 // A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
-// left unfinished, using the snapshots that snapshots.go stored, and counts their attempts. trust.go restarts a run
-// that used the answers of a faulty worker. retention.go deletes expired jobs and data, and the blobs that nothing
-// refers to anymore. backup.go copies everything for administrators, and restores it.
+// left unfinished and counts their attempts; snapshots.go has it continue from a snapshot. trust.go restarts a run
+// that used the answers of a faulty worker. retention.go deletes expired jobs and data. backup.go copies everything for
+// administrators, and restores it.
+//
+// What is a job of its own is a package below: problem turns specs into problems, runner runs them, queue decides which job is next,
+// eventlog and progress keep what watchers see, checkpoint stores the states of runs, content stores what clients upload, garbage
+// deletes what nothing refers to, and records knows the keys of all that is stored.
 package coordinator
 
 import (
@@ -31,6 +35,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/garbage"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
@@ -53,29 +58,44 @@ type Coordinator struct {
 	log    hclog.Logger
 	engine engine
 
-	state     store.State
-	writer    *records.Writer
-	blobs     store.Blobs
-	term      store.Leadership // set by lead, before leading becomes true
-	leading   atomic.Bool
-	disowned  chan error // receives the error if the blobs turn out to be those of another cluster
-	addr      net.Addr
-	leader    atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
-	datasets  *content.Datasets
-	tables    content.Tables
-	rows      *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
-	problems  *problem.Maker
-	snapshots *checkpoint.Store
-	uploads   *content.Uploads
-	importer  *imports.Importer
-	gate      *gate.Gate
-	fleet     *fleet.Fleet
+	// What is stored, and who stores it.
+	state    store.State
+	blobs    store.Blobs
+	writer   *records.Writer
+	garbage  *garbage.Collector
+	hold     backup.Hold // no blob is deleted while a backup reads them
+	disowned chan error  // receives the error if the blobs turn out to be those of another cluster
 
+	// Who leads.
+	term    store.Leadership // set by lead, before leading becomes true
+	leading atomic.Bool
+	leader  atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
+
+	// What clients upload and jobs cluster.
+	datasets *content.Datasets
+	tables   content.Tables
+	uploads  *content.Uploads
+	importer *imports.Importer
+	problems *problem.Maker
+	rows     *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+
+	// How calls arrive.
+	addr    net.Addr
 	port    *port.Port
+	gate    *gate.Gate
 	server  *grpc.Server
 	http    *httpapi.Server
 	health  *health.Server
 	serving atomic.Bool
+
+	// What runs jobs.
+	fleet       *fleet.Fleet
+	queue       *queue.Queue[*job]
+	snapshots   *checkpoint.Store
+	webhooks    *webhook.Sender
+	retention   *retention
+	predictions chan struct{} // semaphore; holds one value for each prediction in progress
+	largeReads  chan struct{} // semaphore; holds one value for each download that enterRead admitted
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -85,17 +105,10 @@ type Coordinator struct {
 	stopRuns    context.CancelCauseFunc
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
+	supervisors sync.WaitGroup // one for each unfinished job
+	sweeping    sync.WaitGroup // background cleanups still running
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
-
-	queue       *queue.Queue[*job]
-	predictions chan struct{} // semaphore; holds one value for each prediction in progress
-	largeReads  chan struct{} // semaphore; holds one value for each download that enterRead admitted
-	retention   *retention
-	hold        backup.Hold // no blob is deleted while a backup reads them
-	webhooks    *webhook.Sender
-	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // background cleanups still running; waited for at shutdown
 
 	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
 	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
@@ -172,7 +185,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = c.newFleet()
 	c.importer = imports.New(cfg.Imports, imports.Dependencies{
-		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, State: c.state, Writer: c.writer,
+		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})
 	cfg.Observe.Watch(c.snapshot)

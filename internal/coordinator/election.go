@@ -81,10 +81,9 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	state, blobs := c.state, c.blobs
 	c.sweeping.Go(func() { // in the background, since it looks at all blobs
-		blobs.RemoveTemporary(c.storeCtx)
-		if err := c.deleteLeftoverSpecs(c.storeCtx, state, blobs, newest); err != nil && c.storeCtx.Err() == nil {
+		c.blobs.RemoveTemporary(c.storeCtx)
+		if err := c.garbage.DeleteSpecs(c.storeCtx, newest); err != nil && c.storeCtx.Err() == nil {
 			c.log.Warn("specs of jobs that were not created may be left until the next start", "error", err)
 		}
 	})
@@ -108,7 +107,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator leads", "term", c.term.Revision())
-	if err := c.collectGarbage(ctx); err != nil && ctx.Err() == nil { // nothing depends on it
+	if err := c.garbage.Collect(ctx); err != nil && ctx.Err() == nil { // nothing depends on it
 		c.log.Warn("what is no longer needed is left until the next start", "error", err)
 	}
 	if c.cfg.Retention != (Retention{}) {
@@ -123,7 +122,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
 	for pause := backoff.New(records.StoreRetries); ; {
 		err := call()
-		mayPass := unavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
+		mayPass := store.IsUnavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
 		if err == nil || !mayPass {
 			return err
 		}
@@ -268,6 +267,5 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 
 // endsTerm reports whether err only means that this coordinator cannot lead at the moment.
 func endsTerm(err error) bool {
-	f, isFault := errors.AsType[*fault.Error](err)
-	return errors.Is(err, errDeposed) || interrupted(err) || !store.IsPermanent(err) && isFault && f.Kind == fault.Unavailable
+	return errors.Is(err, errDeposed) || interrupted(err) || !store.IsPermanent(err) && store.IsUnavailable(err)
 }

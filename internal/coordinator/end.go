@@ -107,7 +107,7 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
 func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
-	message := fmt.Sprintf("the run is done, but its result cannot be stored; it is kept in memory and tried again: %v", why)
+	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v", why)
 	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
 	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)

@@ -74,7 +74,7 @@ func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	id, blobs := withFullDisk(t, h)
-	const says = "its result cannot be stored; it is kept in memory and tried again: no space left"
+	const says = "its result cannot be stored; keeping it in memory and retrying: no space left"
 	if job := h.job(id); job.GetState() != cleavev1.JobState_JOB_STATE_RUNNING || !strings.Contains(job.GetStatusMessage(), says) {
 		t.Errorf("while the disk is full the job is %v", job)
 	}

@@ -48,7 +48,7 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 	data := before.upload()
 	id := before.create(spec(data))
 	before.end(id)
-	before.c.blobs = undeletable{before.c.blobs}
+	before.c.garbage.Blobs = undeletable{before.c.blobs}
 	if _, err := before.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	cfg := testConfig()
 	cfg.Stores.State = state
 	h := newHarness(t, cfg, scripted(steps(1)))
-	state.before = func() error { return h.c.collectGarbage(t.Context()) }
+	state.before = func() error { return h.c.garbage.Collect(t.Context()) }
 	data := h.upload()
 	h.c.datasets.Drop(data) // from the cache
 	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -222,7 +222,7 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.intercept(func(int64, func() error) error { return store.ErrNotLeader })
-	if err := h.c.collectGarbage(t.Context()); err != nil {
+	if err := h.c.garbage.Collect(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if blobs, err := h.c.blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {

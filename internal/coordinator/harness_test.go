@@ -140,7 +140,10 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
-	h.c.state, h.c.writer.State, h.c.datasets.State = state, state, state
+	if h.c.cfg.Retention == (Retention{}) {
+		h.c.sweeping.Wait() // the cleanup at the start reads the state in the background
+	}
+	h.c.state, h.c.writer.State = state, state
 }
 
 // close shuts the coordinator down.

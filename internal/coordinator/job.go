@@ -41,33 +41,38 @@ const (
 // job is an unfinished job. When it ends it is removed from Coordinator.jobs; its watchers keep reading its log to the
 // end.
 type job struct {
+	// Set when the job is made, and never changed.
 	id        string
 	owner     string
 	datasetID string
 	tableIDs  []string
-	log       *eventlog.Log
-	progress  *progress.Progress
-	mayRun    chan struct{}    // closed when its turn has come
-	done      chan struct{}    // closed when its supervisor has returned
-	problem   *problem.Problem // set if the job could run at once, else nil; owned by the supervisor once launched
-	queue     *queue.Queue[*job]
-	priority  int                   // 0 is normal, higher runs earlier
-	timeLimit time.Duration         // total running time allowed; 0 means no limit
-	timeUsed  time.Duration         // running time used under earlier coordinators
-	memory    int64                 // bytes of coordinator memory reserved while it runs
-	alone     bool                  // must not run beside another job
-	counted   bool                  // this run is counted as an attempt; owned by the supervisor
-	trust     *fleet.Trust          // the workers whose answers it used; owned by the supervisor
-	resumed   bool                  // accepted by an earlier coordinator, which may have run it
-	snapshots *checkpoint.Snapshots // owned by the run
-	observed  *observe.Job
+	priority  int           // 0 is normal, higher runs earlier
+	timeLimit time.Duration // total running time allowed; 0 means no limit
+	timeUsed  time.Duration // running time used under earlier coordinators
+	memory    int64         // bytes of coordinator memory reserved while it runs
+	alone     bool          // must not run beside another job
+	resumed   bool          // accepted by an earlier coordinator, which may have run it
 
+	// Safe for concurrent use.
+	queue    *queue.Queue[*job]
+	log      *eventlog.Log
+	progress *progress.Progress
+	observed *observe.Job
+	mayRun   chan struct{} // closed when its turn has come
+	done     chan struct{} // closed when its supervisor has returned
 	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event log.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	// Owned by the supervisor once the job is launched; no lock needed.
+	problem   *problem.Problem // set if the job could run at once
+	counted   bool             // this run is counted as an attempt
+	trust     *fleet.Trust     // the workers whose answers it used
+	snapshots *checkpoint.Snapshots
+
 	writing chan struct{} // semaphore, held while the record is updated and committed
 	ending  bool          // the end is decided and cancellation comes too late; guarded by writing
+
 	// mu guards the fields below.
 	mu      sync.Mutex
 	record  *statev1.JobRecord // the durable record; replaced as a whole, never modified

@@ -56,32 +56,30 @@ func defaultLimits() Limits {
 
 func (l Limits) check() error {
 	for _, limit := range []struct {
-		what, flag string
-		value      int64
+		what, flag   string
+		value, least int64
 	}{
-		{"maximum number of rows", "max-rows", l.Rows},
-		{"maximum number of clusters", "max-k", l.Clusters},
-		{"maximum number of constraints", "max-constraints", l.Constraints},
-		{"maximum number of queued jobs", "max-queued", int64(l.Queued)},
-		{"maximum number of queued jobs of one owner", "max-queued-per-owner", int64(l.QueuedPerOwner)},
-		{"maximum number of running jobs of one owner", "max-running-per-owner", int64(l.RunningPerOwner)},
-		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate},
-		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner},
-		{"number of bytes to keep free on disk", "min-free", l.FreeDisk},
-		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime)},
-		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime)},
+		{"maximum number of rows", "max-rows", l.Rows, 0},
+		{"maximum number of clusters", "max-k", l.Clusters, 0},
+		{"maximum number of constraints", "max-constraints", l.Constraints, 0},
+		{"maximum number of queued jobs", "max-queued", int64(l.Queued), 0},
+		{"maximum number of queued jobs of one owner", "max-queued-per-owner", int64(l.QueuedPerOwner), 0},
+		{"maximum number of running jobs of one owner", "max-running-per-owner", int64(l.RunningPerOwner), 0},
+		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate, 0},
+		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner, 0},
+		{"number of bytes to keep free on disk", "min-free", l.FreeDisk, 0},
+		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime), 0},
+		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime), 0},
+		{"maximum number of concurrent calls", "max-calls", int64(l.Calls), 1},
+		{"maximum number of concurrent lookups", "max-reads", int64(l.Reads), 1},
+		{"maximum number of open streams", "max-streams", int64(l.Streams), 1},
 	} {
-		if limit.value < 0 {
-			return badConfig("the %s is %d; it must not be negative (--%s)", limit.what, limit.value, limit.flag)
+		if limit.value < limit.least {
+			must := []string{"not be negative", "be at least 1"}[limit.least]
+			return badConfig("the %s is %d; it must %s (--%s)", limit.what, limit.value, must, limit.flag)
 		}
 	}
 	switch {
-	case l.Calls < 1:
-		return badConfig("the maximum number of concurrent calls is %d; it must be at least 1 (--max-calls)", l.Calls)
-	case l.Reads < 1:
-		return badConfig("the maximum number of concurrent lookups is %d; it must be at least 1 (--max-reads)", l.Reads)
-	case l.Streams < 1:
-		return badConfig("the maximum number of open streams is %d; it must be at least 1 (--max-streams)", l.Streams)
 	case l.SlowReader <= 0:
 		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
@@ -92,8 +90,8 @@ func (l Limits) check() error {
 
 // overLimit returns the error for a value that exceeds a limit. Retrying does not help.
 func overLimit(reason, field, what string, got, limit int64) error {
-	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed the limit of this coordinator, which is %d; "+
-		"`cleave limits` shows all limits", got, what, limit).
+	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed this coordinator's limit of %d; "+
+		"run `cleave limits` to see all limits", got, what, limit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 
@@ -204,24 +202,26 @@ func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsReq
 	return &cleavev1.GetLimitsResponse{Limits: s.c.cfg.limitsProto(), Usage: s.c.usageProto(ctx)}, nil
 }
 
+// durationProto converts a duration, 0 to nil.
+func durationProto(d time.Duration) *durationpb.Duration {
+	if d == 0 {
+		return nil
+	}
+	return durationpb.New(d)
+}
+
 func (cfg Config) limitsProto() *cleavev1.Limits {
 	l, r := cfg.Limits, cfg.Retention
-	duration := func(d time.Duration) *durationpb.Duration {
-		if d == 0 {
-			return nil
-		}
-		return durationpb.New(d)
-	}
 	count := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
 	return &cleavev1.Limits{
 		Rows: count(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
 		Clusters: count(l.Clusters), Constraints: count(l.Constraints),
 		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
 		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
-		DefaultTimeLimit: duration(l.DefaultTime), MaxTimeLimit: duration(l.MaxTime),
-		Calls: count(int64(l.Calls)), Reads: count(int64(l.Reads)), Streams: count(int64(l.Streams)), SlowReader: duration(l.SlowReader),
-		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: duration(cfg.UploadStall),
-		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: duration(r.KeepJobs), KeepDatasets: duration(r.KeepDatasets),
+		DefaultTimeLimit: durationProto(l.DefaultTime), MaxTimeLimit: durationProto(l.MaxTime),
+		Calls: count(int64(l.Calls)), Reads: count(int64(l.Reads)), Streams: count(int64(l.Streams)), SlowReader: durationProto(l.SlowReader),
+		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: durationProto(cfg.UploadStall),
+		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: durationProto(r.KeepJobs), KeepDatasets: durationProto(r.KeepDatasets),
 	}
 }
 

@@ -44,17 +44,10 @@ func (c *Coordinator) snapshot() observe.Snapshot {
 	s.JobsQueued, _ = c.queue.Waiting("")
 	s.JobsRunning, s.MemoryReservedBytes = c.queue.Running()
 	s.UploadReservedBytes = c.uploads.Reserved()
-	for _, w := range c.fleet.Workers() {
-		switch w.State {
-		case fleet.WorkerReady:
-			s.Ready++
-		case fleet.WorkerSilent:
-			s.Silent++
-		case fleet.WorkerDraining:
-			s.Draining++
-		case fleet.WorkerQuarantined:
-			s.Quarantined++
-		}
+	workers := c.fleet.Workers()
+	s.Ready, s.Silent = countIn(workers, fleet.WorkerReady), countIn(workers, fleet.WorkerSilent)
+	s.Draining, s.Quarantined = countIn(workers, fleet.WorkerDraining), countIn(workers, fleet.WorkerQuarantined)
+	for _, w := range workers {
 		s.Threads += w.Threads
 		s.Tiles += w.Tiles
 		s.WorkerBytes += w.MemoryBytes

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -47,11 +48,11 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
 
-// maxLargeReads is how many downloads hold an object in memory at a time that is too large for the caches, such as a table of
-// several GiB. They have their own limit, because a download lasts as long as its client reads.
+// maxLargeReads is how many downloads at a time hold an object in memory that is too large for the caches, such as a
+// table of several GiB. They have their own limit, because a download lasts as long as its client reads.
 const maxLargeReads = 2
 
-// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it no longer does.
+// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it is done.
 func (c *Coordinator) enterRead(ctx context.Context, bytes uint64) (leave func(), err error) {
 	if int64(bytes) <= c.cfg.CacheBytes/4 {
 		return func() {}, nil
@@ -102,26 +103,26 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 		}
 		p.Clusters = &cleavev1.JobSpec_K{K: outcome.GetResult().GetK()}
 	}
+	before, err := c.allLabels(ctx, record.GetJob().GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.problems.Open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
-		labels, err = c.predictByNeighbors(ctx, record, p, fresh)
+		labels, err = c.predictByNeighbors(ctx, record, in, before, fresh)
 	} else {
-		labels, err = c.predictByKernel(ctx, record, p, fresh)
+		labels, err = c.predictByKernel(ctx, record, in, before, fresh)
 	}
 	return &clustering.Prediction{Labels: labels}, err
 }
 
 // predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
-func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
-	labels, err := c.allLabels(ctx, record.GetJob().GetJobId())
-	if err != nil {
-		return nil, err
-	}
+func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
 	outcome, err := c.readOutcome(ctx, record)
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.problems.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -147,16 +148,8 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, p *cleavev1.JobSpec, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
 	job := record.GetJob().GetJobId()
-	labels, err := c.allLabels(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.problems.Open(ctx, p)
-	if err != nil {
-		return nil, err
-	}
 	spec, err := in.Spec(ctx)
 	if err != nil {
 		return nil, err
@@ -165,7 +158,8 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	if why := whyNoneReady(c.fleet.Workers()); why != "" { // the call would wait without a word and keep others from their turn
+	// Without a worker that is ready, the call would wait without a word and keep others from their turn.
+	if why := whyNoneReady(c.fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(retryQueue)
 	}
@@ -173,11 +167,11 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 	if err != nil {
 		return nil, err
 	}
-	problem, err := kernelkmeans.Prepare(trained, spec)
+	matrix, err := kernelkmeans.Prepare(trained, spec)
 	if err != nil {
 		return nil, err
 	}
-	prediction, err := kernelkmeans.NewPrediction(problem, trained, labels, fresh)
+	prediction, err := kernelkmeans.NewPrediction(matrix, trained, labels, fresh)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,11 @@ func TestPredictionByNeighbors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := h.c.predictByNeighbors(t.Context(), record, s, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
+	in, err := h.c.problems.Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.c.predictByNeighbors(t.Context(), record, in, []int32{0, 1, 0, 1}, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -154,7 +154,7 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 		name: records.PartModel, blob: (*statev1.JobRecord).GetModelBlob,
 		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
 	}, func(*statev1.JobRecord) int64 {
-		return wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)) // saturates, so that it is out of range
+		return wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)) // does not overflow
 	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendModel(record.GetModel(), values, stream.Send)
 	})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -240,13 +239,9 @@ func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
 		if r.exceeded(wanted) && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {
 			return keepUnused, "no job has it, and the quota is exceeded"
 		}
-		return r.KeepDatasets, "no job has it, and it was not used for long"
+		return r.KeepDatasets, "no job uses it, and its retention period has passed"
 	}
 }
-
-// Deletion takes a single transaction: it removes the record and adds a garbage key that names the blobs no longer
-// needed. Only then are the blobs deleted, and finally the garbage key. If that is interrupted, the next coordinator
-// finds the key and does the rest.
 
 // DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
 func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
@@ -282,7 +277,7 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 	}
 	c.forget(job.GetJobId()) // a job that ended just now is still in the table
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
-	if err := errors.Join(c.deleteEvents(c.storeCtx, job.GetJobId()), c.deleteGarbage(c.storeCtx, blobs)); err != nil {
+	if err := errors.Join(c.garbage.DeleteEvents(c.storeCtx, job.GetJobId()), c.garbage.Delete(c.storeCtx, blobs)); err != nil {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	if data := job.GetDatasetId(); data != "" {
@@ -292,112 +287,6 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 		_, _ = c.tables.Find(ctx, table)
 	}
 	return nil
-}
-
-// deleteEvents deletes the events of a job that are stored in the state.
-func (c *Coordinator) deleteEvents(ctx context.Context, job string) error {
-	entries, err := c.state.List(ctx, records.EventsPrefix(job), "", 0)
-	if err != nil {
-		return err
-	}
-	keys := make([]string, len(entries))
-	for at, entry := range entries {
-		keys[at] = entry.Key
-	}
-	return c.writer.DeleteKeys(keys)
-}
-
-// deleteGarbage deletes the blobs whose names begin with prefix, and then the garbage key for that prefix. During a
-// backup it leaves both for the end of the backup.
-func (c *Coordinator) deleteGarbage(ctx context.Context, prefix string) error {
-	_, err := c.hold.Delete(func() error { return c.deleteGarbageNow(ctx, prefix) })
-	return err
-}
-
-func (c *Coordinator) deleteGarbageNow(ctx context.Context, prefix string) error {
-	names, err := c.blobs.List(ctx, prefix)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := c.blobs.Delete(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return c.writer.Commit(store.Txn{Delete: []string{records.GarbageKey(prefix)}})
-}
-
-// collectGarbage finishes the deletions that earlier coordinators did not complete. What fails again is left for the
-// next coordinator; it wastes space, but nothing depends on it.
-func (c *Coordinator) collectGarbage(ctx context.Context) error {
-	entries, err := c.state.List(ctx, records.GarbagePrefix, "", 0)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		blobs := strings.TrimPrefix(entry.Key, records.GarbagePrefix)
-		if c.datasets.IsWriting(blobs) || c.tables.IsWriting(blobs) {
-			continue
-		}
-		// Only the leader may delete: a key that a former leader sees may belong to an upload of the next one. To delete a key that
-		// does not exist changes nothing, but makes this a write, which a full disk takes, too.
-		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
-		err := c.writer.Commit(proof)
-		if errors.Is(err, store.ErrConflict) {
-			continue // an upload that ended since the keys were listed has taken its own back
-		}
-		if err == nil {
-			err = c.deleteGarbage(ctx, blobs)
-		}
-		if err != nil {
-			c.log.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
-			if unavailable(err) || interrupted(err) {
-				break // the others would fail too
-			}
-		}
-	}
-	return c.deleteLeftoverEvents(ctx)
-}
-
-// deleteLeftoverSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
-// them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
-func (c *Coordinator) deleteLeftoverSpecs(ctx context.Context, state store.State, blobs store.Blobs, newest string) error {
-	names, err := blobs.List(ctx, records.JobPrefix)
-	if err != nil {
-		return err
-	}
-	for at, name := range names {
-		id := records.JobOfSpec(name)
-		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], records.JobBlobPrefix(id)) { // a job with results was created
-			continue
-		}
-		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		c.log.Info("deleting the spec of a job that was not created", "job", id)
-		if _, err := c.hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-// deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of
-// their job's outcome but exceeded the transaction that ended it.
-func (c *Coordinator) deleteLeftoverEvents(ctx context.Context) error {
-	var leftover []string
-	err := records.Each(ctx, c.state, records.EventPrefix, func(entry store.Entry) error {
-		id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, records.EventPrefix), "/")
-		needed, err := c.needsEvents(ctx, id)
-		if err == nil && !needed {
-			leftover = append(leftover, entry.Key)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.writer.DeleteKeys(leftover)
 }
 
 // needsEvents reports whether the state holds the only copy of a job's events.

@@ -73,15 +73,20 @@ func (c *Coordinator) newHTTP() *httpapi.Server {
 func (c *Coordinator) unaryErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
-	err = c.toStatus(ctx, info.FullMethod, err)
-	c.logCall(ctx, info.FullMethod, began, err)
-	return response, err
+	return response, c.answer(ctx, info.FullMethod, began, err)
 }
 
 func (c *Coordinator) streamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
-	err := c.toStatus(stream.Context(), info.FullMethod, handler(server, stream))
-	c.logCall(stream.Context(), info.FullMethod, began, err)
+	return c.answer(stream.Context(), info.FullMethod, began, handler(server, stream))
+}
+
+// answer converts the error of a handler to a gRPC status, and logs the call.
+func (c *Coordinator) answer(ctx context.Context, method string, began time.Time, err error) error {
+	err = c.toStatus(ctx, method, err)
+	if c.log.IsDebug() {
+		c.log.Debug("call", "method", method, "request", observe.RequestID(ctx), "code", status.Code(err).String(), "took", time.Since(began), "error", err)
+	}
 	return err
 }
 
@@ -104,12 +109,6 @@ func (c *Coordinator) toStatus(ctx context.Context, method string, err error) er
 		}
 	}
 	return answer
-}
-
-func (c *Coordinator) logCall(ctx context.Context, method string, began time.Time, err error) {
-	if c.log.IsDebug() {
-		c.log.Debug("call", "method", method, "request", observe.RequestID(ctx), "code", status.Code(err).String(), "took", time.Since(began), "error", err)
-	}
 }
 
 // panicked converts a panic in a handler to an error of that call alone.

@@ -34,7 +34,7 @@ func (c *Coordinator) remember(j *job, p *problem.Problem) (ctx context.Context,
 	}
 	_, limit := c.problems.SnapshotBytes(p)
 	run, err := c.openSnapshots(j, limit)
-	for pause := backoff.New(resultRetries); unavailable(err) && pause.Wait(j.ctx) == nil; {
+	for pause := backoff.New(resultRetries); store.IsUnavailable(err) && pause.Wait(j.ctx) == nil; {
 		c.log.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = c.openSnapshots(j, limit)
 	}
@@ -90,7 +90,7 @@ func (c *Coordinator) deleteSnapshots(j *job) {
 	if !j.snapshots.Exist() {
 		return
 	}
-	if err := c.deleteGarbage(c.storeCtx, records.SnapshotPrefix(j.id)); err != nil && !fault.Is(err, store.DiskFull) {
+	if err := c.garbage.Delete(c.storeCtx, records.SnapshotPrefix(j.id)); err != nil && !fault.Is(err, store.DiskFull) {
 		c.log.Warn("snapshots of a job that ended are left until the next start", "job", j.id, "error", err)
 	}
 }

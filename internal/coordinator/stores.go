@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/garbage"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -208,9 +209,9 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 // openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
-		State: c.state, Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
+		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
-		DeleteBlob: func(name string) error { return c.deleteGarbage(c.storeCtx, name) },
+		DeleteBlob: func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 		User: func(id string, owner *string) string {
 			return c.findJob(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })
 		},
@@ -221,6 +222,10 @@ func (c *Coordinator) openContent() {
 		return c.findJob(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
 	c.tables = content.NewTables(cfg)
+	c.garbage = &garbage.Collector{
+		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log, NeedsEvents: c.needsEvents,
+		IsWriting: func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
+	}
 	c.rows = content.NewCache[*recipe.Rows](cfg.CacheBytes)
 	c.problems = &problem.Maker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,

@@ -2,11 +2,9 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -68,7 +66,7 @@ func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status))
 
 // whyNoneReady says why none of the workers can begin a job. It returns "" if one can.
 func whyNoneReady(workers []fleet.WorkerInfo) string {
-	if slices.ContainsFunc(workers, func(w fleet.WorkerInfo) bool { return w.State == fleet.WorkerReady }) {
+	if countIn(workers, fleet.WorkerReady) > 0 {
 		return ""
 	}
 	if len(workers) == 0 {
@@ -79,13 +77,7 @@ func whyNoneReady(workers []fleet.WorkerInfo) string {
 		is   fleet.WorkerState
 		name string
 	}{{fleet.WorkerSilent, "silent"}, {fleet.WorkerDraining, "draining"}, {fleet.WorkerQuarantined, "quarantined"}} {
-		count := 0
-		for _, w := range workers {
-			if w.State == state.is {
-				count++
-			}
-		}
-		if count > 0 {
+		if count := countIn(workers, state.is); count > 0 {
 			names = append(names, fmt.Sprintf("%d %s", count, state.name))
 		}
 	}
@@ -208,7 +200,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 // compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
 // no labels, and stops when the job's context ends.
 func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
-	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default by pairs that are held out")
+	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default algorithm on held-out pairs")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
 	case j.ctx.Err() != nil: // the result is complete without the warning
@@ -233,7 +225,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 		if err == nil {
 			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)
 		}
-		if !unavailable(err) {
+		if !store.IsUnavailable(err) {
 			return ready, err
 		}
 		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
@@ -258,10 +250,4 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 		c.log.Info("job runs", "job", j.id, "objective", r.Objective())
 	}
 	return err
-}
-
-// unavailable reports whether err means that a store is not answering at the moment.
-func unavailable(err error) bool {
-	f, is := errors.AsType[*fault.Error](err)
-	return is && f.Kind == fault.Unavailable
 }

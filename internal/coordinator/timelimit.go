@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -28,17 +29,9 @@ const (
 // nil if there is no limit.
 func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, error) {
 	const field = "scheduling.time_limit"
-	if asked == nil {
-		limit := l.DefaultTime
-		if limit == 0 {
-			limit = l.MaxTime
-		}
-		if limit == 0 {
-			return nil, nil
-		}
-		return durationpb.New(limit), nil
-	}
 	switch {
+	case asked == nil:
+		return durationProto(cmp.Or(l.DefaultTime, l.MaxTime)), nil
 	case !asked.IsValid() || asked.AsDuration() <= 0:
 		return nil, fault.Invalid("INVALID_TIME_LIMIT", "the time limit must be positive; leave it out for the coordinator's default").OnField(field)
 	case l.MaxTime > 0 && asked.AsDuration() > l.MaxTime:

@@ -25,9 +25,6 @@ type Distrust struct {
 	Referee fleet.Referee
 }
 
-// DefaultDistrust returns a configuration that verifies nothing.
-func DefaultDistrust() Distrust { return Distrust{SlowAfter: fleet.DefaultSlowAfter} }
-
 func (d Distrust) check() error {
 	switch {
 	case !(d.Verify >= 0 && d.Verify <= 1):

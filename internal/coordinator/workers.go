@@ -38,13 +38,8 @@ func (c *Coordinator) newFleet() *fleet.Fleet {
 // coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 	for {
-		changed, ready := c.fleet.Changed(), 0
-		for _, w := range c.fleet.Workers() {
-			if w.State == fleet.WorkerReady {
-				ready++
-			}
-		}
-		if ready >= count {
+		changed := c.fleet.Changed()
+		if countIn(c.fleet.Workers(), fleet.WorkerReady) >= count {
 			return nil
 		}
 		select {
@@ -53,6 +48,16 @@ func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// countIn returns how many workers are in a state.
+func countIn(workers []fleet.WorkerInfo, state fleet.WorkerState) (count int) {
+	for _, w := range workers {
+		if w.State == state {
+			count++
+		}
+	}
+	return count
 }
 
 // Page tokens of workers contain the name and then the id, because the list is sorted that way.

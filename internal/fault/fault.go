@@ -144,7 +144,7 @@ func Is(err error, reason string) bool {
 // Required returns a fault if the value of a request field is empty.
 func Required(field, value string) error {
 	if value == "" {
-		return Invalid("FIELD_REQUIRED", "%s is empty; say which one you mean", field).OnField(field)
+		return Invalid("FIELD_REQUIRED", "%s is required", field).OnField(field)
 	}
 	return nil
 }

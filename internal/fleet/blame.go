@@ -42,7 +42,7 @@ type blame struct {
 	failing  map[*session]bool         // had an internal error
 	full     map[*session]bool         // reported that they have no memory left
 	crashes  map[string]crashes
-	trust    *Trust
+	trust    *Trust // has a lock of its own
 }
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.

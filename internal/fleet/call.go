@@ -9,6 +9,7 @@ import (
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -42,26 +43,21 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 	return pending
 }
 
-// call runs a command of a job on a worker and waits for its answer, across broken streams, for as long as the worker
-// makes progress. It sends nothing after the job's release, because nothing would free what the worker then keeps.
-func (f *Fleet) call(ctx context.Context, j *job, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
-	return f.await(ctx, j.ctx, j.stallTimeout, s, c, maxBytes)
-}
-
-// await runs a command on a worker and waits for its answer, for as long as the worker makes progress within
-// stallTimeout. It sends nothing after the end of the context used.
-func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*workerv1.Answer, []byte, error) {
+// await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
+// progress within stallTimeout. It sends nothing after the end of the context used: what the worker then keeps would
+// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
+func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
 	f.mu.Lock()
 	switch {
 	case ctx.Err() != nil:
 		f.mu.Unlock()
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case used.Err() != nil:
 		f.mu.Unlock()
-		return nil, nil, ErrReleased
+		return nil, ErrReleased
 	case s.ended:
 		f.mu.Unlock()
-		return nil, nil, errLost
+		return nil, errLost
 	}
 	pending := s.command(c, maxBytes)
 	pending.waited = true
@@ -73,15 +69,15 @@ func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *
 		select {
 		case answer := <-pending.answer:
 			if answer == nil {
-				return nil, nil, errLost
+				return nil, errLost
 			}
-			return answer, pending.result, nil
+			return pending.reply(s, answer)
 		case <-s.done:
-			return nil, nil, errLost
+			return nil, errLost
 		case <-timer.C:
 			left := f.timeLeft(s, pending, due, stallTimeout)
 			if left <= 0 {
-				return nil, nil, errStalled
+				return nil, errStalled
 			}
 			due = time.Now().Add(left)
 			timer.Reset(left)
@@ -89,16 +85,38 @@ func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *
 			f.mu.Lock()
 			delete(s.pending, c.CommandId)
 			f.mu.Unlock()
-			return nil, nil, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
 
+// reply is a worker's answer, including values that arrived by reference.
+type reply struct {
+	values       []byte
+	moves        []labeling.Move // decoded values, if these are moves
+	selfAffinity []byte
+	farthest     []*workerv1.Candidate
+}
+
+// reply returns what a worker answered.
+func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
+	if bad := answer.GetFailure(); bad != nil {
+		return nil, &failure{worker: s.name, Failure: bad}
+	}
+	done := answer.GetDone()
+	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
+	if done.GetValues().GetReference() != "" {
+		r.values = c.result
+	}
+	return r, nil
+}
+
 // whyNotDone returns the reason a command failed, or "" if it succeeded.
-func whyNotDone(answer *workerv1.Answer, err error) string {
+func whyNotDone(err error) string {
+	bad, failed := errors.AsType[*failure](err)
 	switch {
-	case answer.GetFailure() != nil:
-		return strings.ToLower(strings.TrimPrefix(answer.GetFailure().GetKind().String(), "FAILURE_KIND_"))
+	case failed:
+		return strings.ToLower(strings.TrimPrefix(bad.GetKind().String(), "FAILURE_KIND_"))
 	case err == nil:
 		return ""
 	case errors.Is(err, errLost):
@@ -166,6 +184,16 @@ func (p *payloads) find(reference string) (data []byte, found bool) {
 	defer p.mu.Unlock()
 	data, found = p.large[reference]
 	return data, found
+}
+
+// keep returns a payload of values that is freed with the job, or nil if values is nil.
+func keep[T any](j *job, pack func([]T) []byte, values []T) *payload {
+	if values == nil {
+		return nil
+	}
+	p := j.fleet.newPayload(func() []byte { return pack(values) })
+	j.payloads = append(j.payloads, p)
+	return p
 }
 
 // payload is an array in a command. It is packed once for all workers, when the first command needs it. A large

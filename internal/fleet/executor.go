@@ -38,12 +38,7 @@ var _ kernelkmeans.Executor = (*Executor)(nil)
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
 	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
-	if e.spec.Mean != nil {
-		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
-	}
-	if e.spec.Scale != nil {
-		e.scale = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Scale) })
-	}
+	e.mean, e.scale = keep(e.job, wire.PackFloat64s, e.spec.Mean), keep(e.job, wire.PackFloat64s, e.spec.Scale)
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}

@@ -75,9 +75,13 @@ func (j *job) handleFailure(g *group, op *operation, failures failureCounts) err
 	return g.err
 }
 
-// handleReported does the same for a failure that the worker reported. The caller holds f.mu.
+// handleReported decides what to do about a failure that the worker reported. The caller holds f.mu.
 func (j *job) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
 	s, kind := g.session, f.GetKind()
+	exclude := func(format string, args ...any) error {
+		j.exclude(s, fault.New(fault.Internal, workerFailed, format, args...))
+		return nil
+	}
 	switch kind {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
 		// If a second worker gives the same reason, the job is to blame.
@@ -88,9 +92,7 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
-			j.exclude(s, fault.New(fault.Internal, workerFailed,
-				"worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage()))
-			return nil
+			return exclude("worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		g.member.forget()
 		for _, t := range j.placed.tilesOf(s) {
@@ -104,9 +106,7 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 			return nil
 		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
-			j.exclude(s, fault.New(fault.Internal, workerFailed,
-				"worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage()))
-			return nil
+			return exclude("worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		j.relieve(s)
 	default:
@@ -115,9 +115,7 @@ func (j *job) handleReported(g *group, op *operation, f *failure, failures failu
 		}
 		log.Error("the worker failed", "error", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
-			j.exclude(s, fault.New(fault.Internal, workerFailed,
-				"%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage()))
-			return nil
+			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
 		}
 		j.blame.failing[s] = true
 		if g.copies != nil {

@@ -98,7 +98,7 @@ func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int,
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := j.splitByStep(g, op.needStep)
+	ready, behind := j.splitByStep(g, op.reload.unless)
 	if len(behind) == 0 {
 		return ready, nil
 	}
@@ -109,7 +109,7 @@ func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int,
 		return nil, err
 	}
 	j.setStep(g, behind, op.reload.step)
-	if op.reloadAnswers {
+	if op.reload.answers {
 		g.parts = append(g.parts, part{tiles: behind, reply: done})
 		return ready, nil
 	}
@@ -180,34 +180,21 @@ func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes in
 	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
 	timed := j.pace.Start(paceOf(g, c, len(tiles), j.rowsOf(tiles)), time.Now())
-	answer, result, err := j.fleet.call(ctx, j, g.session, c, maxBytes)
-	j.pace.Finish(timed, err == nil && answer.GetFailure() == nil, time.Now())
-	end(whyNotDone(answer, err))
-	if err != nil {
-		return nil, err
-	}
-	if f := answer.GetFailure(); f != nil {
-		return nil, &failure{worker: g.session.name, Failure: f}
-	}
-	if listed != nil {
+	r, err := j.fleet.await(ctx, j.ctx, j.stallTimeout, g.session, c, maxBytes)
+	j.pace.Finish(timed, err == nil, time.Now())
+	end(whyNotDone(err))
+	if err == nil && listed != nil {
 		listed.confirmed = true
 	}
-	done := answer.GetDone()
-	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
-	if done.GetValues().GetReference() != "" {
-		r.values = result
-	}
-	return r, nil
+	return r, err
 }
 
 // paceOf describes a command to the meter.
 func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 	class := pace.Query
 	switch c.GetOperation().(type) {
-	case *workerv1.Command_Prepare, *workerv1.Command_SetOperands:
+	case *workerv1.Command_Prepare, *workerv1.Command_Adopt, *workerv1.Command_SetOperands:
 		class = pace.Setup
-	case *workerv1.Command_Adopt:
-		class = pace.Adopt
 	case *workerv1.Command_Build:
 		class = pace.Build
 	case *workerv1.Command_Load:

@@ -18,6 +18,7 @@ import (
 // handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has
 // exactly the copies of all handovers.
 type handovers struct {
+	placed *placement
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
 	direct map[*session]bool      // failed to build in the background; their tiles move at once
@@ -63,8 +64,8 @@ func (c *labelChange) after() uint64 {
 // After that it takes over with the sums that it has, and they are computed again.
 const maxWaited = 64
 
-func newHandovers() handovers {
-	return handovers{to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
+func newHandovers(p *placement) handovers {
+	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
 }
 
 // complete reports whether all tiles of the handover are built. The caller holds f.mu.
@@ -216,7 +217,7 @@ func (j *job) recordHandover(h *handover, g *group, change *labelChange, version
 	case !h.stopped():
 		j.fleet.log.Warn("a worker cannot build tiles in the background", "job", j.jobID, "worker", h.to.name, "error", err)
 		j.handovers.direct[h.to] = true
-		j.cancelHandover(h)
+		j.handovers.cancel(h)
 	}
 }
 
@@ -272,135 +273,134 @@ func (j *job) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
 		return nil
 	}
 	j.removeLost()
-	j.stopUrgentHandovers()
+	j.handovers.stopUrgent()
 	for s, h := range j.handovers.to {
 		if s.ended || s.away || s.stream != nil && !j.canJoin(s) {
-			j.cancelHandover(h)
+			j.handovers.cancel(h)
 			continue
 		}
 		if betweenOps && h.complete() {
 			if h.waited++; h.waited > maxWaited {
-				j.stopHandover(h)
+				j.handovers.stop(h)
 			}
 		}
 		switch {
 		case h.stopped() && h.running:
 			return h.ended
 		case h.stopped(), betweenOps && h.ready() && s.stream != nil:
-			j.finishHandover(h)
+			if tiles := j.handovers.finish(h); tiles > 0 {
+				j.fleet.log.Info("worker took tiles over", "job", j.jobID, "worker", s.name, "tiles", tiles, "of", len(j.placed.tiles))
+			}
 		}
 	}
 	return nil
 }
 
-// finishHandover places the tiles that the worker of a handover has built on that worker. The others stay where they
-// are. The caller holds f.mu, and no operation uses the tiles.
-func (j *job) finishHandover(h *handover) {
+// finish places the tiles that the worker of a handover has built on that worker, and returns their number. The others
+// stay where they are. The caller holds f.mu, and no operation uses the tiles.
+func (hs *handovers) finish(h *handover) int {
 	for t := range h.copies {
 		if !h.built[t] {
-			j.dropFromHandover(t)
+			hs.drop(t)
 		}
 	}
-	s := h.to
-	if j.handovers.to[s] != h { // nothing was built
-		return
+	if hs.to[h.to] != h { // nothing was built
+		return 0
 	}
 	h.cancel()
-	delete(j.handovers.to, s)
+	delete(hs.to, h.to)
 	from := map[*session][]int{}
 	for t := range h.copies {
-		delete(j.handovers.tiles, t)
-		if was := j.placed.tiles[t].worker; was != nil {
+		delete(hs.tiles, t)
+		if was := hs.placed.tiles[t].worker; was != nil {
 			from[was] = append(from[was], t)
 		}
 	}
 	for was, tiles := range from {
-		j.placed.removeFrom(was, tiles)
+		hs.placed.removeFrom(was, tiles)
 	}
-	j.placed.members[s] = h.member // its fixed bytes are reserved already
+	hs.placed.members[h.to] = h.member // its fixed bytes are reserved already
 	for _, c := range h.copies {
-		j.placed.promote(c)
+		hs.placed.promote(c)
 	}
-	j.fleet.log.Info("worker took tiles over", "job", j.jobID, "worker", s.name, "tiles", len(h.copies), "of", len(j.placed.tiles))
-	j.placed.dismissEmpty()
+	hs.placed.dismissEmpty()
+	return len(h.copies)
 }
 
-// stopHandover ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds
-// f.mu.
-func (j *job) stopHandover(h *handover) {
+// stop ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds f.mu.
+func (hs *handovers) stop(h *handover) {
 	h.cancel()
-	j.placed.recheck()
+	hs.placed.recheck()
 }
 
-// stopUrgentHandovers stops the handovers of tiles whose worker is gone, so that they can be used now. The caller
-// holds f.mu.
-func (j *job) stopUrgentHandovers() {
-	for t, c := range j.handovers.tiles {
-		if s := j.placed.tiles[t].worker; s == nil || s.yields() && !s.working() {
-			j.stopHandover(j.handovers.to[c.worker])
+// stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
+func (hs *handovers) stopUrgent() {
+	for t, c := range hs.tiles {
+		if s := hs.placed.tiles[t].worker; s == nil || s.yields() && !s.working() {
+			hs.stop(hs.to[c.worker])
 		}
 	}
 }
 
-// cancelHandover ends a handover whose tiles stay where they are. The caller holds f.mu.
-func (j *job) cancelHandover(h *handover) {
+// cancel ends a handover whose tiles stay where they are. The caller holds f.mu.
+func (hs *handovers) cancel(h *handover) {
 	h.cancel()
 	h.invalidate()
-	delete(j.handovers.to, h.to)
+	delete(hs.to, h.to)
 	for t, c := range h.copies {
-		delete(j.handovers.tiles, t)
+		delete(hs.tiles, t)
 		h.to.used -= c.bytes
 	}
-	h.to.used -= j.placed.fixedBytes(h.to)
-	h.to.post(&workerv1.Command{JobId: j.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
-	j.placed.recheck()
-	j.fleet.notifyChanged()
-	j.fleet.dismissIfIdle(h.to)
+	h.to.used -= hs.placed.fixedBytes(h.to)
+	hs.placed.tellToRelease(h.to)
+	hs.placed.recheck()
+	hs.placed.fleet.notifyChanged()
+	hs.placed.fleet.dismissIfIdle(h.to)
 }
 
-// cancelHandovers cancels all handovers, and reports whether there were any. The caller holds f.mu.
-func (j *job) cancelHandovers() bool {
-	before := len(j.handovers.to)
-	for _, h := range j.handovers.to {
-		j.cancelHandover(h)
+// cancelAll cancels all handovers, and reports whether there were any. The caller holds f.mu.
+func (hs *handovers) cancelAll() bool {
+	before := len(hs.to)
+	for _, h := range hs.to {
+		hs.cancel(h)
 	}
 	return before > 0
 }
 
-// dropFromHandover takes a tile out of its handover, if any. The caller holds f.mu.
-func (j *job) dropFromHandover(t int) {
-	c := j.handovers.tiles[t]
+// drop takes a tile out of its handover, if any. The caller holds f.mu.
+func (hs *handovers) drop(t int) {
+	c := hs.tiles[t]
 	if c == nil {
 		return
 	}
-	h := j.handovers.to[c.worker]
-	delete(j.handovers.tiles, t)
+	h := hs.to[c.worker]
+	delete(hs.tiles, t)
 	delete(h.copies, t)
 	delete(h.built, t)
 	h.to.used -= c.bytes
-	j.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
+	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
 	if len(h.copies) == 0 {
-		j.cancelHandover(h)
+		hs.cancel(h)
 	}
 }
 
-// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
-// tiles that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
-func (j *job) preferYielded() {
-	if len(j.handovers.tiles) == 0 {
+// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes tiles
+// that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
+func (hs *handovers) preferYielded() {
+	if len(hs.tiles) == 0 {
 		return
 	}
 	waits := false
-	for t := range j.placed.tiles {
-		s := j.placed.tiles[t].worker
-		waits = waits || s != nil && s.yields() && j.handovers.tiles[t] == nil
+	for t := range hs.placed.tiles {
+		s := hs.placed.tiles[t].worker
+		waits = waits || s != nil && s.yields() && hs.tiles[t] == nil
 	}
 	if !waits {
 		return
 	}
-	for t, c := range j.handovers.tiles {
-		if !j.placed.tiles[t].worker.yields() && !j.handovers.to[c.worker].built[t] {
-			j.dropFromHandover(t)
+	for t, c := range hs.tiles {
+		if !hs.placed.tiles[t].worker.yields() && !hs.to[c.worker].built[t] {
+			hs.drop(t)
 		}
 	}
 }

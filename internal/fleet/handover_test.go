@@ -157,7 +157,7 @@ func TestOperationsDoNotWaitForASuccessor(t *testing.T) {
 // The worker that has the tiles ends while its successor builds them. What the successor has built is used.
 func TestAWorkerEndsBeforeItsSuccessorHasItsTiles(t *testing.T) {
 	for _, first := range []int64{0, 2} { // tiles that the successor has built by then
-		c := newCluster(t, patient)
+		c := newCluster(t)
 		a := c.startWorker("a")
 		p := kernelProblem(t, 203, 6)
 		s := newSequence(c, c.submit(p, nil), p, 6)
@@ -186,7 +186,7 @@ func TestAWorkerEndsBeforeItsSuccessorHasItsTiles(t *testing.T) {
 
 // A successor that ends while it builds, or cannot build, changes nothing for the workers that have the tiles.
 func TestASuccessorEndsBeforeItHasTheTiles(t *testing.T) {
-	c := newCluster(t, patient)
+	c := newCluster(t)
 	c.startWorker("a")
 	p := kernelProblem(t, 203, 6)
 	s := newSequence(c, c.submit(p, nil), p, 6)

@@ -140,7 +140,6 @@ func (f *Fleet) newJob(task Task) *job {
 		verify:       task.Verify,
 		ran:          task.Ran,
 		pace:         pace.New(f.cfg.SlowAfter),
-		handovers:    newHandovers(),
 
 		ensureOperands: func(context.Context, *group) error { return nil },
 		blame:          newBlame(task.Trust),
@@ -150,19 +149,13 @@ func (f *Fleet) newJob(task Task) *job {
 	}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	if j.need.Scaled = task.Units != nil; j.need.Scaled {
-		j.units.center = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Center) })
-		j.units.scale = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Units.Scale) })
+		j.units.center = keep(j, wire.PackFloat64s, task.Units.Center)
+		j.units.scale = keep(j, wire.PackFloat64s, task.Units.Scale)
 	}
 	j.placed = newPlacement(f, j.need)
+	j.handovers = newHandovers(&j.placed)
 	j.progress = progress{report: task.Report, last: Status{Tiles: len(j.placed.tiles)}}
 	return j
-}
-
-// keepPayload returns a payload that is freed with the job.
-func (j *job) keepPayload(pack func() []byte) *payload {
-	p := j.fleet.newPayload(pack)
-	j.payloads = append(j.payloads, p)
-	return p
 }
 
 // start registers the job, places its tiles on workers, and builds those that no worker has.
@@ -193,7 +186,7 @@ func (j *job) Release() {
 	}
 	delete(f.jobs, j)
 	j.cancel()
-	j.cancelHandovers()
+	j.handovers.cancelAll()
 	j.placed.release()
 	f.notifyChanged()
 	f.mu.Unlock()

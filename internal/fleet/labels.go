@@ -67,7 +67,7 @@ func (j *job) atStep(ctx context.Context, op *operation) error {
 	}
 	labels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(j.labels) })
 	defer labels.free()
-	op.reload, op.needStep = &reload{labels: labels, step: j.step}, j.step
+	op.reload = &reload{labels: labels, step: j.step, unless: j.step}
 	j.followLabels()
 	return j.perform(ctx, op)
 }
@@ -82,21 +82,19 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	defer sent.free()
 	step, next := j.step, j.step+1
 	op := &operation{
-		name:          name,
-		wholeMatrix:   kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
-		maxBytes:      func([]int) int { return j.sumBytes },
-		decode:        decode,
-		merge:         merge,
-		reload:        &reload{labels: packedLabels, step: next},
-		needStep:      step,
-		reloadAnswers: !j.answersChanges,
-		resultStep:    next,
+		name:        name,
+		wholeMatrix: kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
+		maxBytes:    func([]int) int { return j.sumBytes },
+		decode:      decode,
+		merge:       merge,
+		reload:      &reload{labels: packedLabels, step: next, unless: step, answers: !j.answersChanges},
+		resultStep:  next,
 		request: func(c *workerv1.Command, g *group, tiles []int) {
 			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
 		},
 	}
 	if name == "load" {
-		op.needStep = next + 1 // no tile is ever at this step, so all are reloaded
+		op.reload.unless = next + 1 // no tile is ever at this step, so all are reloaded
 		op.wholeMatrix = kernel.FullSweepIsCheaper(j.rows, countLabeled(labels))
 	}
 	err := j.perform(ctx, op)

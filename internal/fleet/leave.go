@@ -17,13 +17,13 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var found []*session
-	if s := f.sessions[worker]; s != nil {
-		found = append(found, s)
-	} else {
-		for _, s := range f.sessions {
-			if s.name == worker {
-				found = append(found, s)
-			}
+	for id, s := range f.sessions {
+		if id == worker {
+			found = []*session{s}
+			break
+		}
+		if s.name == worker {
+			found = append(found, s)
 		}
 	}
 	switch len(found) {

@@ -21,10 +21,7 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error
 		return nil, Usage{}, errors.New("fleet: a search for neighbors that is not described")
 	}
 	j := f.newJob(task)
-	var diagonal *payload
-	if need.Given {
-		diagonal = j.keepPayload(func() []byte { return wire.PackFloat64s(task.Diagonal) })
-	}
+	diagonal := keep(j, wire.PackFloat64s, task.Diagonal)
 	j.describe = func(p *workerv1.Prepare) {
 		p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
 			Rows: uint64(need.Rows), Count: uint32(need.Count), Diagonal: diagonal.message(),

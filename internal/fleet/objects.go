@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,6 @@ func (f *Fleet) readers() (able, attached []*session, closed bool) {
 			able = append(able, s)
 		}
 	}
-	byName := func(a, b *session) int { return strings.Compare(a.name+a.id, b.name+b.id) }
 	slices.SortFunc(able, byName)
 	slices.SortFunc(attached, byName)
 	return able, attached, f.closed
@@ -229,14 +229,14 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
-		r.fail(objectFault(bad.Failure))
+		r.err = cmp.Or(r.err, objectFault(bad.Failure))
 		return false
 	case isFailure:
 		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
 			"error", bad.GetMessage())
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
 	default:
-		r.fail(err)
+		r.err = cmp.Or(r.err, err)
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(r.waiting, u, func(a, b *unitRead) int { return a.at - b.at })
@@ -251,13 +251,6 @@ func objectFault(bad *workerv1.Failure) error {
 		kind = fault.FailedPrecondition
 	}
 	return fault.New(kind, bad.GetReason(), "%s", bad.GetMessage())
-}
-
-// fail ends the call with an error. The caller holds r.mu.
-func (r *objectsRead) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
 }
 
 // notify makes ReadObjects check the state again.
@@ -292,19 +285,12 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 // call sends one command.
 func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
 	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
-	answer, data, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
+	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
 	if err != nil {
 		return nil, err
 	}
-	if bad := answer.GetFailure(); bad != nil {
-		return nil, &failure{Failure: bad, worker: s.name}
-	}
-	values := answer.GetDone().GetValues()
-	if values.GetReference() == "" {
-		data = values.GetInline()
-	}
 	rows := &workerv1.ObjectRows{}
-	if err := proto.Unmarshal(data, rows); err != nil {
+	if err := proto.Unmarshal(answer.values, rows); err != nil {
 		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{
 			Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded",
 		}}

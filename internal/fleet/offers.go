@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -150,7 +149,7 @@ func (j *job) takeOffers() []adoption {
 			sessions = append(sessions, s)
 		}
 	}
-	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(sessions, byName)
 	var taken []adoption
 	for _, s := range sessions {
 		o := s.offers[string(j.identity)]

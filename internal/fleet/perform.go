@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fleet/check"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -21,15 +20,13 @@ type operation struct {
 	possible func(float64) bool    // whether a value per row is possible; nil means finite
 	request  requestFunc           // nil only prepares and builds the tiles
 	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
-	decode        decodeFunc
-	merge         mergeFunc
-	wholeMatrix   bool    // reads nearly all entries of the matrix
-	reload        *reload // gives tiles at another step their sums; nil if sums are not needed
-	needStep      uint64  // the step at which tiles need no reload
-	reloadAnswers bool    // the answer to a reload is the answer of the operation
-	resultStep    uint64  // step of the tiles after the request; 0 leaves it unchanged
-	compact       bool    // workers of v0.1.0 do not know the request
-	valuesID      uint64  // the values of queries that workers remember after the request; 0 for none
+	decode      decodeFunc
+	merge       mergeFunc
+	wholeMatrix bool    // reads nearly all entries of the matrix
+	reload      *reload // gives tiles the sums that the request needs; nil if it needs none
+	resultStep  uint64  // step of the tiles after the request; 0 leaves it unchanged
+	compact     bool    // workers of v0.1.0 do not know the request
+	valuesID    uint64  // the values of queries that workers remember after the request; 0 for none
 }
 
 // errEarlier is the error of an operation that a worker of an earlier release does not know.
@@ -43,18 +40,12 @@ func always(command *workerv1.Command) requestFunc {
 	return func(c *workerv1.Command, _ *group, _ []int) { c.Operation = command.Operation }
 }
 
-// reload holds all labels and their step, from which a tile computes its sums.
+// reload is what gives a tile its sums: all labels, from which it computes them.
 type reload struct {
-	labels *payload
-	step   uint64
-}
-
-// reply is a worker's answer, including values that arrived by reference.
-type reply struct {
-	values       []byte
-	moves        []labeling.Move // decoded values, if these are moves
-	selfAffinity []byte
-	farthest     []*workerv1.Candidate
+	labels  *payload
+	step    uint64 // of the labels
+	unless  uint64 // tiles at this step already have the sums that the request needs
+	answers bool   // the answer to the reload is the answer of the operation
 }
 
 // perRow runs an operation that answers with one float64 per row.

@@ -76,7 +76,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, wai
 		return nil, "", nil // nothing changed since the last time
 	}
 	j.removeLost()
-	j.preferYielded()
+	j.handovers.preferYielded()
 	sessions, hosts := j.hosts()
 	layout, unplaced := j.layout(sessions, hosts, true)
 	ok := layout.Place(j.need.StorageRule())
@@ -85,7 +85,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, wai
 		layout, _ = j.layout(sessions, hosts, false)
 		ok = layout.Place(j.need.StorageRule())
 	}
-	if !ok && (j.cancelHandovers() || p.dropCopies(func(*copied) bool { return true }) || j.freeSiblings()) {
+	if !ok && (j.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || j.freeSiblings()) {
 		return j.place(betweenOps, wholeMatrix)
 	}
 	if !ok {
@@ -103,7 +103,7 @@ func (j *job) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, wai
 	atOnce := j.takeAtOnce(layout, sessions)
 	for s := range atOnce { // it cannot do both, build in the background and take part in operations
 		if h := j.handovers.to[s]; h != nil {
-			if j.stopHandover(h); h.running {
+			if j.handovers.stop(h); h.running {
 				return h.ended, "", nil
 			}
 			return j.place(betweenOps, wholeMatrix)
@@ -266,7 +266,7 @@ func (j *job) cannotPlace(sessions []*session, hosts []partition.Host) (waiting 
 // freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
 // The caller holds f.mu.
 func (j *job) freeTiles() bool {
-	j.cancelHandovers()
+	j.handovers.cancelAll()
 	freed := j.placed.removeAll()
 	if freed {
 		j.fleet.notifyChanged()
@@ -309,7 +309,7 @@ func (j *job) apply(layout *partition.Layout, sessions []*session, atOnce map[*s
 		if c := j.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		j.dropFromHandover(t)
+		j.handovers.drop(t)
 		switch {
 		case from == nil || from == to:
 		case atOnce[to]:

@@ -13,10 +13,11 @@ import (
 // These are true between any two calls:
 //   - A tile that has a worker, and every copy of a tile, is on a member.
 //   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next dismissEmpty.
-//   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members.
+//   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members, besides
+//     what handovers reserve.
 //
-// The running operation reads tiles and members without the lock, because nothing else changes them while it runs,
-// with one exception: Release takes the workers away from tiles.
+// The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
+// it runs, except that Release takes the workers away from tiles.
 type placement struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
@@ -25,8 +26,8 @@ type placement struct {
 	tiles   []tile
 	members map[*session]*membership
 	copies  map[*copied]struct{}
-	epochs  uint64 // number of tiles and copies placed so far
-	ever    struct{ stored, computed bool }
+	epochs  uint64                          // number of tiles and copies placed so far
+	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
 	// When tiles may move.
 	ops        int             // operations since tiles were last placed
@@ -144,7 +145,7 @@ func (p *placement) join(s *session) {
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
 func (p *placement) leave(s *session) {
 	p.forgetCopies(s)
-	s.post(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	p.tellToRelease(s)
 	s.used -= p.fixedBytes(s)
 	delete(p.members, s)
 	p.fleet.dismissIfIdle(s)
@@ -204,6 +205,10 @@ func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
 	s.post(&workerv1.Command{JobId: p.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
+func (p *placement) tellToRelease(s *session) {
+	s.post(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+}
+
 // removeEnded takes tiles off workers whose sessions have ended.
 func (p *placement) removeEnded() {
 	for t := range p.tiles {
@@ -231,7 +236,7 @@ func (p *placement) removeAll() bool {
 	return true
 }
 
-// release does the same when the job ends. It does not touch the states of the tiles, because an operation that is
+// release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the tiles, because an operation that is
 // just ending may still read them.
 func (p *placement) release() {
 	for t := range p.tiles {

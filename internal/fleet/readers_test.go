@@ -53,7 +53,7 @@ func TestACanceledCallSaysWhy(t *testing.T) {
 	why := errors.New("the client has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
+	if _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
 }

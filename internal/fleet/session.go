@@ -78,7 +78,7 @@ type session struct {
 	stalled   uint64 // id of a command it seems to hang on; 0 for none
 	slow      bool   // recently overtaken by others
 	overtaken int    // how often it was overtaken
-	reported  string // what it finds wrong with itself; empty if nothing
+	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
 	noStore   string // why it cannot read the object store; empty if it can or was not asked to
 
 	// What jobs have on it. Every placement and every handover keeps account of its part.
@@ -86,6 +86,9 @@ type session struct {
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
 }
+
+// byName orders sessions by the names of their workers.
+func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
 // conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
 type conduct struct {

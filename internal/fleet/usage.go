@@ -114,14 +114,11 @@ func (f *Fleet) newShortage(ran bool) shortage {
 func (s *shortage) check(waiting string, err error) (string, error) {
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
-	case f != nil && f.Reason == planning.DoesNotFit && s.ran:
+	case f != nil && (f.Reason == planning.DoesNotFit && s.ran || f.Reason == workerGone):
 		s.begin(s.memory)
 		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
-		f.Reason, f.Message = notEnoughMemory, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
-	case f != nil && f.Reason == workerGone:
-		s.begin(s.memory)
-		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
-		f.Reason, f.Message = workerCrashed, fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
+		over := map[string]string{planning.DoesNotFit: notEnoughMemory, workerGone: workerCrashed}
+		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
 	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
 		s.begin(s.hangs)
 		waiting = "waiting for a worker: " + f.Message

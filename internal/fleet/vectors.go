@@ -50,13 +50,10 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
 	e.describe, e.sumBytes, e.answersChanges = e.describeVectors, 8*len(e.sums), true
-	if e.spec.Mean != nil {
-		e.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(e.spec.Mean) })
-	}
-	e.grids = e.keepPayload(func() []byte { return wire.PackInt32s(e.spec.Grids) })
+	e.mean, e.grids = keep(e.job, wire.PackFloat64s, e.spec.Mean), keep(e.job, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
-	if entries := e.need.Vectors.Entries; entries != nil && e.need.ByRows() {
-		e.tileEntries = e.keepPayload(func() []byte { return wire.PackInt64s(entries) })
+	if e.need.ByRows() {
+		e.tileEntries = keep(e.job, wire.PackInt64s, e.need.Vectors.Entries)
 	}
 	if err := e.start(ctx); err != nil {
 		return nil, err
@@ -80,13 +77,11 @@ func (e *KMeansExecutor) packFeatures() {
 	if f == nil {
 		return
 	}
-	if f.Matrix.Mean != nil {
-		e.features.mean = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Matrix.Mean) })
-	}
-	e.features.landmarks = e.keepPayload(func() []byte { return wire.PackInt32s(f.Landmarks) })
-	e.features.projection = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Projection) })
+	e.features.mean = keep(e.job, wire.PackFloat64s, f.Matrix.Mean)
+	e.features.landmarks = keep(e.job, wire.PackInt32s, f.Landmarks)
+	e.features.projection = keep(e.job, wire.PackFloat64s, f.Projection)
 	if e.need.ByRows() {
-		e.features.points = e.keepPayload(func() []byte { return wire.PackFloat64s(f.Points.Values) })
+		e.features.points = keep(e.job, wire.PackFloat64s, f.Points.Values)
 	}
 }
 

@@ -9,7 +9,7 @@
 // Each works on one connected component of the constraints at a time, and never returns labels of more energy than the
 // current ones.
 //
-// The last three first reduce a component (reduce.go): labels that cannot be optimal are removed, points with one
+// BP, LP and Exact first reduce a component (reduce.go): labels that cannot be optimal are removed, points with one
 // label left are folded into their neighbors, and leaves send their message inward. This solves any part without a
 // cycle exactly, with any engine. The same input and seed give the same bits.
 package inference

@@ -90,7 +90,7 @@ func (s *MatrixSpec) indefiniteBound(largestNorm float64) (bound float64, indefi
 	case s.Function == Sigmoid:
 		return 1, true
 	case s.Function == Polynomial && (s.Coef0 < 0 || s.Gamma < 0):
-		return power(math.Abs(s.Gamma)*largestNorm+math.Abs(s.Coef0), s.Degree), true
+		return power(float64(math.Abs(s.Gamma)*largestNorm)+math.Abs(s.Coef0), s.Degree), true
 	}
 	return 0, false
 }

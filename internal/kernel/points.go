@@ -42,7 +42,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 		}
 		norm := 0.0
 		for _, v := range row {
-			norm += float64(v) * float64(v)
+			norm += float64(v) * float64(v) // exact, fused or not
 		}
 		p.norms[i] = norm
 	}
@@ -107,7 +107,7 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, points.Column[at], points.Value[at])
 			}
 			p.values[at] = v
-			p.norms[i] += float64(v) * float64(v)
+			p.norms[i] += float64(v) * float64(v) // exact, fused or not
 		}
 	}
 	return p, nil

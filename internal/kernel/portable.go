@@ -123,10 +123,10 @@ func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, featur
 	}
 	for f := range features {
 		y, x := columns[f], rows[4*f:4*f+4:4*f+4]
-		s0 += x[0] * y
-		s1 += x[1] * y
-		s2 += x[2] * y
-		s3 += x[3] * y
+		s0 += x[0] * y // exact, fused or not
+		s1 += x[1] * y // exact, fused or not
+		s2 += x[2] * y // exact, fused or not
+		s3 += x[3] * y // exact, fused or not
 	}
 	out[0], out[1], out[2], out[3] = s0, s1, s2, s3
 }

@@ -50,7 +50,7 @@ func (a *assignment) part(r int, c int32, sum float64) float64 {
 // tolerance returns how far above the smallest distance of row r another distance may be and still count as a tie.
 func (a *assignment) tolerance(r int) float64 {
 	weight := a.weights[r]
-	return tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare)
+	return float64(tieTolerance * (math.Abs(a.terms.shifted(a.diagonal[r], weight))/float64(weight*weight) + a.terms.maxSquare))
 }
 
 func (a *assignment) move(r int, to int32) labeling.Move {

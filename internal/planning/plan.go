@@ -92,7 +92,7 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
 	plan.Why = p.explain(plan, workers) + p.explainEigen()
 	if p.Times > 1 {
-		plan.Why += fmt.Sprintf("; for each of %d numbers of clusters, of which the largest, %d, takes the most", p.Times, p.K)
+		plan.Why += fmt.Sprintf("; repeated for %d values of k, of which the largest, %d, needs the most", p.Times, p.K)
 	}
 	if says := p.proposal(plan, workers); says != "" {
 		plan.Why += "; " + says
@@ -142,14 +142,14 @@ func (p Workload) explain(plan *Plan, workers []Worker) string {
 	case p.Matrix.Function == kernel.Adjacency:
 		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(p.DatasetBytes), offer)
 	case p.Storage == None && plan.Computed > 0:
-		return fmt.Sprintf("no entry is stored, as asked: what would take %s is computed again whenever it is needed, about %.0f times as slow as reading it", entries, p.slowdown())
+		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, about %.0f times slower than reading it", entries, p.slowdown())
 	case plan.Computed == 0:
 		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
 	case plan.Stored == 0:
-		return fmt.Sprintf("no tile of %s finds room: %s; entries are computed again whenever they are needed, about %.0f times as slow as reading them",
+		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
 			text.Bytes(p.EntryBytes(0)), offer, p.slowdown())
 	}
-	return fmt.Sprintf("%d of %d tiles find room: the whole matrix takes %s; %s; the entries of the others are computed again whenever they are needed, about %.0f times as slow as reading them",
+	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; the others are recomputed on each use, about %.0f times slower than reading them",
 		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
 }
 

@@ -169,9 +169,9 @@ func TestPlans(t *testing.T) {
 		storage, why     string
 	}{
 		{"plenty", points(5000, 8, 5, Auto), []int64{200 * mib, 200 * mib}, 20, 0, "float32", "all of the matrix is stored: it takes 95.5 MiB; 2 workers offer 400 MiB"},
-		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles find room"},
-		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.88 MiB finds room: 1 worker offers 3 MiB"},
-		{"as asked", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as asked"},
+		{"half", points(5000, 8, 5, Auto), []int64{50 * mib}, 10, 10, "float32+none", "10 of 20 tiles fit in memory"},
+		{"hardly any", points(5000, 8, 5, Auto), []int64{3 * mib}, 0, 20, "none", "no tile of 4.88 MiB fits in memory: 1 worker offers 3 MiB"},
+		{"as requested", points(5000, 8, 5, None), []int64{200 * mib}, 0, 20, "none", "no entry is stored, as requested"},
 		{"one big, one small", points(5000, 8, 5, Auto), []int64{200 * mib, 3 * mib}, 20, 0, "float32", "all of the matrix is stored"},
 		{"given", given(2000, 5), []int64{40 * mib, 40 * mib}, 32, 0, "float32", "all of the matrix"},
 		{"graph", graph(5000, 100_000, 5), []int64{10 * mib}, 20, 0, "sparse", "a graph is never made dense"},

@@ -51,6 +51,12 @@ func IsPermanent(err error) bool {
 	return isFault && f.Kind != fault.Unavailable
 }
 
+// IsUnavailable reports whether err means that a store does not answer at the moment.
+func IsUnavailable(err error) bool {
+	f, is := errors.AsType[*fault.Error](err)
+	return is && f.Kind == fault.Unavailable
+}
+
 // blobError adds the blob's name to an error. The path of a local file goes to the log only; clients see the name of
 // the blob.
 func blobError(name string, err error) error {

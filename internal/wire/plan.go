@@ -43,31 +43,24 @@ func PlanProto(plan *planning.Plan, grid kernel.Grid) *cleavev1.Plan {
 	}
 }
 
-// planStorage maps every name that planning.Workload.StorageName returns.
-var planStorage = map[string]cleavev1.PlanStorage{
-	"float32":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32,
-	"float16":        cleavev1.PlanStorage_PLAN_STORAGE_FLOAT16,
-	"none":           cleavev1.PlanStorage_PLAN_STORAGE_NONE,
-	"float32+none":   cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32,
-	"float16+none":   cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT16,
-	"sparse":         cleavev1.PlanStorage_PLAN_STORAGE_SPARSE,
-	"vectors":        cleavev1.PlanStorage_PLAN_STORAGE_VECTORS,
-	"sparse vectors": cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS,
-	"neighbors":      cleavev1.PlanStorage_PLAN_STORAGE_NEIGHBORS,
+// planStorage has every name that planning.Workload.StorageName returns.
+var planStorage = enumMap[cleavev1.PlanStorage, string]{
+	cleavev1.PlanStorage_PLAN_STORAGE_FLOAT32:        "float32",
+	cleavev1.PlanStorage_PLAN_STORAGE_FLOAT16:        "float16",
+	cleavev1.PlanStorage_PLAN_STORAGE_NONE:           "none",
+	cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32: "float32+none",
+	cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT16: "float16+none",
+	cleavev1.PlanStorage_PLAN_STORAGE_SPARSE:         "sparse",
+	cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:        "vectors",
+	cleavev1.PlanStorage_PLAN_STORAGE_SPARSE_VECTORS: "sparse vectors",
+	cleavev1.PlanStorage_PLAN_STORAGE_NEIGHBORS:      "neighbors",
 }
 
 // PlanStorageProto converts a name that planning.Workload.StorageName returned.
-func PlanStorageProto(name string) cleavev1.PlanStorage { return planStorage[name] }
+func PlanStorageProto(name string) cleavev1.PlanStorage { return planStorage.write(name) }
 
 // PlanStorageName is the inverse of PlanStorageProto. It returns "" for an unknown value.
-func PlanStorageName(storage cleavev1.PlanStorage) string {
-	for name, value := range planStorage {
-		if value == storage {
-			return name
-		}
-	}
-	return ""
-}
+func PlanStorageName(storage cleavev1.PlanStorage) string { return planStorage[storage] }
 
 // maxPredictedTime is the longest time that a plan predicts. A Duration could not hold much more.
 const maxPredictedTime = 100 * 365 * 24 * time.Hour

@@ -94,14 +94,14 @@ func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 	p := &cleavev1.SpectralReport{
 		Beta: s.Beta, Volume: s.Volume, Eigenvalues: s.Eigenvalues, Costs: s.Costs,
 		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint32(s.Products),
+		Chosen: cleavev1.CutRule(s.Chosen), Width: uint32(s.Width),
+		Candidates: each(s.Candidates, func(c clustering.CutCandidate) *cleavev1.CutCandidate {
+			return &cleavev1.CutCandidate{Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated}
+		}),
 	}
 	if s.FeasibleVectors != nil {
 		p.FeasibleVectors = proto.Uint32(uint32(*s.FeasibleVectors))
 	}
-	p.Chosen, p.Width = cleavev1.CutRule(s.Chosen), uint32(s.Width)
-	p.Candidates = each(s.Candidates, func(c clustering.CutCandidate) *cleavev1.CutCandidate {
-		return &cleavev1.CutCandidate{Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated}
-	})
 	return p
 }
 
@@ -175,23 +175,16 @@ func SolverStepProto(s clustering.SolverStep) *cleavev1.SolverStep {
 // ConstraintReportProto converts how many constraints the labels satisfy.
 func ConstraintReportProto(s constraint.Satisfaction) *cleavev1.ConstraintReport {
 	return &cleavev1.ConstraintReport{
-		Total:              uint32(s.Total),
-		Satisfied:          uint32(s.Satisfied()),
-		MustLinkViolated:   uint32(s.MustLinkViolated),
-		CannotLinkViolated: uint32(s.CannotLinkViolated),
+		Total: uint32(s.Total), Satisfied: uint32(s.Satisfied()),
+		MustLinkViolated: uint32(s.MustLinkViolated), CannotLinkViolated: uint32(s.CannotLinkViolated),
 	}
 }
 
 // EvaluationProto converts the scores of labels against the truth.
 func EvaluationProto(s evaluate.Scores) *cleavev1.Evaluation {
 	return &cleavev1.Evaluation{
-		Nmi:               s.NMI,
-		MutualInformation: s.MutualInformation,
-		Ari:               s.ARI,
-		PairwisePrecision: s.PairwisePrecision,
-		PairwiseRecall:    s.PairwiseRecall,
-		PairwiseF:         s.PairwiseF,
-		Purity:            s.Purity,
+		Nmi: s.NMI, MutualInformation: s.MutualInformation, Ari: s.ARI, Purity: s.Purity,
+		PairwisePrecision: s.PairwisePrecision, PairwiseRecall: s.PairwiseRecall, PairwiseF: s.PairwiseF,
 	}
 }
 

@@ -42,77 +42,83 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	silenceLimit := welcomeTimeout
+	a := &attachment{worker: w, client: client, end: cancel, silenceLimit: welcomeTimeout, heartbeats: time.NewTicker(time.Hour)}
+	defer a.heartbeats.Stop()
 	if w.leader.several() {
-		silenceLimit = triesTimeout
+		a.silenceLimit = triesTimeout
 	}
 	// After the welcome, it detects that the coordinator is silent.
-	silence := newSilence(silenceLimit, &w.heard, func() { cancel(errSilent) })
-	defer silence.stop()
-	stream, err := client.Attach(streamCtx)
-	if err != nil {
+	a.silence = newSilence(a.silenceLimit, &w.heard, func() { cancel(errSilent) })
+	defer a.silence.stop()
+	if a.stream, err = client.Attach(streamCtx); err != nil {
 		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
-	if err := stream.Send(hello(w)); err != nil {
-		_, err := stream.Recv() // returns the reason
+	if err := a.stream.Send(hello(w)); err != nil {
+		_, err := a.stream.Recv() // returns the reason
 		return false, err
 	}
 	inbound, receiverDone := make(chan received), make(chan struct{})
 	go func() {
 		defer close(receiverDone)
-		receive(streamCtx, stream, inbound)
+		receive(streamCtx, a.stream, inbound)
 	}()
 	defer func() { cancel(nil); <-receiverDone }()
 	defer w.attached.Store(false)
+	err = a.serve(streamCtx, ctx, inbound)
+	return a.welcomed, err
+}
 
-	a := &attachment{worker: w, client: client, silence: silence, silenceLimit: silenceLimit, heartbeats: time.NewTicker(time.Hour)}
-	defer a.heartbeats.Stop()
-	for leaving := ctx.Done(); ; {
+// attachment is one stream to a coordinator. Only the goroutine of attach uses it.
+type attachment struct {
+	*worker
+	client       workerv1.WorkerServiceClient
+	stream       workerv1.WorkerService_AttachClient
+	end          context.CancelCauseFunc // ends the stream
+	welcomed     bool                    // the coordinator sent a welcome; the worker has a session from then on
+	silence      *silence
+	silenceLimit time.Duration
+	heartbeats   *time.Ticker    // the welcome sets the interval
+	sequence     uint64          // number of heartbeats sent
+	answers      <-chan struct{} // signals that there are answers to send
+}
+
+// serve handles what arrives and sends what there is to say, until the stream ends. When the context stay ends, the
+// worker asks to leave.
+func (a *attachment) serve(ctx, stay context.Context, inbound <-chan received) error {
+	for leaving := stay.Done(); ; {
 		var messages []*workerv1.AttachRequest
 		// Nothing in this loop waits for a computation, so heartbeats are sent on time.
 		select {
 		case in := <-inbound:
 			if err := a.handle(in); err != nil {
-				return a.welcomed, err
+				return err
 			}
 		case <-a.heartbeats.C:
 			messages = append(messages, a.heartbeat())
 		case <-a.answers:
-			for _, answer := range w.session.takeAnswers() {
+			for _, answer := range a.session.takeAnswers() {
 				messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 			}
 		case <-leaving:
 			leaving = nil
 			if !a.welcomed {
-				return false, ctx.Err()
+				return stay.Err()
 			}
-			w.log.Info("leaving: waiting for the tiles to be placed elsewhere")
-			timer := time.AfterFunc(w.cfg.LeaveTimeout, func() { cancel(ctx.Err()) })
+			a.log.Info("leaving: waiting for the tiles to be placed elsewhere")
+			timer := time.AfterFunc(a.cfg.LeaveTimeout, func() { a.end(stay.Err()) })
 			defer timer.Stop()
 			messages = append(messages, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Leaving{Leaving: &workerv1.Leaving{}}})
-		case <-streamCtx.Done():
-			return a.welcomed, context.Cause(streamCtx)
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 		for _, m := range messages {
-			if stream.Send(m) != nil {
+			if a.stream.Send(m) != nil {
 				// Recv returns why the stream ended. The answers are not lost: the coordinator repeats commands that
 				// it got no answer to.
-				return a.welcomed, streamError(streamCtx, inbound)
+				return streamError(ctx, inbound)
 			}
 		}
 	}
-}
-
-// attachment is one stream to a coordinator. Only attach uses it.
-type attachment struct {
-	*worker
-	client       workerv1.WorkerServiceClient
-	welcomed     bool // the coordinator sent a welcome; the worker has a session from then on
-	silence      *silence
-	silenceLimit time.Duration
-	heartbeats   *time.Ticker // the welcome sets the interval
-	sequence     uint64       // number of heartbeats sent
-	answers      <-chan struct{}
 }
 
 // handle handles one message, or the error that ended the stream, which it returns.

@@ -114,7 +114,7 @@ func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.D
 	return packedAs(wire.PackFloat64Lists, j, c)
 }
 
-// movesOf does the same for moves. If packed is false, the coordinator knows only triples.
+// movesOf returns a function that packs moves into an answer. If packed is false, the coordinator knows only triples.
 func (j *job) movesOf(c *workerv1.Command, packed bool, clusters int) func([]labeling.Move, error) (*workerv1.Done, error) {
 	if !packed {
 		return packedAs(wire.PackMoveTriples, j, c)

@@ -74,7 +74,7 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 // take reserves bytes if there are enough, without waiting, and reports whether it did.
 func (m *memory) take(bytes int64) bool { return m.takeBelow(m.limit, bytes) }
 
-// takeSpare does the same for what can be freed at any time. It leaves a quarter of the memory free, so that the
+// takeSpare is take for memory that can be freed at any time. It leaves a quarter of the memory free, so that the
 // garbage collector does not run all the time.
 func (m *memory) takeSpare(bytes int64) bool { return m.takeBelow(m.limit/4*3, bytes) }
 

@@ -81,7 +81,7 @@ func TestARangeOfKFromTheCommandLine(t *testing.T) {
 	}
 	for args, says := range map[string]string{
 		"--k 1..5": "the range of k starts at 1", "--k 5..2": "the last number must be larger than the first", "--k 2..300": "299 numbers of clusters",
-		"--k 190..220": "only 200 rows", "--k 2..": "2..", "--k 2..5 --init labels:x.csv --algorithm kmeans": "does not go with a range of --k",
+		"--k 190..220": "only 200 rows", "--k 2..": "2..", "--k 2..5 --init labels:x.csv --algorithm kmeans": "cannot be combined with a range of --k",
 	} {
 		ran := Cleave(t, append([]string{"run", "--data", data}, strings.Fields(args)...)...)
 		if ran.ExitCode != 2 || !strings.Contains(ran.Stderr, says) {

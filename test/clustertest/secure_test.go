@@ -75,7 +75,7 @@ func TestSecureRefusals(t *testing.T) {
 		says string
 	}{
 		{"an admin", append(list, "--tls", f.Path("admin")), 0, ""},
-		{"no credentials", append(list, "--tls-ca", ca), 2, "wants to know who calls; log in with: cleave login"},
+		{"no credentials", append(list, "--tls-ca", ca), 2, "requires authentication; log in with: cleave login"},
 		{"no encryption", list, 1, "it probably wants TLS"},
 		{"another authority", append(list, "--tls", foreign), 1, "is not signed by an authority that we trust"},
 		{"a certificate of another authority", append(list, "--tls-ca", ca, "--tls-cert", foreign+"/cert.pem", "--tls-key", foreign+"/key.pem"), 1, "the coordinator refuses our certificate"},

@@ -36,7 +36,7 @@ func TestFlagsChooseTheAlgorithm(t *testing.T) {
 func TestFlagsThatNoAlgorithmTakes(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)
 	for args, says := range map[string]string{
-		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho goes with kernel-kmeans, ",
+		"--data p.csv --k 2 --rho 1 --metric full": "no algorithm takes --rho and --metric together: --rho applies to kernel-kmeans, ",
 		"--graph e.csv --k 2 --inference bp":       "pc-kmeans takes points or sparse points, not a graph",
 	} {
 		if _, err := prepareFlags(t, args); err == nil || !strings.HasPrefix(err.Error(), says) {

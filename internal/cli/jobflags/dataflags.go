@@ -59,7 +59,7 @@ func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 func (f *DataFlags) checkGraph(source string) error {
 	for _, flag := range []string{"vertices", "vertex-list", "named-vertices"} {
 		if f.Given(flag) && source != "graph" {
-			return shell.Usage("--%s goes with --graph only", flag)
+			return shell.Usage("--%s requires --graph", flag)
 		}
 	}
 	if f.Given("vertices") && f.Given("vertex-list") {
@@ -124,8 +124,8 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if directions are
-// compared, rows of zeros.
+// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if
+// directions are compared, rows of zeros.
 func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
@@ -174,9 +174,9 @@ func (f *inputFlags) name() string {
 func (f *inputFlags) check(source string) error {
 	switch {
 	case f.format != "" && source == "":
-		return shell.Usage("--format goes with --data, --graph or --kernel-matrix only")
+		return shell.Usage("--format requires --data, --graph or --kernel-matrix")
 	case f.array != "" && source != "data" && source != "kernel-matrix":
-		return shell.Usage("--array goes with --data or --kernel-matrix only, an .npz file")
+		return shell.Usage("--array requires --data or --kernel-matrix, an .npz file")
 	case f.format == "":
 		return nil
 	case source == "graph":
@@ -187,8 +187,8 @@ func (f *inputFlags) check(source string) error {
 	return format.CheckFormat(f.format)
 }
 
-// holds reports whether the files are of a kind, by their content, or by their names if they cannot be read; parts then
-// returns the error.
+// holds reports whether the files are of a kind, by their content, or by their names if they cannot be read; parts
+// then returns the error.
 func (f *inputFlags) holds(kind format.InputKind) bool {
 	if len(f.files) == 0 {
 		return false
@@ -287,7 +287,8 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
 	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
 	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
-	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
+	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), "+
+		"with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
 }
 
 // reading returns the options of the table reader.
@@ -318,14 +319,14 @@ func (f *DataFlags) checkTable(source string) error {
 	}
 	for _, flag := range onlyForTables {
 		if f.Given(flag) {
-			return shell.Usage("--%s goes with a table as --data only, such as a .csv file", flag)
+			return shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 		}
 	}
 	switch {
 	case f.Given("missing") && source != "data":
-		return shell.Usage("--missing goes with --data only: it is about rows of a file of points")
+		return shell.Usage("--missing requires --data: it is about rows of a file of points")
 	case f.missing.text == string(recipe.Mean) || f.missing.text == string(recipe.Median):
-		return shell.Usage("--missing %s goes with a table as --data only; in this format use --missing drop", f.missing.text)
+		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.text)
 	}
 	return nil
 }

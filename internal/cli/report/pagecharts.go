@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
@@ -28,8 +29,9 @@ func titled(name, shows string) string {
 	return name + ": " + shows
 }
 
-// clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small graph
-// by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels or no data.
+// clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
+// graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
+// or no data.
 func (b *pageBuilder) clusterMap() (*page.Section, error) {
 	if len(b.Labels) == 0 || b.scene.Data == nil {
 		return nil, nil
@@ -40,7 +42,7 @@ func (b *pageBuilder) clusterMap() (*page.Section, error) {
 		Subtitle: b.subtitle(),
 	}
 	if b.scene.Truth != nil {
-		plot.Truth = Ranks(b.scene.Truth.Labels)
+		plot.Truth = evaluate.Ranks(b.scene.Truth.Labels)
 	}
 	if b.hasConfidence() {
 		plot.Fade = func(i int) int { return confidenceLevel(b.Rows.Confidence[i]) }
@@ -133,10 +135,10 @@ func (b *pageBuilder) describeRow(i int) string {
 
 // placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.
 func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
-	t := &page.Table{Caption: "Where the clusters are", Columns: []page.Column{{Name: "cluster"}, {Name: "size", Numbers: true}}}
+	t := page.NewTable("Where the clusters are", "cluster").Numbers("size")
 	for _, name := range axes {
 		if name != "" {
-			t.Columns = append(t.Columns, page.Column{Name: "middle, " + name, Numbers: true})
+			t.Numbers("middle, " + name)
 		}
 	}
 	for _, e := range figure.Clusters {
@@ -150,13 +152,13 @@ func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.
 				row = append(row, page.Text(""))
 			}
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
-// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were clustered
-// in, so that their principal components show what mattered. One or two columns are drawn as they are.
+// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
+// clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
 	if points.D <= 2 {
@@ -190,17 +192,6 @@ func (b *pageBuilder) subtitle() string {
 	return line
 }
 
-// Ranks replaces each label by its place among the distinct labels in ascending order.
-func Ranks(labels []int64) []int32 {
-	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
-	ranked := make([]int32, len(labels))
-	for i, label := range labels {
-		at, _ := slices.BinarySearch(distinct, label)
-		ranked[i] = int32(at)
-	}
-	return ranked
-}
-
 // columnName returns the name of a column of the points.
 func (b *pageBuilder) columnName(at int) string {
 	if at < len(b.scene.Header) && strings.TrimSpace(b.scene.Header[at]) != "" {
@@ -219,10 +210,10 @@ func (b *pageBuilder) sizes() *page.Section {
 	}
 	sizes := b.sizesOf()
 	largest := max(1, slices.Max(sizes))
-	t := &page.Table{Caption: "Sizes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: b.plural(), Numbers: true}, {Name: "share"}}}
+	t := page.NewTable("Sizes of the clusters", "cluster").Numbers(b.plural()).Words("share")
 	means, known := b.clusterSilhouettes()
 	if known {
-		t.Columns = append(t.Columns, page.Column{Name: "mean silhouette", Numbers: true})
+		t.Numbers("mean silhouette")
 	}
 	for cluster, size := range sizes {
 		if cluster == maxListedClusters {
@@ -233,7 +224,7 @@ func (b *pageBuilder) sizes() *page.Section {
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return &page.Section{ID: "sizes", Title: "Sizes", Tables: []*page.Table{t}}
 }
@@ -279,9 +270,9 @@ func (b *pageBuilder) silhouette() *page.Section {
 	if len(b.space.rows) < len(b.whole.Labels) {
 		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
 	}
-	c.Table = &page.Table{Caption: "Silhouettes of the clusters", Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}, {Name: "smallest", Numbers: true}, {Name: "largest", Numbers: true}}}
+	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
-		c.Table.Rows = append(c.Table.Rows, []page.Cell{b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2))})
+		c.Table.Add(b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2)))
 	}
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }
@@ -291,8 +282,8 @@ const (
 	maxCourseRows  = 200  // iterations that a table lists
 )
 
-// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of 0
-// has no logarithm and leaves a gap. It reports whether either was recorded.
+// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of
+// 0 has no logarithm and leaves a gap. It reports whether either was recorded.
 func (r *Report) objectivePlot(title string) (plot picture.ObjectivePlot, recorded bool) {
 	for _, entry := range r.Result.GetHistory() {
 		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
@@ -324,7 +315,8 @@ func (b *pageBuilder) course() (*page.Section, error) {
 	if history := b.Result.GetHistory(); len(history) > 0 {
 		plot.Label, c.Table = b.describeCourse(history), b.courseTable(history)
 	} else {
-		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.",
+			b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
 	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 	if len(plot.Values) < 2 {
@@ -356,9 +348,9 @@ func (b *pageBuilder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	if len(history) == 1 {
 		return nil
 	}
-	t := &page.Table{Caption: "The objective, iteration by iteration", Columns: []page.Column{{Name: "iteration", Numbers: true}, {Name: "objective", Numbers: true}, {Name: b.plural() + " that moved", Numbers: true}}}
+	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Rows = append(t.Rows, []page.Cell{page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved())))})
+		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
 	}
 	return t
 }

@@ -147,12 +147,12 @@ func (b *pageBuilder) plan() *page.Section {
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
-		t := &page.Table{Caption: "Workers", Columns: []page.Column{{Name: "worker"}, {Name: "threads", Numbers: true}, {Name: "memory", Numbers: true}, {Name: "tiles", Numbers: true}}}
+		t := page.NewTable("Workers", "worker").Numbers("threads", "memory", "tiles")
 		for _, share := range shares[:min(len(shares), limit)] {
-			t.Rows = append(t.Rows, []page.Cell{
+			t.Add(
 				page.Named(share.GetName()), page.Text(page.Count(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
-				page.Text(page.Count(int(share.GetStoredTiles() + share.GetComputedTiles()))),
-			})
+				page.Text(page.Count(int(share.GetStoredTiles()+share.GetComputedTiles()))),
+			)
 		}
 		if len(shares) > limit {
 			t.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
@@ -169,11 +169,11 @@ func (b *pageBuilder) times() *page.Table {
 	if total <= 0 {
 		return nil
 	}
-	table := &page.Table{Caption: fmt.Sprintf("Where %s went", page.Seconds(total.Seconds())), Columns: []page.Column{{Name: "phase"}, {Name: "time", Numbers: true}, {Name: "share"}}}
+	table := page.NewTable(fmt.Sprintf("Where %s went", page.Seconds(total.Seconds())), "phase").Numbers("time").Words("share")
 	rest := total
 	add := func(name string, d time.Duration) {
 		share := d.Seconds() / total.Seconds()
-		table.Rows = append(table.Rows, []page.Cell{page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share)})
+		table.Add(page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share))
 	}
 	for _, phase := range []struct {
 		name string

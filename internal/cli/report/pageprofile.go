@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/profile"
@@ -38,10 +39,10 @@ const (
 	maxHeading        = 32
 )
 
-// describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of rows.
-// Each is nil if nothing is known.
+// describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of
+// rows. Each is nil if nothing is known.
 func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
-	telling := []int(nil)
+	telling := choose.All[int](len(b.columns))
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
 		sample := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
 		columns, labels := b.profiled(sample)
@@ -50,10 +51,6 @@ func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
 		profiles = b.profiles(traits, telling)
 		if profiles != nil && len(sample) < len(b.whole.Labels) {
 			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), b.counted(len(b.whole.Labels))))
-		}
-	} else {
-		for at := range b.columns {
-			telling = append(telling, at)
 		}
 	}
 	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
@@ -91,10 +88,7 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 			most[t.Column] = max(most[t.Column], math.Abs(t.Difference))
 		}
 	}
-	order := make([]int, columns)
-	for at := range order {
-		order[at] = at
-	}
+	order := choose.All[int](columns)
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(most[y], most[x]) })
 	return order
 }
@@ -108,10 +102,7 @@ func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Se
 func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
 	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
 	sizes := b.sizesOf()
-	shown := make([]int, b.k)
-	for cluster := range shown {
-		shown[cluster] = cluster
-	}
+	shown := choose.All[int](b.k)
 	if b.k > profiledClusters {
 		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 		shown = shown[:profiledClusters]
@@ -131,10 +122,7 @@ func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [
 
 // profile lists the traits of a cluster.
 func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
-	t := &page.Table{
-		Caption: fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)),
-		Columns: []page.Column{{Name: "column"}, {Name: "here", Numbers: true}, {Name: "elsewhere", Numbers: true}, {Name: "difference"}},
-	}
+	t := page.NewTable(fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
 		name := b.traitName(trait.Column)
@@ -148,7 +136,7 @@ func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Pr
 			more, less = "more often "+word, "less often "+word
 		}
 		heading := page.Named(page.Short(name, maxTraitName))
-		t.Rows = append(t.Rows, []page.Cell{heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference)})
+		t.Add(heading, here, elsewhere, page.DifferenceBar(differenceText(trait.Difference), trait.Difference/fullDifference))
 		switch {
 		case len(words) == 3:
 		case trait.Difference >= clearDifference:
@@ -193,7 +181,8 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 	if b.k > overviewClusters || len(telling) < 2 {
 		return nil
 	}
-	t := &page.Table{Caption: "Differences at a glance, in standard deviations", Columns: []page.Column{{Name: "column"}}, Wide: true}
+	t := page.NewTable("Differences at a glance, in standard deviations", "column")
+	t.Wide = true
 	for cluster := range b.k {
 		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: b.clusterClass(cluster)})
 	}
@@ -212,7 +201,7 @@ func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Ta
 			}
 			row = append(row, cell)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	if len(telling) > overviewColumns {
 		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, page.Count(len(telling)))
@@ -236,7 +225,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 	if b.k <= fewClusters {
 		each = typicalRowsOfFew
 	}
-	t := &page.Table{Caption: "Typical " + b.plural(), Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}}}
+	t := page.NewTable("Typical "+b.plural(), b.idHeading(), "cluster")
 	b.headColumns(t, columns)
 	for cluster, list := range profile.Typical(b.space.places, b.Labels, b.k, each) {
 		if cluster == profiledClusters {
@@ -244,7 +233,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 			break
 		}
 		for _, p := range list {
-			t.Rows = append(t.Rows, append([]page.Cell{page.Named(b.name(p.Row)), b.ofCluster(cluster)}, b.cells(p.Row, columns)...))
+			b.addRow(t, p.Row, columns)
 		}
 	}
 	return t
@@ -252,15 +241,10 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 
 // borderline lists the rows of the smallest margins.
 func (b *pageBuilder) borderline(columns []int) *page.Table {
-	t := &page.Table{
-		Caption: "Borderline " + b.plural(),
-		Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}, {Name: "next"}, {Name: "margin", Numbers: true}},
-	}
+	t := page.NewTable("Borderline "+b.plural(), b.idHeading(), "cluster", "next").Numbers("margin")
 	b.headColumns(t, columns)
 	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
-		t.Rows = append(t.Rows, append([]page.Cell{
-			page.Named(b.name(p.Row)), b.ofCluster(int(b.Labels[p.Row])), b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)),
-		}, b.cells(p.Row, columns)...))
+		b.addRow(t, p.Row, columns, b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)))
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -281,12 +265,13 @@ func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
 	}
 }
 
-// cells returns the values of a point in the given columns, shortened to maxName.
-func (b *pageBuilder) cells(point int32, columns []int) (cells []page.Cell) {
+// addRow adds a row about a point to a table: its name, its cluster, more cells, and its values in the given columns.
+func (b *pageBuilder) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
+	cells := append([]page.Cell{page.Named(b.name(point)), b.ofCluster(int(b.Labels[point]))}, more...)
 	for _, at := range columns {
 		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))
 	}
-	return cells
+	t.Add(cells...)
 }
 
 // column gives access to the values of one data column by point.
@@ -299,8 +284,8 @@ type column struct {
 // maxCategories is the largest number of distinct texts in a column that describes clusters.
 const maxCategories = 50
 
-// findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil if the
-// points do not match the labels.
+// findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
+// if the points do not match the labels.
 func (b *pageBuilder) findColumns() []column {
 	if b.scene.Table != nil {
 		return b.tableColumns(b.scene.Table)
@@ -317,8 +302,8 @@ func (b *pageBuilder) findColumns() []column {
 	return list
 }
 
-// tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do not
-// describe clusters that were made to agree with them.
+// tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do
+// not describe clusters that were made to agree with them.
 func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil

@@ -36,9 +36,9 @@ const (
 	maxKernelRows     = 1200
 )
 
-// compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its kernel,
-// or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for values that are too
-// large; the page leaves those sections out.
+// compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its
+// kernel, or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for
+// values that are too large; the page leaves those sections out.
 func (b *pageBuilder) compare() *space {
 	n := len(b.Labels)
 	if n == 0 {
@@ -274,12 +274,10 @@ func (b *pageBuilder) agreement(unsure int) string {
 
 // confidenceTable counts the rows of each cluster by their confidence.
 func (b *pageBuilder) confidenceTable() *page.Table {
-	t := &page.Table{
-		Caption: "How many " + b.plural() + " of each cluster have which confidence", Wide: true,
-		Columns: []page.Column{{Name: "cluster"}, {Name: "mean", Numbers: true}},
-	}
+	t := page.NewTable("How many "+b.plural()+" of each cluster have which confidence", "cluster").Numbers("mean")
+	t.Wide = true
 	for _, s := range confidenceLevels {
-		t.Columns = append(t.Columns, page.Column{Name: s.name, Numbers: true})
+		t.Numbers(s.name)
 	}
 	sums, counts := make([]float64, b.k), make([][]int, b.k)
 	for cluster := range counts {
@@ -304,7 +302,7 @@ func (b *pageBuilder) confidenceTable() *page.Table {
 		for _, count := range list {
 			row = append(row, page.Text(page.Count(count)).Shaded(float64(count)/float64(max(1, size))))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
@@ -327,15 +325,13 @@ func (b *pageBuilder) leastConfident(columns []int) *page.Table {
 	slices.SortStableFunc(rows, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margin(x), margin(y)))
 	})
-	t := &page.Table{Caption: upperFirst(b.plural()) + " of the least confidence", Columns: []page.Column{{Name: b.idHeading()}, {Name: "cluster"}, {Name: "confidence"}}}
+	t := page.NewTable(upperFirst(b.plural())+" of the least confidence", b.idHeading(), "cluster", "confidence")
 	if len(b.Labels) < len(b.whole.Labels) {
 		t.Note = fmt.Sprintf("Chosen from a sample of %s.", b.counted(len(b.Labels)))
 	}
 	b.headColumns(t, columns)
 	for _, i := range rows[:min(leastConfidentRows, len(rows))] {
-		t.Rows = append(t.Rows, append([]page.Cell{
-			page.Named(b.name(i)), b.ofCluster(int(b.Labels[i])), page.ShareBar(confidenceText(confidence[i]), confidence[i]),
-		}, b.cells(i, columns)...))
+		b.addRow(t, i, columns, page.ShareBar(confidenceText(confidence[i]), confidence[i]))
 	}
 	return t
 }

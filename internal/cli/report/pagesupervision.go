@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -42,9 +44,9 @@ func (b *pageBuilder) constraints() *page.Section {
 	}
 	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
 	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
-	t := &page.Table{Caption: "Violated constraints", Columns: []page.Column{{Name: "one"}, {Name: "other"}, {Name: "kind"}, {Name: "cluster of one"}, {Name: "cluster of the other"}}}
+	t := page.NewTable("Violated constraints", "one", "other", "kind", "cluster of one", "cluster of the other")
 	if heavy {
-		t.Columns = append(t.Columns, page.Column{Name: "weight", Numbers: true})
+		t.Numbers("weight")
 		t.Caption += ", the heaviest first"
 	}
 	for _, p := range violated[:min(len(violated), maxShownPairs)] {
@@ -52,7 +54,7 @@ func (b *pageBuilder) constraints() *page.Section {
 		if heavy {
 			row = append(row, page.Text(page.Number(p.Weight)))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	if len(violated) > maxShownPairs {
 		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
@@ -70,7 +72,8 @@ func (b *pageBuilder) costText() string {
 			if cost == 0 {
 				return ""
 			}
-			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, besides a distortion of %s", page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
+			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, besides a distortion of %s",
+				page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
 			if whole := cost + parts.GetDistortion(); whole > 0 {
 				words += fmt.Sprintf(" (%s of the two together)", page.Percent(cost/whole))
 			}
@@ -85,7 +88,7 @@ func (b *pageBuilder) costText() string {
 
 // countClasses counts the true classes of each cluster; classes are in ascending order.
 func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
-	ranks := Ranks(b.scene.Truth.Labels)
+	ranks := evaluate.Ranks(b.scene.Truth.Labels)
 	classes = make([]string, slices.Max(ranks)+1)
 	counts = make([][]int, b.k)
 	for cluster := range counts {
@@ -114,11 +117,9 @@ func (b *pageBuilder) truth() *page.Section {
 		return s
 	}
 	classes, counts := b.countClasses()
-	order := make([]int, len(classes))
-	for at := range order {
-		order[at] = at
-	}
-	t := &page.Table{Caption: upperFirst(b.plural()) + " of each cluster (down) by their true class (across)", Columns: []page.Column{{Name: "cluster"}}, Wide: true}
+	order := choose.All[int](len(classes))
+	t := page.NewTable(upperFirst(b.plural())+" of each cluster (down) by their true class (across)", "cluster")
+	t.Wide = true
 	if len(order) > maxShownClasses {
 		total := func(class int) (n int) {
 			for _, row := range counts {
@@ -131,7 +132,7 @@ func (b *pageBuilder) truth() *page.Section {
 		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, page.Count(len(classes)))
 	}
 	for _, class := range order {
-		t.Columns = append(t.Columns, page.Column{Name: page.Short(classes[class], 60), Numbers: true})
+		t.Numbers(page.Short(classes[class], 60))
 	}
 	for cluster, row := range counts {
 		if cluster == maxShownPairs*2 {
@@ -148,7 +149,7 @@ func (b *pageBuilder) truth() *page.Section {
 			cell.Strong = row[class] == most && most > 0
 			cells = append(cells, cell)
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Add(cells...)
 	}
 	s.Tables = []*page.Table{t}
 	return s
@@ -160,27 +161,27 @@ func (b *pageBuilder) methods() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{ID: "methods", Title: "Methods that were tried", Text: []string{fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace()))}}
+	s := &page.Section{ID: "methods", Title: "Methods that were tried", Text: []string{
+		fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace())),
+	}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.Sentence(reason))
 	}
 	if len(choice.GetTried()) == 0 {
 		return s
 	}
-	table := &page.Table{
-		Caption: "Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)",
-		Columns: []page.Column{{Name: "method"}, {Name: "held-out accuracy"}, {Name: "must-links right", Numbers: true}, {Name: "cannot-links right", Numbers: true}, {Name: "better than without constraints, in standard errors", Numbers: true}},
-	}
+	table := page.NewTable("Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)", "method", "held-out accuracy").
+		Numbers("must-links right", "cannot-links right", "better than without constraints, in standard errors")
 	for _, t := range bestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.MethodName(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (chosen)"
 		}
-		table.Rows = append(table.Rows, []page.Cell{
+		table.Add(
 			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),
 			page.Text(fmt.Sprintf("%d of %d", t.GetMustLinksRight(), t.GetMustLinks())), page.Text(fmt.Sprintf("%d of %d", t.GetCannotLinksRight(), t.GetCannotLinks())),
 			page.Text(page.Signed(t.GetAdvantage(), 1)),
-		})
+		)
 	}
 	s.Tables = []*page.Table{table}
 	return s
@@ -193,18 +194,20 @@ func (b *pageBuilder) howMany() *page.Section {
 		return nil
 	}
 	scores := h.GetScores()
-	s := &page.Section{ID: "many", Title: "How many clusters", Text: []string{fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), "."))}}
+	s := &page.Section{ID: "many", Title: "How many clusters", Text: []string{
+		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), ".")),
+	}}
 	if len(scores) == 0 {
 		return s
 	}
 	columns := kColumns(h)
-	t := &page.Table{Caption: "Scores of every number of clusters, 1 at best", Columns: []page.Column{{Name: "clusters"}}}
+	t := page.NewTable("Scores of every number of clusters, 1 at best", "clusters")
 	for _, c := range columns {
-		t.Columns = append(t.Columns, page.Column{Name: kNames[c.name]})
+		t.Words(kNames[c.name])
 	}
 	spaces := scores[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED
 	if spaces {
-		t.Columns = append(t.Columns, page.Column{Name: "compared by"})
+		t.Words("compared by")
 	}
 	for _, score := range scores {
 		name := page.Text(page.Count(int(score.GetK())))
@@ -222,7 +225,7 @@ func (b *pageBuilder) howMany() *page.Section {
 		if spaces {
 			row = append(row, page.Text(wire.EnumWord(score.GetSpace())))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	s.Tables = []*page.Table{t}
 	return s

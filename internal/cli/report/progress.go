@@ -21,14 +21,14 @@ const plainInterval = 5 * time.Second
 
 // Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
 type Progress struct {
-	w        io.Writer
-	width    int                           // of the terminal; 0 means plain lines
-	quiet    bool                          // warnings only
-	printed  []string                      // the warnings so far
-	Lists    bool                          // a summary will list the suspects, so notices about them are not written
-	Localize func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
-	all      bool                          // write a plain line for every iteration
-	now      func() time.Time
+	w                    io.Writer
+	width                int                           // of the terminal; 0 means plain lines
+	quiet                bool                          // warnings only
+	printed              []string                      // the warnings so far
+	SummaryListsSuspects bool                          // suppresses notices about suspects
+	Localize             func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
+	all                  bool                          // write a plain line for every iteration
+	now                  func() time.Time
 
 	phase    cleavev1.Phase // of the last live progress, and its message
 	message  string
@@ -57,7 +57,8 @@ func noEnvironment(string) string { return "" }
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were written before the run.
+// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were
+// written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.printed, n.GetMessage()) })
@@ -73,7 +74,8 @@ func (p *Progress) Uploading(rows int, bytes uint64) {
 // Importing shows on a terminal how far workers are with reading objects.
 func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(), text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
+		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(),
+			text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
 	}
 }
 
@@ -81,7 +83,7 @@ func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetReason() == wire.TableNotice {
 		p.Warn("cleave: %s", notice.GetMessage())
-	} else if notice != nil && !(p.Lists && wire.NamesSuspects(notice)) {
+	} else if notice != nil && !(p.SummaryListsSuspects && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
 		if p.Localize != nil {
 			message = p.Localize(notice)
@@ -171,8 +173,8 @@ func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are wanted. It
-// does not repeat a line.
+// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are
+// wanted. It does not repeat a line.
 func (p *Progress) plain(line string) {
 	if now := p.now(); p.width == 0 && line != p.lastLine && (p.all || now.Sub(p.last) >= plainInterval) {
 		p.last, p.lastLine = now, line

@@ -29,7 +29,8 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	what, columns := "matrix", j.Rows
-	if family := wire.Algorithm(j.Spec).Family; family == catalog.KMeansFamily || family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil || p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS {
+	switch family := wire.Algorithm(j.Spec).Family; {
+	case family == catalog.KMeansFamily, family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil, p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
 		what, columns = "points", j.Columns
 	}
 	if p.GetTiles() == 0 {
@@ -166,7 +167,8 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	return lines.Flush()
 }
 
-// listFiles lists files by their names after the folder that they are in, or by their paths if there are several folders.
+// listFiles lists files by their names after the folder that they are in, or by their paths if there are several
+// folders.
 func listFiles(files []string) string {
 	folder, names := filepath.Dir(files[0]), make([]string, len(files))
 	for at, file := range files {

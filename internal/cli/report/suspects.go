@@ -13,7 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// suspectFiles returns suspects.csv if the data contradict any seed or constraint.
+// suspectFiles returns suspects.csv if the data contradicts any seed or constraint.
 func (r *Report) suspectFiles() []File {
 	if len(r.Result.GetSuspects()) == 0 {
 		return nil
@@ -27,8 +27,8 @@ func (r *Report) suspectFiles() []File {
 	}}}
 }
 
-// suspectColumns returns the columns of suspects.csv, the clearest suspect first. Rows have their ids and labels their classes,
-// as in labels.csv. A seed has no other row, and a pair has no label.
+// suspectColumns returns the columns of suspects.csv, the clearest suspect first. Rows have their ids and labels their
+// classes, as in labels.csv. A seed has no other row, and a pair has no label.
 func (r *Report) suspectColumns() []table.Column {
 	all := r.Result.GetSuspects()
 	texts := func(name string, of func(*cleavev1.Suspect) string) table.Column {
@@ -105,7 +105,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
 	column := func(when bool, name string) {
 		if when {
-			t.Columns = append(t.Columns, page.Column{Name: name})
+			t.Words(name)
 		}
 	}
 	column(true, b.idHeading())
@@ -116,7 +116,7 @@ func (b *pageBuilder) suspects() *page.Section {
 	column(pairs, "cluster of the other")
 	column(true, "strength")
 	for _, suspect := range all[:min(len(all), maxSuspects)] {
-		t.Rows = append(t.Rows, b.suspectRow(suspect, pairs, seeds))
+		t.Add(b.suspectRow(suspect, pairs, seeds)...)
 	}
 	if len(all) > maxSuspects {
 		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), suspectsFile)

@@ -55,7 +55,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		return nil, nil, err
 	}
 	choice := &clustering.Choice{Chosen: clustering.Method{Space: first.name, ConstraintUse: clustering.UseNone}}
-	if r.discriminants { // which do without the answer in other spaces
+	if r.discriminants { // only classifiers compete, so no other space is opened
 		return first, choice, nil
 	}
 	switch {
@@ -76,8 +76,8 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 	return first, choice, nil
 }
 
-// chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it does
-// not, a mixture may continue from k-means.
+// chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it
+// does not, a mixture may continue from k-means.
 func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
 	near, err := r.open(ctx, r.spaces[1])
 	if err != nil {
@@ -94,10 +94,10 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
-		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
+		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g of spectral clustering", own, spectral)
 		return near, choice, nil
 	default:
-		choice.Reason = reason("k-means cuts the nearest-neighbor graph about as little as spectral clustering does: its normalized cut is %.3g, that of spectral clustering %.3g", own, spectral)
+		choice.Reason = reason("k-means cuts the nearest-neighbor graph hardly more than spectral clustering does: its normalized cut is %.3g, versus %.3g", own, spectral)
 	}
 	return r.chooseMixture(ctx, first, choice)
 }
@@ -105,7 +105,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 // defaultUse returns how constraints are used if methods are not compared. A mixture has no soft constraints.
 func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	switch {
-	case s.levels == nil && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
+	case s.name != clustering.SpaceLevels && r.supervision.Contradictions == 0 && r.options.Enforce != EnforceNever:
 		return clustering.UseHard
 	case s.name == clustering.SpaceMixture:
 		return clustering.UseNone
@@ -115,7 +115,8 @@ func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 
 // chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
 // by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
-// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out ones.
+// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out
+// ones.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
 	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
@@ -129,7 +130,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		r.o.Observe(clustering.MethodTried{Trial: tried.Trial})
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
-			choice.Reason = reason("without being shown the constraints it agrees with them by %.2f, which is %.2g standard errors better than the usual choice", tried.Agreement(), tried.Advantage)
+			choice.Reason = reason("its agreement with the constraints, which it did not use, is %.2f: %.2g standard errors better than the default choice", tried.Agreement(), tried.Advantage)
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
@@ -169,7 +170,7 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	right := r.right(base.unconstrained)
 	if len(r.supervision.Seeds) == 0 && !slices.Contains(right, false) { // no method could agree better
 		choice.Tried = append(choice.Tried, r.tried(choice.Chosen, right, right))
-		choice.Reason = append(reason("without being shown the constraints it satisfies all of them; "), choice.Reason...)
+		choice.Reason = append(reason("it satisfies every constraint even without using them; "), choice.Reason...)
 		return nil
 	}
 	outcomes, err := r.tryMethods(ctx, right)
@@ -184,9 +185,9 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 		choice.Chosen, choice.Reason = taken.Method, r.reasonFor(taken, found.scores, without)
 	case usual != nil && r.mayBeUsual(*usual):
 		choice.Chosen = usual.Method
-		choice.Reason = append(reason("no other method agrees clearly better with held-out constraints (this one by %.2f, ignoring them by %.2f); ", usual.Agreement(), without), choice.Reason...)
+		choice.Reason = append(reason("no other method scores clearly better on held-out constraints (this one %.2f, ignoring them %.2f); ", usual.Agreement(), without), choice.Reason...)
 	default:
-		choice.Reason = append(reason("ignoring the constraints agrees as well with held-out ones (%.2f) as using them; ", without), choice.Reason...)
+		choice.Reason = append(reason("ignoring the constraints scores as well on held-out ones (%.2f) as using them; ", without), choice.Reason...)
 	}
 	r.noticeTrials(found.best, found.complete)
 	return nil
@@ -230,14 +231,14 @@ func (r *run) reasonFor(taken *clustering.MethodScore, scores []clustering.Metho
 		if r.trusted() {
 			return reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none contradicts them, so all are taken as certain", taken.Agreement(), r.supervision.Checked)
 		}
-		return reason("it agrees with held-out constraints by %.2f, ignoring them by %.2f: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
+		return reason("its agreement with held-out constraints is %.2f, versus %.2f if they are ignored: %.2g standard errors better", taken.Agreement(), without, taken.Advantage)
 	}
 	best := taken.Agreement()
 	for _, other := range scores {
 		best = max(best, other.Agreement())
 	}
 	if best > taken.Agreement() {
-		return reason("a classifier agrees with held-out labels by %.2f, the best other method by %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
+		return reason("the agreement of a classifier with held-out labels is %.2f, that of the best other method %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
 	return reason("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)

@@ -33,16 +33,16 @@ type classifier struct {
 	reach        [][]float64 // how much of each group reaches every row; nil without a neighbor graph
 }
 
-// blend adds what the trees say about a row, the shares of the groups in its cluster, and the shares of those that reach
-// it, to its scores. There is one score per group of the classifier. The values of the row are in the coordinates of the
-// data. The slice shares is overwritten; it has the length of scores.
+// blend adds what the trees say about a row, the shares of the groups in its cluster, and the shares of those that
+// reach it, to its scores. There is one score per group of the classifier. The values of the row are in the
+// coordinates of the data. The slice shares is overwritten; it has the length of scores.
 func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	c.forest.Trees.Score(values, shares)
 	for at, share := range shares {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
 	for at, g := range c.groups {
-		scores[at] += clusterShare * c.shares[c.clusters[row]][g]
+		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][g])
 	}
 	if c.reach == nil {
 		return
@@ -53,15 +53,15 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	}
 	if total > 0 {
 		for at, g := range c.groups {
-			scores[at] += spreadShare * (c.reach[g][row] / total)
+			scores[at] += float64(spreadShare * (c.reach[g][row] / total))
 		}
 	}
 }
 
-// fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with the
-// groups in the clusters of an answer without constraints and those that spread over the neighbor graph in the same
-// units, if there is one. With few known rows clusters and the graph are more accurate, with many the others; trees are
-// more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
+// fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with
+// the groups in the clusters of an answer without constraints and those that spread over the neighbor graph in the
+// same units, if there is one. With few known rows clusters and the graph are more accurate, with many the others;
+// trees are more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left

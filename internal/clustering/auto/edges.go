@@ -30,8 +30,8 @@ func loosestCluster(g *dataset.Graph, labels []int32, k int) int32 {
 	return loosest
 }
 
-// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices. Labels
-// of -1 are ignored.
+// edgesOfClusters returns, for each cluster, the weight of the edges inside it and of all edges of its vertices.
+// Labels of -1 are ignored.
 func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []float64) {
 	inside, total = make([]float64, k), make([]float64, k)
 	for i, c := range labels {
@@ -53,25 +53,20 @@ func edgesOfClusters(g *dataset.Graph, labels []int32, k int) (inside, total []f
 // other cluster with the most of it. Loops do not count. Both are +Inf for a vertex without edges.
 func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
 	own, next = make([]float64, g.N), make([]float64, g.N)
-	to, seen := make([]float64, k), make([]int32, 0, k)
+	to := make([]float64, k)
 	for i := range g.N {
 		total := 0.0
 		neighbors, weights := g.Row(i)
 		for at, j := range neighbors {
-			if int(j) == i || weights[at] == 0 {
-				continue
+			if int(j) != i {
+				to[labels[j]] += weights[at]
+				total += weights[at]
 			}
-			c := labels[j]
-			if to[c] == 0 {
-				seen = append(seen, c)
-			}
-			to[c] += weights[at]
-			total += weights[at]
 		}
 		most := 0.0
-		for _, c := range seen {
-			if c != labels[i] {
-				most = max(most, to[c])
+		for _, j := range neighbors {
+			if labels[j] != labels[i] {
+				most = max(most, to[labels[j]])
 			}
 		}
 		own[i], next[i] = 1-to[labels[i]]/total, 1-most/total
@@ -81,10 +76,9 @@ func edgeShares(g *dataset.Graph, labels []int32, k int) (own, next []float64) {
 		if k == 1 {
 			next[i] = math.Inf(1)
 		}
-		for _, c := range seen {
-			to[c] = 0
+		for _, j := range neighbors {
+			to[labels[j]] = 0
 		}
-		seen = seen[:0]
 	}
 	return own, next
 }

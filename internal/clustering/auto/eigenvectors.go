@@ -213,8 +213,8 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	return keep, count
 }
 
-// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector. It runs in this
-// process, which has the graph.
+// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector.
+// It runs in this process, which has the graph.
 func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
 	random := r.spec.Random(clustering.StreamEigen)
 	switch {
@@ -256,8 +256,8 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	return e, nil
 }
 
-// Shared holds neighbor graphs and their eigenvectors. Problems on the same data with different k may have one in common:
-// a smaller k uses the first of the eigenvectors. The problems must run one after another.
+// Shared holds neighbor graphs and their eigenvectors. Problems on the same data with different k may have one in
+// common: a smaller k uses the first of the eigenvectors. The problems must run one after another.
 type Shared struct {
 	maxK   int
 	graphs map[clustering.Space]*dataset.Graph

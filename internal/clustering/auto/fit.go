@@ -48,7 +48,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			answers[at], err = r.fitSpread(ctx, s, t)
 		default:
 			var fit func(context.Context) (*answer, error)
-			if fit, err = r.prepare(whole, s, t, at, onRows); fit != nil {
+			if fit, err = r.prepareTask(whole, s, t, at, onRows); fit != nil {
 				alone = append(alone, func() (err error) {
 					answers[at], err = r.remembered(ctx, t, fit)
 					return err
@@ -73,9 +73,9 @@ type rowFits struct {
 	fits   [][]*kmeans.Problem
 }
 
-// prepare returns the fit of a task in coordinates of its own. It adds a task on the rows of the space to onRows instead,
-// and returns nil.
-func (r *run) prepare(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
+// prepareTask returns the fit of a task in coordinates of its own. It adds a task on the rows of the space to onRows
+// instead, and returns nil.
+func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
 	shown := r.shown(t)
 	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
 	if err != nil {

@@ -95,12 +95,10 @@ func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 // completeGroups adds components that are apart from all groups but one, to which they must belong.
 func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
 	apart := make(map[int32]map[int32]bool) // for each component, the groups it is apart from
-	var order []int32
 	link := func(c, other int32) {
 		if group, isKnown := groups[other]; isKnown {
 			if apart[c] == nil {
 				apart[c] = make(map[int32]bool)
-				order = append(order, c)
 			}
 			apart[c][group] = true
 		}
@@ -108,14 +106,13 @@ func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
 	for changed := true; changed; {
 		changed = false
 		clear(apart)
-		order = order[:0]
 		for _, p := range set.Pairs() {
 			if a, b := set.Components().Of(p.I), set.Components().Of(p.J); p.Kind == constraint.CannotLink && a != b {
 				link(a, b)
 				link(b, a)
 			}
 		}
-		for _, c := range order {
+		for c := range apart { // in any order: what one of them adds counts from the next round on
 			if _, isKnown := groups[c]; isKnown || len(apart[c]) != k-1 {
 				continue
 			}

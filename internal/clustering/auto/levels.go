@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -17,23 +16,10 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// levels holds a graph that is cut from coarse to fine levels, minimizing the normalized cut plus penalties of violated
-// constraints.
-type levels struct {
-	degrees []float64
-	total   float64 // sum of degrees
-}
-
-// openLevels cuts the graph without constraints.
+// openLevels cuts the graph without constraints, from coarse to fine levels. Cuts minimize the normalized cut plus the
+// penalties of violated constraints.
 func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
-	s.graph, s.levels = g, &levels{degrees: make([]float64, r.n)}
-	for i := range s.levels.degrees {
-		_, weights := g.Row(i)
-		for _, w := range weights {
-			s.levels.degrees[i] += w
-		}
-		s.levels.total += s.levels.degrees[i]
-	}
+	s.graph = g
 	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Observe(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
@@ -137,13 +123,30 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	return a, left, nil
 }
 
-// levelMatrix returns the matrix of a normalized cut. A violated constraint costs softWeight times the mean mass of its
-// points over that of a cluster.
+// levelMatrix returns the matrix of a normalized cut. The mass of a vertex is its degree, or the mean degree if it is
+// kept and has no edges. A violated constraint costs softWeight times the mean mass of its points over that of a
+// cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 	keep, _ := r.keep(s.graph, set)
-	matrix := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: s.levels.mass(keep)}
+	matrix, total := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, r.n)}, 0.0
+	for i := range matrix.Mass {
+		_, weights := s.graph.Row(i)
+		for _, w := range weights {
+			matrix.Mass[i] += w
+		}
+		total += matrix.Mass[i]
+	}
+	mean := total / float64(r.n)
+	if !(mean > 0) {
+		mean = 1
+	}
+	for i, d := range matrix.Mass {
+		if keep[i] && !(d > 0) {
+			matrix.Mass[i] = mean
+		}
+	}
 	for _, pair := range set.Pairs() {
-		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(r.spec.K)/s.levels.total)
+		weight := inRange(pair.Weight, (matrix.Mass[pair.I]+matrix.Mass[pair.J])/2*softWeight*float64(r.spec.K)/total)
 		if pair.Kind == constraint.CannotLink {
 			weight = -weight
 			matrix.Apart = append(matrix.Apart, [2]int32{pair.I, pair.J})
@@ -151,19 +154,4 @@ func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
 		matrix.Penalties = append(matrix.Penalties, multilevel.Penalty{A: pair.I, B: pair.J, Weight: weight})
 	}
 	return matrix
-}
-
-// mass returns the weights of vertices in a normalized cut: their degrees, or the mean degree for a kept vertex without
-// edges.
-func (l *levels) mass(keep []bool) []float64 {
-	mass, mean := slices.Clone(l.degrees), l.total/float64(len(l.degrees))
-	if !(mean > 0) {
-		mean = 1
-	}
-	for i, d := range mass {
-		if keep[i] && !(d > 0) {
-			mass[i] = mean
-		}
-	}
-	return mass
 }

@@ -16,8 +16,8 @@ type candidate struct {
 	// certain is set if the use takes constraints as certain. It is not tried if they contradict each other. If they
 	// confirm each other, it need not be clearly better than the baseline.
 	certain bool
-	// screened is set if a fit starts several times. A brief fit, from one start, can then show that it is hopeless. Other
-	// uses are fast, or not judged by their agreement alone.
+	// screened is set if a fit starts several times. A brief fit, from one start, can then show that it is hopeless.
+	// Other uses are fast, or not judged by their agreement alone.
 	screened bool
 	suits    func(r *run, name clustering.Space) bool
 }
@@ -97,8 +97,8 @@ func (r *run) metricIn(name clustering.Space) bool {
 	return dense && name == r.spaces[0] && r.opened[name].rows.learnable()
 }
 
-// whitenedIn reports whether whitening is tried in a space: in standardized rows, or in unchanged ones if those are the
-// only rows. There must be several columns, and not too many.
+// whitenedIn reports whether whitening is tried in a space: in standardized rows, or in unchanged ones if those are
+// the only rows. There must be several columns, and not too many.
 func (r *run) whitenedIn(name clustering.Space) bool {
 	points, dense := r.data.(*dataset.Points)
 	if !dense || points.D < 2 || points.D > maxWhitenedColumns || r.n*points.D > maxWhitenedValues || r.spec.K < 2 {
@@ -107,8 +107,8 @@ func (r *run) whitenedIn(name clustering.Space) bool {
 	return name == clustering.SpaceStandardized || name == clustering.SpaceRows && !slices.Contains(r.spaces, clustering.SpaceStandardized)
 }
 
-// discriminantIn reports whether a discriminant is tried in a space: in rows. If columns are in unlike units, or if there
-// are no seeds and therefore few known groups, it is tried in standardized rows only, if there are any.
+// discriminantIn reports whether a discriminant is tried in a space: in rows. If columns are in unlike units, or if
+// there are no seeds and therefore few known groups, it is tried in standardized rows only, if there are any.
 func (p *Problem) discriminantIn(name clustering.Space) bool {
 	switch name {
 	case clustering.SpaceStandardized:

@@ -53,8 +53,8 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	return 2*starts + p.folds*(soft+hard)
 }
 
-// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs. Spreading
-// beside discriminants takes about as much as a search for k eigenvectors.
+// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs.
+// Spreading beside discriminants takes about as much as a search for k eigenvectors.
 func (p *Problem) Eigensolver() *planning.Eigensolver {
 	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
 	if p.supervised() && !p.discriminants {
@@ -85,8 +85,8 @@ func (p *Problem) Levels() *planning.Levels {
 	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
 }
 
-// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The answer
-// does not depend on it.
+// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The
+// answer does not depend on it.
 func (p *Problem) searches() int {
 	columns := eigen.SearchColumns(p.spec.K, false)
 	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {

@@ -221,7 +221,7 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 		return r.scoreMixture(ctx, result)
 	case found.own != nil:
 		result.SetDistances(clustering.MeasureGroupScores, slices.Clone(found.own), slices.Clone(found.next))
-	case s.levels != nil:
+	case s.name == clustering.SpaceLevels:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)
 	case found.whitened != nil:

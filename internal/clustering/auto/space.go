@@ -28,7 +28,6 @@ type space struct {
 	plain         *coordinates // nil if the space is the rows of the data
 	span          *eigenspan   // nil until needed
 	rows          *rows        // the rows of the data or of plain
-	levels        *levels      // nil unless the space is SpaceLevels
 	unconstrained *answer      // the answer without constraints
 }
 

@@ -17,9 +17,9 @@ type outcome struct {
 	folds  int // number of folds it was fitted to: all, or 1 if it fell far behind
 }
 
-// trials fits methods to all folds but one, for every fold. If fits take long, spaces of eigenvectors come first, because
-// their fits are faster, methods that fall far behind are not fitted to all folds, and nothing more is tried once no
-// method could be better.
+// trials fits methods to all folds but one, for every fold. If fits take long, spaces of eigenvectors come first,
+// because their fits are faster, methods that fall far behind are not fitted to all folds, and nothing more is tried
+// once no method could be better.
 type trials struct {
 	*run
 	base   []bool // which held-out pairs the baseline has right; nil if every method must be fitted to all folds
@@ -106,8 +106,8 @@ func (t *trials) try(ctx context.Context, b batch) error {
 	return nil
 }
 
-// crossValidate finds which held-out pairs each use of constraints in a space has right. If ahead is not nil, uses that
-// a brief fit to the first fold shows hopelessly behind ahead are not fitted to other folds.
+// crossValidate finds which held-out pairs each use of constraints in a space has right. If ahead is not nil, uses
+// that a brief fit to the first fold shows hopelessly behind ahead are not fitted to other folds.
 func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.ConstraintUse, ahead []bool) ([]outcome, error) {
 	outcomes := make([]outcome, len(uses))
 	for at, use := range uses {

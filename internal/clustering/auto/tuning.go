@@ -9,11 +9,11 @@ const (
 	// DefaultNeighbors is the number of neighbors of a row in the nearest-neighbor graph.
 	DefaultNeighbors = 10
 	// DefaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
-	// twelve collections of texts, 30 was as good as 20 and better than 10 without constraints, and as good as 10 with 400
-	// pairs.
+	// twelve collections of texts, 30 was as good as 20 and better than 10 without constraints, and as good as 10 with
+	// 400 pairs.
 	DefaultSparseNeighbors = 30
-	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged by
-	// the shape of the data, because what is tried must not depend on which workers are available.
+	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged
+	// by the shape of the data, because what is tried must not depend on which workers are available.
 	longSearch   = 60
 	usualThreads = 2
 	// maxEigenvalues is the maximum of n k for which eigenvectors of a given graph are computed. It bounds memory.
@@ -31,13 +31,13 @@ const (
 // The answer without supervision (chooseSpace).
 const (
 	// cutRatio is how many times larger the normalized cut of k-means must be than that of the eigenvectors for the
-	// eigenvectors to be preferred. Of simulated mixtures of overlapping Gaussians, for which k-means is right, 5 % exceed
-	// it.
+	// eigenvectors to be preferred. Of simulated mixtures of overlapping Gaussians, for which k-means is right, 5 %
+	// exceed it.
 	cutRatio = 1.2
 	// minClusterSize is the mean cluster size below which nearest neighbors cannot separate clusters.
 	minClusterSize = 50
-	// fewValues is the maximum number of distinct values of a column of numbers that may split the neighbor graph, or that
-	// has no density in a mixture.
+	// fewValues is the maximum number of distinct values of a column of numbers that may split the neighbor graph, or
+	// that has no density in a mixture.
 	fewValues = 10
 	// sharpEdges is the ratio of edges between rows with different values to those expected by chance below which a
 	// neighbor graph follows a column. Columns of two numbers or few words next to a few columns of numbers have up to
@@ -50,25 +50,27 @@ const (
 	// DefaultFolds is the number of folds of the constraints.
 	DefaultFolds = 3
 	// enoughChecks is how many constraints must follow from others, with no contradiction, for all to be trusted. A
-	// check involves three constraints or more, so if 10 % were wrong, ten checks would pass in fewer than 10 % of draws.
+	// check involves three constraints or more, so if 10 % were wrong, ten checks would pass in fewer than 10 % of
+	// draws.
 	enoughChecks = 10
-	// A method replaces the baseline if its advantage, in standard errors, exceeds leastAdvantage, which 10 % of equally
-	// good methods exceed by chance. The threshold is higher if constraints contradict each other or are few. If they are
-	// trusted, it suffices that the method is not clearlyWorse. Thresholds of 1 to 2 were compared on 18 sets: lower ones
-	// gain little, and lose more where one pair in ten is wrong; with 20 pairs, 2 is better than 1.5 on 19 sets.
+	// A method replaces the baseline if its advantage, in standard errors, exceeds leastAdvantage, which 10 % of
+	// equally good methods exceed by chance. The threshold is higher if constraints contradict each other or are few.
+	// If they are trusted, it suffices that the method is not clearlyWorse. Thresholds of 1 to 2 were compared on 18
+	// sets: lower ones gain little, and lose more where one pair in ten is wrong; with 20 pairs, 2 is better than 1.5
+	// on 19 sets.
 	leastAdvantage       = 1.28
 	leastAdvantageUnsure = 1.5
 	leastAdvantageFew    = 2.0
 	clearlyWorse         = -1.0
-	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to fewer
-	// seeds and gets less right than it will with all of them. On 25 sets this is better than half of it.
+	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to
+	// fewer seeds and gets less right than it will with all of them. On 25 sets this is better than half of it.
 	seedBonus = 1.5
 	// From manySeeds seeds on, only discriminants are tried on dense points. No other method was chosen on any set.
 	manySeeds = 200
 	// longFit is the number of rows x columns x clusters from which a fit takes long. A method that is then more than
-	// hopeless standard errors behind the best one after a fold of at least enoughInFold pairs is not fitted to the other
-	// folds. About 2 % of equally good methods fall so far behind. If the answer of its space without constraints is more
-	// than hopelessSpace behind, being behind in the fold suffices.
+	// hopeless standard errors behind the best one after a fold of at least enoughInFold pairs is not fitted to the
+	// other folds. About 2 % of equally good methods fall so far behind. If the answer of its space without
+	// constraints is more than hopelessSpace behind, being behind in the fold suffices.
 	longFit       = 1 << 20
 	hopeless      = 2.0
 	hopelessSpace = 3.0
@@ -84,9 +86,9 @@ const (
 	// violating a constraint pays off, but among constraints that cannot all hold, distortions still decide.
 	hardWeight = 64
 	// softWeight is the cost of a violated constraint on levels, as a share of what its points contribute if all their
-	// edges stay within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster
-	// costs about 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f
-	// above 5/8.
+	// edges stay within their cluster. Moving a vertex with a share f of its edges there and the rest in one other
+	// cluster costs about 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves
+	// none with f above 5/8.
 	softWeight = 0.5
 	// maxImplied is the maximum number of implied pairs for which MPC-KMeans is given all of them.
 	maxImplied = 200_000
@@ -95,38 +97,39 @@ const (
 	// regularization is added to every degree, in units of the mean degree, so that dangling vertices do not dominate
 	// eigenvectors.
 	regularization = 0.01
-	// eigenTolerance bounds the residuals of eigenvectors: a smaller bound does not change the labels of k-means on them.
-	// foldTolerance is used instead for contracted graphs in folds.
+	// eigenTolerance bounds the residuals of eigenvectors: a smaller bound does not change the labels of k-means on
+	// them. foldTolerance is used instead for contracted graphs in folds.
 	eigenTolerance = 1e-5
 	foldTolerance  = 1e-3
-	// Filters find eigenvectors faster from filteredRows rows on. Without constraints they are used for filteredPairs or
-	// more: the few leading eigenvalues of a large graph can be so close to each other that filters do not separate them,
-	// as with two moons of 200,000 points.
+	// Filters find eigenvectors faster from filteredRows rows on. Without constraints they are used for filteredPairs
+	// or more: the few leading eigenvalues of a large graph can be so close to each other that filters do not separate
+	// them, as with two moons of 200,000 points.
 	filteredRows  = 1000
 	filteredPairs = 8
 	// foldSample is the number of points by which cuts compare their candidates in a fold.
 	foldSample = 5000
-	// searchBytes limits the memory of concurrent fits in this process, of which one to whitened rows has whitenedCopies
-	// copies of the rows. Answers do not depend on them.
+	// searchBytes limits the memory of concurrent fits in this process, of which one to whitened rows has
+	// whitenedCopies copies of the rows. Answers do not depend on them.
 	searchBytes    = 1 << 28
 	whitenedCopies = 4
 )
 
 // Fits that start from known groups.
 const (
-	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel values,
-	// which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
+	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel
+	// values, which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
 	maxFitted   = 2000
 	leastFitted = 256
 	maxEntries  = 1 << 29
-	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier for each
-	// fold.
+	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier for
+	// each fold.
 	maxVoted = 1 << 27
-	// maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in float32.
+	// maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in
+	// float32.
 	maxValue = 1e15
 	// The scores of a row are forestWeight times those of forestTrees trees, plus the rest times those of the
-	// discriminant, plus clusterShare times the shares of the groups in its cluster, plus spreadShare times the shares of
-	// those that reach it. Other weights, and fewer members, were compared on 19 sets, clusterShare on 11.
+	// discriminant, plus clusterShare times the shares of the groups in its cluster, plus spreadShare times the shares
+	// of those that reach it. Other weights, and fewer members, were compared on 19 sets, clusterShare on 11.
 	forestTrees  = 100
 	forestWeight = 0.5
 	clusterShare = 0.15
@@ -152,12 +155,12 @@ const (
 	minStrayShare    = 0.04
 	minStrayAmong    = 30
 	minStrayClusters = 8
-	// Constraints also seem wrong if the data separates the clusters, but every good method contradicts the same held-out
-	// constraints and the answer violates some constraints: the best method agrees by at least informative; the answer
-	// contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all contradict
-	// minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of 100 or 400
-	// correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10 % wrong constraints that do
-	// not contradict each other, 80 did.
+	// Constraints also seem wrong if the data separates the clusters, but every good method contradicts the same
+	// held-out constraints and the answer violates some constraints: the best method agrees by at least informative;
+	// the answer contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all
+	// contradict minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of
+	// 100 or 400 correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10 % wrong
+	// constraints that do not contradict each other, 80 did.
 	informative     = 0.4
 	nearlyBest      = 0.75
 	minContradicted = 0.06

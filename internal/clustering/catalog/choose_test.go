@@ -77,7 +77,7 @@ func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 
 func TestNoAlgorithmTakesAll(t *testing.T) {
 	for _, c := range []struct{ text, field, says string }{
-		{"- points k=2 rho=1 restarts=3 geometry=spherical", "geometry", "no algorithm takes rho and geometry together: rho goes with kernel-kmeans, spectral, "},
+		{"- points k=2 rho=1 restarts=3 geometry=spherical", "geometry", "no algorithm takes rho and geometry together: rho applies to kernel-kmeans, spectral, "},
 		{"- points k=2 seeds=s.csv metric=full constraints=c.csv", "metric", "no algorithm takes seeds and metric together: "},
 		{"- points k=2 inference=bp beta=1 rho=1", "beta", "no algorithm takes inference and beta together: "},
 		{"- points k=2 init=neighborhoods objective=ratio-cut", "init", "no algorithm takes objective and init neighborhoods together: "},

@@ -124,7 +124,7 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 		case implied == "":
 			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name, Or(algorithmsTaking(o.Name)))
 		case value != implied:
-			return r.refuse(a, notApplicable, o.Name, "{%s} %s does not apply to %s, where it is always %s; it goes with %s",
+			return r.refuse(a, notApplicable, o.Name, "{%s} %s does not apply to %s, where it is always %s; it applies to %s",
 				o.Name, value, a.Name, implied, Or(algorithmsTaking(o.Name)))
 		}
 	}

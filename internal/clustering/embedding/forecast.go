@@ -33,8 +33,8 @@ func (f *forecast) next(residual float64, products int) (stepsLeft int, known bo
 	if !(slope+float64(minStandardErrors*uncertainty) < 0) {
 		return 0, false
 	}
-	end := float64(len(last)-1) / 2 // from the middle of the steps
-	left := (log2(f.tolerance)-middle)/slope - end
+	end := float64(len(last)-1) / 2                // from the middle of the steps
+	left := (log2(f.tolerance)-middle)/slope - end // exact, fused or not
 	most := float64(max(0, f.products-products)) / (float64(max(1, products)) / float64(steps))
 	return int(math.Ceil(max(1, min(left, most)))), true
 }
@@ -48,13 +48,13 @@ func trend(values []float64) (middle, slope, uncertainty float64) {
 	}
 	squares, products, rest := 0.0, 0.0, 0.0
 	for at, v := range values {
-		x := float64(at) - (n-1)/2
+		x := float64(at) - (n-1)/2 // exact, fused or not
 		squares += float64(x * x)
 		products += float64(x * (v - middle))
 	}
 	slope = products / squares
 	for at, v := range values {
-		x := float64(at) - (n-1)/2
+		x := float64(at) - (n-1)/2 // exact, fused or not
 		off := v - middle - float64(slope*x)
 		rest += float64(off * off)
 	}

@@ -34,8 +34,8 @@ type Result struct {
 }
 
 // Apply changes labels from 0 to k-1 so that constraints hold. The slice fixed holds the known label of each row, or
-// None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same. It fails only if
-// the context ends.
+// None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same. It fails only
+// if the context ends.
 func Apply(ctx context.Context, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) (Result, error) {
 	a := newAssignment(k, labels, fixed, prices)
 	var result Result

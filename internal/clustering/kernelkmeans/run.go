@@ -41,29 +41,22 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 	}
 	f.warnIsolated(o)
 	j.setup = f
-	if f.Restarts() < j.p.spec.Restarts {
+	if p.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")
 	}
 	return f, nil
 }
 
-// K implements clustering.Setup.
-func (s *Setup) K() int { return s.p.spec.K }
-
-// Restarts implements clustering.Setup.
-func (s *Setup) Restarts() int { return s.p.Restarts() }
+// Runs implements clustering.Setup.
+func (s *Setup) Runs() clustering.Runs {
+	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations, Keep: true}
+}
 
 // Lanes implements clustering.Server.
 func (s *Setup) Lanes() int { return s.lanes }
 
 // Threads implements clustering.Server. Restarts share the shift and the notices, so only one computes at a time.
 func (s *Setup) Threads() int { return 1 }
-
-// MaxIterations implements clustering.Setup.
-func (s *Setup) MaxIterations() int { return s.p.spec.MaxIterations }
-
-// KeepsRuns implements clustering.Setup.
-func (s *Setup) KeepsRuns() bool { return true }
 
 // NewStepper implements clustering.Setup.
 func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {

@@ -166,9 +166,9 @@ func (f checkedSetup) Begin(context.Context, clustering.Observer) (clustering.Se
 	return f, nil
 }
 
-func (f checkedSetup) Restarts() int { return 1 }
-
-func (f checkedSetup) MaxIterations() int { return 30 }
+func (f checkedSetup) Runs() clustering.Runs {
+	return clustering.Runs{K: f.p.spec.K, Restarts: 1, MaxIterations: 30, Keep: true}
+}
 
 func (f checkedSetup) NewStepper(restart int, l *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return checkedMethod{f.setup.NewStepper(restart, l, o), f.check}

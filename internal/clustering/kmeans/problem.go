@@ -77,8 +77,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, nil
 }
 
-// NewProblem returns a problem on rows that are already prepared, or that are features of the data. The data must be in
-// the given units.
+// NewProblem returns a problem on rows that are already prepared, or that are features of the data. The data must be
+// in the given units.
 func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units, spec clustering.Spec) (*Problem, error) {
 	source, err := vector.NewSource(rows, data)
 	if err != nil {
@@ -88,8 +88,8 @@ func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units
 	return p, p.resolve()
 }
 
-// WithSpec returns another problem on the same rows without reading them again. Its distortion must prepare rows in the
-// same way.
+// WithSpec returns another problem on the same rows without reading them again. Its distortion must prepare rows in
+// the same way.
 func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
@@ -179,7 +179,8 @@ func (p *Problem) prepareLinks() error {
 			if err := p.row(rows[point], point); err != nil {
 				return err
 			}
-			// Each of two rows may be 0 where the other is not; prepared rows are above 0, so that divergences are finite.
+			// Each of two rows may be 0 where the other is not; prepared rows are above 0, so that divergences are
+			// finite.
 			if p.options.Distortion == metric.IDivergence {
 				if err := p.options.Distortion.Prepare(int(point), rows[point]); err != nil {
 					return err
@@ -277,8 +278,8 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 // row writes one prepared row to dst.
 func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
 
-// withRanges returns a problem with the ranges of its features, each the largest minus the smallest value, if a penalty
-// needs them. It reads all rows.
+// withRanges returns a problem with the ranges of its features, each the largest minus the smallest value, if a
+// penalty needs them. It reads all rows.
 func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
 		return p, nil

@@ -74,17 +74,10 @@ func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.S
 	return s, err
 }
 
-// K implements clustering.Setup.
-func (s setup) K() int { return s.p.spec.K }
-
-// Restarts implements clustering.Setup.
-func (s setup) Restarts() int { return s.p.Restarts() }
-
-// MaxIterations implements clustering.Setup.
-func (s setup) MaxIterations() int { return s.p.spec.MaxIterations }
-
-// KeepsRuns implements clustering.Setup.
-func (s setup) KeepsRuns() bool { return !s.p.OnlyBest }
+// Runs implements clustering.Setup.
+func (s setup) Runs() clustering.Runs {
+	return clustering.Runs{K: s.p.spec.K, Restarts: s.p.Restarts(), MaxIterations: s.p.spec.MaxIterations, Keep: !s.p.OnlyBest}
+}
 
 // NewStepper implements clustering.Setup.
 func (s setup) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {

@@ -7,12 +7,12 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/render/profile"
 )
 
 const (
@@ -35,7 +35,7 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	return &mean, err
 }
 
-// Silhouette returns the mean of profile.Silhouette over some rows. Rows with labels below 0 are ignored. All distances
+// Silhouette returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All distances
 // of a row are requested together.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
@@ -57,7 +57,7 @@ func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Dist
 			for place, j := range kept {
 				sums[labels[j]] += out[place]
 			}
-			values[at] = profile.Silhouette(int(labels[kept[at]]), sums, sizes)
+			values[at] = evaluate.Silhouette(int(labels[kept[at]]), sums, sizes)
 		}
 		return ctx.Err()
 	})

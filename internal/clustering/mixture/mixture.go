@@ -112,7 +112,7 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	}
 	n, q := float64(p.Points.N), len(f.mixture.smooth)
 	parameters := float64(p.K-1) + float64(p.K*(q*(q+1)/2)) - 1 // more than k-means has, whose means and variance count too
-	found.Evidence = 2*n*(plain-last) - float64(parameters*elementary.Log(n))
+	found.Evidence = float64(2*n*(plain-last)) - float64(parameters*elementary.Log(n))
 	return found, nil
 }
 
@@ -152,7 +152,7 @@ func (f *fit) plainCost() float64 {
 		}
 		total += toShares(logs) - elementary.Log(float64(k))
 	}
-	return float64(float64(len(columns))*elementary.Log(variance))/2 - total/float64(p.N)
+	return float64(float64(len(columns))*elementary.Log(variance))/2 - total/float64(p.N) // exact, fused or not
 }
 
 func newFit(p *Problem) *fit {
@@ -348,7 +348,7 @@ func (f *fit) expect() float64 {
 	k := f.K
 	clear(f.shares)
 	for at, distance := range f.distances {
-		f.shares[int(f.of(int32(at/k)))*k+at%k] -= distance / 2
+		f.shares[int(f.of(int32(at/k)))*k+at%k] -= distance / 2 // exact, fused or not
 	}
 	logs := map[int32][]float64{}
 	for _, component := range f.linked {

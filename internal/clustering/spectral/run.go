@@ -55,17 +55,10 @@ func (s *setup) Begin(ctx context.Context, o clustering.Observer) (_ clustering.
 	return s, err
 }
 
-// K implements clustering.Setup.
-func (s *setup) K() int { return s.p.spec.K }
-
-// Restarts implements clustering.Setup.
-func (s *setup) Restarts() int { return 1 }
-
-// MaxIterations implements clustering.Setup.
-func (s *setup) MaxIterations() int { return 1 }
-
-// KeepsRuns implements clustering.Setup. There is only one run; the method keeps the runs of k-means within it.
-func (s *setup) KeepsRuns() bool { return false }
+// Runs implements clustering.Setup. There is only one run; the method keeps the runs of k-means within it.
+func (s *setup) Runs() clustering.Runs {
+	return clustering.Runs{K: s.p.spec.K, Restarts: 1, MaxIterations: 1}
+}
 
 // NewStepper implements clustering.Setup.
 func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {

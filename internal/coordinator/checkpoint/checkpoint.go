@@ -123,7 +123,7 @@ func (r *Run) read(ctx context.Context) error {
 			log.Info("the job resumes from a snapshot", "job", r.job, "snapshot", name, "pieces", pieces, "done", done, "steps", r.Memory.Steps())
 			return nil
 		}
-		if f, is := errors.AsType[*fault.Error](err); is && f.Kind == fault.Unavailable || ctx.Err() != nil {
+		if store.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
 		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", r.job, "snapshot", name, "error", err)
@@ -222,7 +222,8 @@ func (r *Run) save() time.Duration {
 		s.Logger.Warn("a snapshot of a job cannot be stored; it is tried again", "job", r.job, "error", err)
 	}
 	took := time.Duration(r.encoding.Swap(0))
-	if r.failed = err != nil; !r.failed || fault.Is(err, store.DiskFull) { // waiting for an unavailable store costs the run no time
+	// Waiting for an unavailable store costs the run no time.
+	if r.failed = err != nil; !r.failed || fault.Is(err, store.DiskFull) {
 		took += time.Since(began)
 	}
 	r.spent += took

@@ -217,7 +217,7 @@ func (s *Store[V]) remove(id, blob string) error {
 	if blob == "" {
 		return nil
 	}
-	// The value is gone. If this fails, the next coordinator does it.
+	// The record is already deleted. If deleting the blob fails, the next leader retries it from the garbage key.
 	if err := s.DeleteBlob(blob); err != nil {
 		s.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
 	}

@@ -32,7 +32,7 @@ func memoryConfig(t *testing.T) Config {
 	}
 	t.Cleanup(func() { blobs.Close() })
 	return Config{
-		State: state, Blobs: blobs, Logger: hclog.NewNullLogger(), Now: time.Now,
+		Blobs: blobs, Logger: hclog.NewNullLogger(), Now: time.Now,
 		Writer:        &records.Writer{State: state, Context: context.Background(), Logger: hclog.NewNullLogger()},
 		StopAdmission: func(context.Context) (func(), error) { return func() {}, nil },
 		User:          func(string, *string) string { return "" },

@@ -58,9 +58,8 @@ type kind[V any] struct {
 
 // Config configures a store.
 type Config struct {
-	State  store.State
 	Blobs  store.Blobs
-	Writer *records.Writer
+	Writer *records.Writer // also of what is read
 	Logger hclog.Logger
 	Now    func() time.Time
 
@@ -134,7 +133,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	return viewFor(stored, caller), nil
 }
 
-// claimBlob stores a new record, or adds its claim to the record that there is, and deletes the new blob if it is not needed.
+// claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
 func (s *Store[V]) claimBlob(ctx, waiting context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(waiting)
 	if err != nil {
@@ -212,7 +211,8 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 	return record, err
 }
 
-// Find returns the record of a value, whoever owns it, and notes that the value is used. It returns nil if there is none.
+// Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is no
+// such value.
 func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
 	if record != nil {
@@ -223,7 +223,7 @@ func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord,
 
 // look returns the record of a value and its revision, or nil if there is none.
 func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
-	entry, err := s.State.Get(ctx, s.key(id))
+	entry, err := s.Writer.State.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -247,7 +247,7 @@ func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
 // listed, and only those whose records are not damaged.
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
-	return records.PageOf(ctx, s.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
+	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
 		record, err := decodeRecord(entry)
 		if err != nil {
 			s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry), "error", err)
@@ -340,7 +340,7 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 		last time.Time
 	}
 	var all []unused
-	err := records.Each(ctx, s.State, s.prefix(), func(entry store.Entry) error {
+	err := records.Each(ctx, s.Writer.State, s.prefix(), func(entry store.Entry) error {
 		id := s.idOf(entry)
 		record, err := decodeRecord(entry)
 		if err != nil {

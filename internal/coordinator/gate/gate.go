@@ -45,8 +45,8 @@ type Gate struct {
 	tls     func() *tls.Config // nil if connections are not encrypted
 	audit   *audit.Log         // nil if there is none
 
-	calls, reads, streams, probes limiter   // see limiterOf
-	turns                         fairQueue // for calls
+	limiters map[slotKind]*limiter
+	turns    fairQueue // for calls
 }
 
 // Open opens the audit log and reads the certificates.
@@ -97,7 +97,7 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 
 // InWork returns how much of each limit is in use. Calls include those that wait for their turn.
 func (g *Gate) InWork() Limits {
-	return Limits{Calls: g.calls.inUse(), Reads: g.reads.inUse(), Streams: g.streams.inUse()}
+	return Limits{Calls: g.limiters[callSlot].inUse(), Reads: g.limiters[lightSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
 }
 
 // HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls
@@ -124,23 +124,13 @@ func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.Strea
 func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
 	g.turns.free = l.Calls
-	g.calls.init(max(l.Calls, minCallSlots), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again")
-	g.reads.init(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again")
-	g.streams.init(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended")
-	g.probes.init(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again")
+	g.limiters = map[slotKind]*limiter{
+		callSlot:   newLimiter(max(l.Calls, minCallSlots), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again"),
+		lightSlot:  newLimiter(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again"),
+		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended"),
+		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again"),
+	}
 }
 
 // limiterOf returns the limiter of a method, or nil if it has none.
-func (g *Gate) limiterOf(method string) *limiter {
-	switch methods[method].takes {
-	case callSlot:
-		return &g.calls
-	case lightSlot:
-		return &g.reads
-	case streamSlot:
-		return &g.streams
-	case probeSlot:
-		return &g.probes
-	}
-	return nil
-}
+func (g *Gate) limiterOf(method string) *limiter { return g.limiters[methods[method].takes] }

@@ -171,7 +171,7 @@ func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 // A call that sends its header alone loses its slot when another needs it.
 func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
-	s.reads.waiting.evictAfter = time.Hour
+	s.limiters[lightSlot].waiting.evictAfter = time.Hour
 	ends := make(chan error, 2)
 	for range 2 {
 		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, cleavev1.JobService_GetJob_FullMethodName)
@@ -182,9 +182,9 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	}
 	s.settle(t, 2)
 	wantRefused(t, s.get(t.Context(), "early"), "TOO_MANY_CALLS") // their requests may still come
-	s.reads.waiting.mu.Lock()
-	s.reads.waiting.evictAfter = 0
-	s.reads.waiting.mu.Unlock()
+	s.limiters[lightSlot].waiting.mu.Lock()
+	s.limiters[lightSlot].waiting.evictAfter = 0
+	s.limiters[lightSlot].waiting.mu.Unlock()
 	s.letGo <- struct{}{}
 	if err := s.get(t.Context(), "late"); status.Code(err) != codes.NotFound {
 		t.Errorf("a call in place of one without a request: %v", err)
@@ -203,10 +203,10 @@ func TestProbesAreBounded(t *testing.T) {
 		return err
 	}
 	for range maxProbes {
-		s.probes.take("stranger")
+		s.limiters[probeSlot].take("stranger")
 	}
 	wantRefused(t, check(), "TOO_MANY_PROBES")
-	s.probes.giveBack("stranger")
+	s.limiters[probeSlot].giveBack("stranger")
 	if err := check(); err != nil {
 		t.Error(err)
 	}
@@ -215,8 +215,7 @@ func TestProbesAreBounded(t *testing.T) {
 // One client alone may take all slots; when half are taken, nobody gets more than an equal share.
 func TestClientsShareADoorway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var d limiter
-		d.init(rapid.IntRange(1, 40).Draw(t, "limit"), "R", "%d")
+		d := newLimiter(rapid.IntRange(1, 40).Draw(t, "limit"), "R", "%d")
 		held := map[string]int{}
 		total := 0
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {

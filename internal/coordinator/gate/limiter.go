@@ -20,8 +20,8 @@ const (
 	// minCallSlots is how many calls may always run or wait for their turn: a burst from one client waits
 	// instead of being refused.
 	minCallSlots = 128
-	// RetryCall is the number of seconds after which a refused client may try again.
-	RetryCall = 0.5
+	// retryCall is the number of seconds after which a refused client may try again.
+	retryCall = 0.5
 )
 
 // limiter has a limited number of slots. When more than half of them are taken, no client may have more than an equal
@@ -37,9 +37,9 @@ type limiter struct {
 	byClient map[string]int // clients that have slots
 }
 
-func (d *limiter) init(limit int, reason, message string) {
-	d.limit, d.waiting.evictAfter, d.byClient = limit, evictAfter, map[string]int{}
-	d.refusal = wire.Status(fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(RetryCall))
+func newLimiter(limit int, reason, message string) *limiter {
+	refusal := fault.New(fault.ResourceExhausted, reason, message, limit).With("limit", fmt.Sprint(limit)).RetryIn(retryCall)
+	return &limiter{limit: limit, refusal: wire.Status(refusal), waiting: waiting{evictAfter: evictAfter}, byClient: map[string]int{}}
 }
 
 // take takes a slot for a client and reports whether there was one.

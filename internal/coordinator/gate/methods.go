@@ -23,7 +23,7 @@ type auditing uint8
 
 const (
 	auditReads   auditing = iota // changes nothing: one line when the call has ended, see also OnlyReads
-	auditChanges                 // changes something: also one line before it begins; if that cannot be written, the call is refused
+	auditChanges                 // changes something: also one line before it begins, without which the call is refused
 	auditNothing                 // health checks, and calls that workers make many times a second
 )
 

@@ -42,6 +42,6 @@ func (s *timedStream) SendMsg(message any) error {
 		return err
 	case <-s.timer.C:
 		return fault.New(fault.Unavailable, SlowReader,
-			"the stream was ended because its reader accepted nothing for %v; read faster, and resume after the last message", s.limit).RetryIn(RetryCall)
+			"the stream was ended because its reader accepted nothing for %v; read faster, and resume after the last message", s.limit).RetryIn(retryCall)
 	}
 }

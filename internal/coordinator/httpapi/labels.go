@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
@@ -76,20 +75,20 @@ func labelType(r *http.Request) (string, error) {
 
 // labelLists are the members of the JSON object of labels, in order. All but the first are left out if they are empty.
 var labelLists = []struct {
-	name  string
-	count func(*cleavev1.GetLabelsResponse) int
-	add   func(line []byte, part *cleavev1.GetLabelsResponse, at int) ([]byte, error)
+	name string
+	of   func(*cleavev1.GetLabelsResponse) (string, error) // the items in a part as JSON, separated by commas; "" if there are none
 }{
-	{"labels", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetLabels()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
-		return strconv.AppendUint(line, uint64(p.GetLabels()[at]), 10), nil
-	}},
-	{"rows", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetRows()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
-		return strconv.AppendUint(line, uint64(p.GetRows()[at]), 10), nil
-	}},
-	{"ids", func(p *cleavev1.GetLabelsResponse) int { return len(p.GetIds()) }, func(line []byte, p *cleavev1.GetLabelsResponse, at int) ([]byte, error) {
-		id, err := json.Marshal(p.GetIds()[at])
-		return append(line, id...), err
-	}},
+	{"labels", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetLabels()) }},
+	{"rows", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetRows()) }},
+	{"ids", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetIds()) }},
+}
+
+func items[T any](list []T) (string, error) {
+	encoded, err := json.Marshal(list)
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return string(encoded[1 : len(encoded)-1]), nil
 }
 
 // writeLabelObject writes labels as one JSON object with a list for each column. It writes each list while its parts arrive, by a
@@ -97,7 +96,7 @@ var labelLists = []struct {
 func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
 	var first *cleavev1.GetLabelsResponse
 	for at, list := range labelLists {
-		if at > 0 && list.count(first) == 0 {
+		if text, _ := list.of(first); at > 0 && text == "" {
 			continue
 		}
 		separator := `,"` + list.name + `":[`
@@ -116,15 +115,14 @@ func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, i
 				first = part
 				beginLabels(w, typeJSON, "json")
 			}
-			line, err := []byte(nil), error(nil)
-			for i := range list.count(part) {
-				line = append(line, separator...)
-				if line, err = list.add(line, part, i); err != nil {
-					return err
-				}
-				separator = ","
+			text, err := list.of(part)
+			if err != nil {
+				return err
 			}
-			if _, err := w.Write(line); err != nil {
+			if text != "" {
+				text, separator = separator+text, ","
+			}
+			if _, err := w.Write([]byte(text)); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}

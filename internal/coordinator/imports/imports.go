@@ -74,7 +74,6 @@ type Dependencies struct {
 	Fleet     Fleet
 	Tables    content.Tables
 	Uploads   *content.Uploads
-	State     store.State
 	Writer    *records.Writer
 	CheckDisk func(bytes int64) error
 	MaxBytes  int64 // of a table
@@ -299,7 +298,7 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 	if request.GetRequestId() == "" {
 		return fresh, nil
 	}
-	entry, err := i.State.Get(ctx, keyOf(ctx, request))
+	entry, err := i.Writer.State.Get(ctx, keyOf(ctx, request))
 	if errors.Is(err, store.ErrNotFound) {
 		return fresh, nil
 	}
@@ -337,13 +336,13 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	return i.Writer.CommitFor(ctx, txn)
 }
 
-// sweep returns the keys of expired records, except for one key. It looks at the next few records only: as every import stores
-// one and looks at more, all are looked at in turn.
+// sweep returns the keys of expired records, except for one key. It looks at the next few records only: every import
+// stores one and looks at more, so all have their turn.
 func (i *Importer) sweep(ctx context.Context, except string) (expired []string, _ error) {
 	i.mu.Lock()
 	after := i.swept
 	i.mu.Unlock()
-	entries, err := i.State.List(ctx, records.ImportPrefix, after, sweepPage)
+	entries, err := i.Writer.State.List(ctx, records.ImportPrefix, after, sweepPage)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-			Fleet: workers, Tables: content.NewTables(content.Config{State: brokenState{state, answer}}), State: state,
+			Fleet: workers, Tables: content.NewTables(content.Config{Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
 			Uploads:   content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})
@@ -90,7 +90,7 @@ func (failing) ReadObjects(context.Context, []*fleet.ObjectUnit, func(int)) erro
 func TestAPanicDuringAnImportEndsTheCall(t *testing.T) {
 	state, request := pinned(t, nil)
 	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-		Fleet: failing{}, State: state, CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
+		Fleet: failing{}, Writer: &records.Writer{State: state}, CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 	})
 	defer i.Close()
 	defer func() {
@@ -132,7 +132,7 @@ func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := &pagedState{State: memory}
-	i := New(Config{}, Dependencies{State: state, Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Now: time.Now})
+	i := New(Config{}, Dependencies{Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Now: time.Now})
 	defer i.Close()
 	for range 3 {
 		if err := i.remember(t.Context(), request, &statev1.ImportRecord{CreateTime: timestamppb.Now()}); err != nil {

@@ -147,7 +147,8 @@ func event(job *cleavev1.Job) ([]byte, error) {
 	})
 }
 
-// Sender delivers notifications. What it keeps of one that is not accepted yet is small: its body stays in the state.
+// Sender delivers notifications. It keeps only the key of a pending notification in memory; the body stays in the
+// state store.
 type Sender struct {
 	Config Config
 	State  store.State
@@ -339,7 +340,7 @@ func (s *Sender) attempt(n *notification) bool {
 	return true
 }
 
-// done makes one attempt and reports whether the notification needs no more of them.
+// done makes one delivery attempt and reports whether it was the last.
 func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int) bool {
 	// The operator may allow other receivers than when the job was created.
 	err := s.Config.CheckURL(n.GetUrl())

@@ -132,7 +132,7 @@ func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 				return nil, fault.Invalid("ASYMMETRIC_KERNEL",
 					"the kernel matrix is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g", i, j, a, j, i, b)
 			}
-			mean := a/2 + b/2
+			mean := a/2 + b/2 // exact, fused or not
 			values[i*n+j], values[j*n+i] = mean, mean
 		}
 	}

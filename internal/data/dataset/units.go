@@ -26,7 +26,8 @@ func NewUnits(center, scale []float64) (*Units, error) {
 	return &Units{Center: center, Scale: scale}, nil
 }
 
-// Apply returns the points in these units. It refuses everything but dense points: sparse points would not stay sparse.
+// Apply returns the points in these units. It fails unless they are dense: centering would make sparse
+// points dense.
 func (u *Units) Apply(d Dataset) (Dataset, error) {
 	if u == nil {
 		return d, nil

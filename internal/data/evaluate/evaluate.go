@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Scores measure how well predicted labels match the true ones. All but MutualInformation, which is in
@@ -76,7 +77,7 @@ func (t *contingency) mutualInformation() float64 {
 	for _, c := range t.cells {
 		a, b := float64(t.predicted[c.predicted]), float64(t.truth[c.truth])
 		share := float64(c.count) / t.total
-		sum += float64(share * math.Log(float64(c.count)*t.total/(a*b)))
+		sum += float64(share * elementary.Log(float64(c.count)*t.total/(a*b)))
 	}
 	return math.Max(sum, 0) // for independent labelings, rounding may make the sum negative
 }
@@ -94,7 +95,7 @@ func (t *contingency) entropy(counts []int64) float64 {
 	sum := 0.0
 	for _, count := range counts {
 		share := float64(count) / t.total
-		sum -= float64(share * math.Log(share))
+		sum -= float64(share * elementary.Log(share))
 	}
 	return sum
 }
@@ -136,8 +137,8 @@ func (t *contingency) adjustedRand() float64 {
 	}
 	together := float64(inBoth)
 	apart := float64(pairsAmong(int64(t.total))) - together - predictedOnly - truthOnly
-	return 2 * (together*apart - predictedOnly*truthOnly) /
-		((together+truthOnly)*(truthOnly+apart) + (together+predictedOnly)*(predictedOnly+apart))
+	return 2 * (float64(together*apart) - float64(predictedOnly*truthOnly)) /
+		(float64((together+truthOnly)*(truthOnly+apart)) + float64((together+predictedOnly)*(predictedOnly+apart)))
 }
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
@@ -164,7 +165,7 @@ type cell struct {
 }
 
 func tabulate[P, T Label](predicted []P, truth []T) *contingency {
-	rows, columns := rank(predicted), rank(truth)
+	rows, columns := Ranks(predicted), Ranks(truth)
 	keys := make([]uint64, len(rows))
 	for i := range keys {
 		keys[i] = uint64(rows[i])<<32 | uint64(columns[i])
@@ -185,8 +186,8 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 	return t
 }
 
-// rank replaces each label by its index among the sorted distinct labels.
-func rank[L Label](labels []L) []int32 {
+// Ranks replaces each label by its index among the sorted distinct labels.
+func Ranks[L Label](labels []L) []int32 {
 	distinct := slices.Clone(labels)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
@@ -209,4 +210,23 @@ func addAt(counts []int64, at int32, count int64) []int64 {
 // identical reports whether the two labelings are the same up to the numbers of their labels.
 func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
+}
+
+// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
+// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). sums holds the sums of its distances to the rows of each cluster. The
+// silhouette is 0 for a row that is alone in its cluster, and if there is no other cluster.
+func Silhouette(own int, sums []float64, sizes []int) float64 {
+	if sizes[own] < 2 {
+		return 0
+	}
+	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
+	for cluster, size := range sizes {
+		if cluster != own && size > 0 {
+			outside = min(outside, sums[cluster]/float64(size))
+		}
+	}
+	if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
+		return (outside - inside) / largest
+	}
+	return 0
 }

@@ -106,7 +106,7 @@ func (s *shape) isCopy(of *shape) bool {
 	}
 	// A loss in between may be due to rounding: compare each value with the linear function.
 	slope := math.Copysign(s.deviation/of.deviation, r)
-	allowed := 0.55 * (float64(slope*stepOfAll(of.column))*math.Copysign(1, slope) + stepOfAll(s.column))
+	allowed := 0.55 * (float64(slope*stepOfAll(of.column))*math.Copysign(1, slope) + stepOfAll(s.column)) // exact, fused or not
 	for row := range s.column.Len() {
 		if s.column.IsEmpty(row) {
 			continue

@@ -141,7 +141,7 @@ const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
 // date. Where both orders are possible, a slash means that the month is first.
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
-	day, month := false, false // a first number, or a second one, is larger than 12, so it is a day
+	day, month := false, false // day: some first number is above 12; month: some second number is
 	for row := range c.Filled() {
 		s := c.CellText(row)
 		found := dateParts.FindStringSubmatch(numeric(s))

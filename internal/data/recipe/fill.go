@@ -169,5 +169,5 @@ func median(c *table.Column) float64 {
 	if below == numbers[middle] {
 		return below
 	}
-	return below/2 + numbers[middle]/2
+	return below/2 + numbers[middle]/2 // exact, fused or not
 }

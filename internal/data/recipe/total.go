@@ -177,7 +177,7 @@ func summed(columns []*table.Column) (sums, means int, all bool) {
 		mean := sum / count
 		deviation := math.Sqrt(max(0, squares/count-float64(mean*mean)))
 		step := stepOf(value)
-		exact, rounding := 1e-9*size, min(0.51*step, deviation/20)
+		exact, rounding := float64(1e-9*size), min(float64(0.51*step), deviation/20)
 		switch {
 		case math.Abs(value-sum) <= exact+rounding:
 			if count > 1 && size > 0 && deviation > 0 {

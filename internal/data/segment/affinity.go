@@ -80,11 +80,11 @@ func (a Affinity) pairs(p *Picture) float64 {
 		// width - dx pairs of columns are dx apart. In the row itself dx is positive; in rows below it has
 		// either sign.
 		width, rows, r := float64(p.Width), float64(p.Height-dy), float64(reach)
-		ahead := r*width - r*(r+1)/2
+		ahead := r*width - r*(r+1)/2 // exact, fused or not
 		if dy == 0 {
-			pairs += rows * ahead
+			pairs += rows * ahead // exact, fused or not
 		} else {
-			pairs += rows * (width + 2*ahead)
+			pairs += rows * (width + 2*ahead) // exact, fused or not
 		}
 	}
 	return pairs
@@ -120,7 +120,7 @@ func (a Affinity) offsets(p *Picture) []offset {
 			if dy == 0 && dx <= 0 {
 				continue
 			}
-			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition)
+			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition) // exact, fused or not
 			if elementary.Exp(-positionTerm) < MinWeight && dx*dx+dy*dy > 1 {
 				continue // too small, whatever the gray values are
 			}
@@ -155,7 +155,7 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 
 // weight returns the weight of an edge, 0 if there is none. difference is between gray values from 0 to 65535.
 func (a Affinity) weight(o offset, difference float64) float64 {
-	weight := elementary.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray)))
+	weight := elementary.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray))) // exact, fused or not
 	switch {
 	case weight >= MinWeight:
 		return weight

@@ -61,7 +61,7 @@ func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y 
 	values := make([]float64, 0, 2*n)
 	for _, label := range truth {
 		x, y := curve(label)
-		values = append(values, x+noise*rng.NormFloat64(), y+noise*rng.NormFloat64())
+		values = append(values, x+float64(noise*rng.NormFloat64()), y+float64(noise*rng.NormFloat64()))
 	}
 	points, err := dataset.NewPoints(n, 2, values)
 	return points, truth, err
@@ -84,13 +84,13 @@ func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []
 	}
 	centers := make([]float64, k*d)
 	for i := range centers {
-		centers[i] = centerBox * (2*rng.Float64() - 1)
+		centers[i] = centerBox * (2*rng.Float64() - 1) // exact, fused or not
 	}
 	truth := roundRobin(n, k)
 	values := make([]float64, 0, n*d)
 	for _, label := range truth {
 		for _, center := range centers[int(label)*d : (int(label)+1)*d] {
-			values = append(values, center+spread*rng.NormFloat64())
+			values = append(values, center+float64(spread*rng.NormFloat64()))
 		}
 	}
 	points, err := dataset.NewPoints(n, d, values)
@@ -152,7 +152,7 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 	for range count {
 		for f := range points.D {
 			size := high[f] - low[f]
-			from, width := low[f]-backgroundMargin*size, (1+2*backgroundMargin)*size
+			from, width := low[f]-float64(backgroundMargin*size), (1+2*backgroundMargin)*size
 			values = append(values, from+float64(width*rng.Float64()))
 		}
 		truth = append(truth, class)
@@ -194,8 +194,8 @@ func pairCount(m int64) int64 { return m * (m - 1) / 2 }
 
 // pairOf returns the pair j < i with pairCount(i) + j = number.
 func pairOf(number int64) (i, j int) {
-	row := int64((1 + math.Sqrt(1+8*float64(number))) / 2)
-	for pairCount(row) > number { // the square root is rounded
+	row := int64((1 + math.Sqrt(1+8*float64(number))) / 2) // exact, fused or not
+	for pairCount(row) > number {                          // the square root is rounded
 		row--
 	}
 	for pairCount(row+1) <= number {

@@ -20,11 +20,10 @@ const tolerated = 3
 // Class says how the times of a command are compared and used.
 type Class int
 
-// The classes of commands. Those of all but Query take equally long per row in every operation.
+// The classes of commands. All but Query take equally long in every operation.
 const (
 	Query Class = iota // part of what an operation asks; its work counts toward the operation
-	Setup              // what a worker needs for all of its tiles; it does not depend on the number of rows
-	Adopt              // tiles that a worker already has; compared within one operation
+	Setup              // what a worker needs before it builds tiles; it does not depend on the number of rows
 	Build              // tiles that a worker builds
 	Load               // labels that tiles compute their sums from
 )
@@ -43,7 +42,7 @@ type Command struct {
 }
 
 // steady reports whether a command takes equally long in every operation.
-func (c *Command) steady() bool { return c.Class != Query && c.Class != Adopt }
+func (c *Command) steady() bool { return c.Class != Query }
 
 // kind returns the kind of commands that this one is compared with.
 func (c *Command) kind() string {

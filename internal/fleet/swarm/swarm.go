@@ -132,7 +132,7 @@ func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
 	s.join(&member{name: name, keeps: keeps, serves: serves, end: s.pieces}, has)
 }
 
-// JoinPartly does the same with a member that needs no pieces until Want says which.
+// JoinPartly is Join for a member that needs no pieces until Want says which.
 func (s *Swarm) JoinPartly(name string, has []int, keeps, serves bool) {
 	s.join(&member{name: name, keeps: keeps, serves: serves, wants: make([]bool, s.pieces)}, has)
 }

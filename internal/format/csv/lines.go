@@ -144,11 +144,17 @@ func (h *hollow) appendTo(p *csvRows, kinds []kind) {
 	}
 }
 
-// take returns the rows as a table.
+// maxHollow is the largest number of held rows that become one table. A row takes two bytes of the file, or almost none if it
+// is compressed, but many in a table.
+const maxHollow = 1 << 16
+
+// take removes the first rows, at most maxHollow, and returns them as a table.
 func (h *hollow) take(l *csvLayout) (*table.Table, error) {
+	first := hollow{min(h.rows, maxHollow), h.firstLine}
+	h.rows, h.firstLine = h.rows-first.rows, h.firstLine+first.rows
 	p := &csvRows{columns: make([]csvCells, len(l.columns))}
-	h.appendTo(p, l.kinds)
-	err := p.makeTable(l, h.firstLine)
+	first.appendTo(p, l.kinds)
+	err := p.makeTable(l, first.firstLine)
 	return p.table, err
 }
 

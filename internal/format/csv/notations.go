@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// notation is something that people write around the digits of a number. To add one, add a line to notations, and raise
-// wire.TableRules, because workers of the release before read it as text.
+// notation is something that people write around the digits of a number.
 type notation struct {
 	bit  evidence                                    // that a cell has it
 	says string                                      // to the user, after "the column is read as numbers,"
@@ -29,13 +28,13 @@ var notations = []notation{
 
 // strip removes the notations in a set from a cell, and returns which ones it found. unit is that of the column, "" for none.
 func strip(cell []byte, unit string, among evidence) (bare []byte, found evidence) {
-	if len(cell) > 0 && onlyDigits(cell[len(cell)-1:]) && (onlyDigits(cell[:1]) || cell[0] == '-' && len(cell) > 1 && onlyDigits(cell[1:2])) {
-		if bytes.IndexByte(cell, 0xC2) < 0 && bytes.IndexByte(cell, 0xE2) < 0 {
-			return cell, 0 // neither a notation at an end, nor spaces of other kinds
+	if bytes.IndexByte(cell, 0xC2) >= 0 || bytes.IndexByte(cell, 0xE2) >= 0 { // the first bytes of these characters
+		for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
+			cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
 		}
 	}
-	for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
-		cell = bytes.ReplaceAll(cell, []byte(s[0]), []byte(s[1]))
+	if unsigned := bytes.TrimPrefix(cell, []byte("-")); len(unsigned) > 0 && onlyDigits(unsigned[:1]) && onlyDigits(unsigned[len(unsigned)-1:]) {
+		return cell, 0 // nothing is around the digits
 	}
 	if unit != "" && among&sawUnit != 0 {
 		if rest, has := cutUnit(cell, unit); has {

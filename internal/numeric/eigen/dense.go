@@ -15,8 +15,8 @@ import (
 // Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 //
-// It takes no context, so it is for matrices of at most a few hundred rows, which take a fraction of a second. A larger
-// matrix takes seconds and belongs to LeadingEigenpairs.
+// It takes no context, so it is for matrices of at most a few hundred rows, which take a fraction of a second. A
+// larger matrix takes seconds and belongs to LeadingEigenpairs.
 func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	eigenvalues, vectors, err := LeadingEigenpairs(context.Background(), n, values, func([]float64) int { return n })
 	if err != nil {
@@ -152,7 +152,8 @@ func reflection(x []float64) (norm, factor float64) {
 	return norm, 2 / (float64(x[0]*x[0]) + tail)
 }
 
-// rotationChain is a sequence of rotations of neighboring rows, each with the row before it, from row last to lower rows.
+// rotationChain is a sequence of rotations of neighboring rows, each with the row before it, from row last to lower
+// rows.
 type rotationChain struct {
 	last      int
 	rotations []float64 // pairs of cosine and sine

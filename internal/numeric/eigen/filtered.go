@@ -195,7 +195,7 @@ func (f *filtered) degree(top float64) int {
 // scaled maps the unwanted interval, from -Bound to f.to, to [-1, 1].
 func (f *filtered) scaled(value float64) float64 {
 	center, half := f.interval()
-	return (value - center) / half
+	return (value - center) / half // exact, fused or not
 }
 
 func (f *filtered) interval() (center, half float64) {

@@ -17,6 +17,9 @@
 //     and the generalized problem and its corrections (surrogate.go) need no second algorithm. It takes twice the
 //     memory of Lanczos.
 //
+// Two other packages factorize matrices by algorithms of their own, because the answers that depend on them would get
+// other bits: metric decomposes full metrics by Jacobi's method, and inference has a sparse Cholesky factorization.
+//
 // All arithmetic has a fixed order (routines.go), and sums over rows are taken per tile and then in tile order. So
 // the same operator gives the same bits, wherever its products are computed, on any number of threads.
 package eigen

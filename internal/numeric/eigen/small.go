@@ -50,8 +50,8 @@ func congruent(m, c [][]float64) [][]float64 {
 
 // generalized solves A y = value B y for symmetric A and positive definite B. It returns all eigenvalues, largest
 // first, and the vectors of the largest ones: count, given all eigenvalues, returns how many. With B = G G' the
-// eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one. It fails
-// only if the context ends.
+// eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one. It
+// fails only if the context ends.
 func generalized(ctx context.Context, a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64, err error) {
 	g := Cholesky(b)
 	if err := ctx.Err(); err != nil {
@@ -104,8 +104,8 @@ func Cholesky(b [][]float64) [][]float64 {
 	return g
 }
 
-// eliminate computes the columns of a panel for four rows of G below it, four at a time. The sums are those of plainDot: the
-// columns before a multiple of the lanes are multiplied together, and at most seven are left.
+// eliminate computes the columns of a panel for four rows of G below it, four at a time. The sums are those of
+// plainDot: the columns before a multiple of the lanes are multiplied together, and at most seven are left.
 func eliminate(b, g [][]float64, i, from, to int) {
 	rows := [groupColumns][]float64(g[i : i+groupColumns])
 	for first := from; first < to; first += groupColumns {

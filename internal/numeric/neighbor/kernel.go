@@ -59,7 +59,7 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 		own := from + at
 		for j, v := range values[at*n : (at+1)*n] {
 			// Half of the squared distance stays in the range of float64 where the whole might not.
-			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() {
+			if distance := (s.diagonal[own]/2 + s.diagonal[j]/2) - v; j != own && distance <= l.limit() { // exact, fused or not
 				l.add(distance, int32(j))
 			}
 		}

@@ -87,7 +87,7 @@ func squaredDistances(data dataset.Dataset) func(i, j int32) float64 {
 	case *dataset.Kernel:
 		return func(i, j int32) float64 {
 			row := data.Row(int(i))
-			return 2 * difference(row[i]/2+data.Row(int(j))[j]/2, row[j])
+			return 2 * difference(row[i]/2+data.Row(int(j))[j]/2, row[j]) // exact, fused or not
 		}
 	case *dataset.Points:
 		return func(i, j int32) float64 {

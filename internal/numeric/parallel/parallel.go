@@ -1,5 +1,5 @@
-// Package parallel runs the numbered pieces of a task on several goroutines, and lends them scratch space. It decides nothing about the work itself:
-// results must not depend on which goroutine runs a piece.
+// Package parallel runs the numbered pieces of a task on several goroutines, and lends them scratch space. It decides
+// nothing about the work itself: results must not depend on which goroutine runs a piece.
 package parallel
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Pool runs tasks on several goroutines, one task at a time: Run must not be called concurrently. Reusing a pool avoids
-// allocations when a task starts.
+// Pool runs tasks on several goroutines, one task at a time: Run must not be called concurrently. Reusing a pool
+// avoids allocations when a task starts.
 type Pool struct {
 	do     func(at int) error
 	count  int
@@ -39,8 +39,8 @@ func NewPool(threads int) *Pool {
 
 // Run calls do for the pieces 0..count-1 on at most the given number of goroutines and waits for all of them. If
 // several pieces fail, it returns the error of the lowest, so that the same input gives the same error. Once ctx is
-// done, remaining pieces fail with its error. A panic in do becomes an error, because the caller could not recover from
-// it on another goroutine.
+// done, remaining pieces fail with its error. A panic in do becomes an error, because the caller could not recover
+// from it on another goroutine.
 func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	p.do, p.count, p.failure, p.failed = do, count, nil, count
 	p.next.Store(0)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Workspaces is a list of scratch space. A goroutine borrows a workspace for a piece of work, so that the piece allocates
-// nothing. The zero value is an empty list.
+// Workspaces is a list of scratch space. A goroutine borrows a workspace for a piece of work, so that the piece
+// allocates nothing. The zero value is an empty list.
 type Workspaces[W any] struct {
 	// Idle holds the workspaces that nobody has borrowed. It may be used only while no goroutine is at work.
 	Idle  []*W
@@ -33,7 +33,8 @@ func (ws *Workspaces[W]) GiveBack(w *W) {
 	ws.Idle = append(ws.Idle, w)
 }
 
-// Resized returns a slice of the given length, reusing the buffer if its capacity suffices. The contents are undefined.
+// Resized returns a slice of the given length, reusing the buffer if its capacity suffices. The contents are
+// undefined.
 func Resized[T any](buffer []T, length int) []T {
 	return slices.Grow(buffer[:0], length)[:length]
 }

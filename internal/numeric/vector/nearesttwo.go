@@ -102,7 +102,7 @@ func (s *Shard) nearestTwoByScores(t *tile, terms *terms, w *workspace, dst []fl
 			row := dst[(g*groupRows+r)*PerNearestTwo:][:PerNearestTwo]
 			c, near, next := clusters[0][r], distances[0][r], distances[1][r]
 			// |x|^2 <= 2 |x - mu|^2 + 2 |mu|^2
-			if doubt := roundingOf(columns) * (2*near + 3*terms.maxBias); !(w.lowest[r]-scores[1][r] > doubt) {
+			if doubt := roundingOf(columns) * (2*near + float64(3*terms.maxBias)); !(w.lowest[r]-scores[1][r] > doubt) {
 				terms.nearestTwo(row, w.row(g*groupRows+r), w)
 				continue
 			}

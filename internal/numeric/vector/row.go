@@ -34,6 +34,6 @@ func (r *row) addTo(sums []float64, sign float64) {
 		sums[f] += sign * r.values[at] // exact, fused or not
 	}
 	if r.background != 0 {
-		sums[len(sums)-1] += sign * r.background
+		sums[len(sums)-1] += sign * r.background // exact, fused or not
 	}
 }

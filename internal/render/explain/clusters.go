@@ -56,7 +56,7 @@ func (e *explainer) clusters() (all []string) {
 		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
-		all = append(all, fmt.Sprintf("Cluster %s has %.0f %% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
+		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
 		e.suspect(oneHuge)
 	}
 	if len(all) == 1 {

@@ -29,7 +29,7 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
 	}
 	if shifts := len(r.GetShifts()); shifts > 0 {
-		all = append(all, fmt.Sprintf("%s raised the objective and was undone by a shift of the diagonal, which is %s at the end.", text.Plural(shifts, "step"), brief(r.GetSigma())))
+		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), brief(r.GetSigma())))
 	}
 	if s := r.GetSpectral(); s != nil {
 		all = append(all, fmt.Sprintf("The eigenvectors took %s of the matrix with a vector.", text.Plural(int(s.GetProducts()), "product")))
@@ -101,7 +101,7 @@ func (e *explainer) change(first, last float64) string {
 	if share < 0.05 {
 		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, brief(last))
 	}
-	return fmt.Sprintf("%s went from %s to %s, by %s %%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
+	return fmt.Sprintf("%s went from %s to %s, by %s%%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
 }
 
 // mostOf is the share of the time above which a phase is named.
@@ -121,7 +121,7 @@ func (e *explainer) time() []string {
 		{"finding where to start, including eigenvectors and trials of methods", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
 	} {
 		if phase.took.Seconds() > mostOf*total.Seconds() {
-			return []string{fmt.Sprintf("It took %s, %.0f %% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
+			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
 		}
 	}
 	return []string{fmt.Sprintf("It took %s.", seconds(total))}

@@ -108,7 +108,7 @@ func (e *explainer) found() []string {
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
-	all := []string{fmt.Sprintf("%s were put into %s%s.", text.Plural(int(r.GetRows()), "point"), text.Plural(int(r.GetK()), "cluster"), how)}
+	all := []string{fmt.Sprintf("%s put into %s%s.", text.Count(int(r.GetRows()), "point was", "points were"), text.Plural(int(r.GetK()), "cluster"), how)}
 	if words := e.methodSentence(r.GetChoice().GetChosen()); words != "" {
 		all = append(all, words)
 	}
@@ -198,7 +198,7 @@ func (e *explainer) scores() []string {
 
 func (e *explainer) warnings() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(e.r, e.r.GetWarnings()))
-	return Sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // which was said
+	return Sentences(slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return n.GetMessage() == e.r.GetKSelection().GetReason() })) // the paragraph "How many" has it already
 }
 
 func (e *explainer) reading() []string {

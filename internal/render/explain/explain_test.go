@@ -49,7 +49,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"ordinary", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
 		},
-			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations, no point moved", "(kmeans) went from 100 to 50, by 50 %.", "2 s, 75 % of it for iterations.", "None looks wrong", "Nothing looks wrong."},
+			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations, no point moved", "(kmeans) went from 100 to 50, by 50%.", "2 s, 75% of it for iterations.", "None looks wrong", "Nothing looks wrong."},
 			[]string{"Constraints\n", "Warnings", "Why this method", "Against the truth"}},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
@@ -115,7 +115,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
 		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
-			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "1 cluster has a single point", ": 0.", "much smaller", "Cluster 2 has 97 % of all points", "--k 4", "--knn 10"}, nil},
+			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "1 cluster has a single point", ": 0.", "much smaller", "Cluster 2 has 97% of all points", "--k 4", "--knn 10"}, nil},
 		{"scaled", func(f *Facts) { f.Result.Scale = cleavev1.Scale_SCALE_ROBUST.Enum() }, []string{"quartiles 1 apart"}, nil},
 		{"violations", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}

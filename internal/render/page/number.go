@@ -16,8 +16,8 @@ func Count(n int) string {
 
 const minus = "\u2212"
 
-// Number formats a number with four significant digits, or with all digits before the decimal point if there are more. It
-// omits trailing zeros, and uses a power of ten from 1e9 on and below 1e-4. NaN is "none".
+// Number formats a number with four significant digits, or with all digits before the decimal point if there are more.
+// It omits trailing zeros, and uses a power of ten from 1e9 on and below 1e-4. NaN is "none".
 func Number(v float64) string {
 	size := math.Abs(v)
 	sign := ""
@@ -100,11 +100,11 @@ func Isolated(name string) string { return "\u2068" + name + "\u2069" }
 func Percent(share float64) string {
 	switch percent := 100 * share; {
 	case percent > 0 && percent < 0.1:
-		return "< 0.1 %"
+		return "< 0.1%"
 	case percent > 0 && percent < 9.95:
-		return fmt.Sprintf("%.1f %%", percent)
+		return fmt.Sprintf("%.1f%%", percent)
 	default:
-		return fmt.Sprintf("%.0f %%", percent)
+		return fmt.Sprintf("%.0f%%", percent)
 	}
 }
 

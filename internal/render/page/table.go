@@ -12,6 +12,30 @@ type Table struct {
 	Tall    bool // has many rows, and scrolls
 }
 
+// NewTable returns a table with columns of text. Words and Numbers add columns, and Add adds rows.
+func NewTable(caption string, columns ...string) *Table {
+	return (&Table{Caption: caption}).Words(columns...)
+}
+
+// Words adds columns of text, and returns the table.
+func (t *Table) Words(names ...string) *Table {
+	for _, name := range names {
+		t.Columns = append(t.Columns, Column{Name: name})
+	}
+	return t
+}
+
+// Numbers adds columns of numbers, and returns the table.
+func (t *Table) Numbers(names ...string) *Table {
+	for _, name := range names {
+		t.Columns = append(t.Columns, Column{Name: name, Numbers: true})
+	}
+	return t
+}
+
+// Add adds a row, with a cell for each column.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
 // Column describes a column.
 type Column struct {
 	Name    string

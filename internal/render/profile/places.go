@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // Place tells where a row lies among the clusters. The meaning of a distance depends on the data.
@@ -16,8 +17,8 @@ type Place struct {
 	Distance float64 // to that
 }
 
-// Margin returns how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if nearer to
-// the next.
+// Margin returns how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if
+// nearer to the next.
 func (p Place) Margin() float64 {
 	if p.Next < 0 {
 		return 1
@@ -28,10 +29,10 @@ func (p Place) Margin() float64 {
 	return 0
 }
 
-// Places returns the places of some rows, by their distances to the means of all rows of the clusters.
-func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
-	means := make([]float64, k*points.D)
-	sizes := make([]int, k)
+// Means returns the mean of the rows of each cluster, one after the other, and their numbers. That of an empty cluster
+// is 0.
+func Means(points *dataset.Points, labels []int32, k int) (means []float64, sizes []int) {
+	means, sizes = make([]float64, k*points.D), make([]int, k)
 	for i, label := range labels {
 		sizes[label]++
 		mean := means[int(label)*points.D:]
@@ -44,9 +45,15 @@ func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place
 			means[cluster*points.D+j] /= float64(max(1, size))
 		}
 	}
+	return means, sizes
+}
+
+// Places returns the places of some rows, by their distances to the means of all rows of the clusters.
+func Places(points *dataset.Points, labels []int32, k int, rows []int32) []Place {
+	means, sizes := Means(points, labels, k)
 	return nearest(labels, sizes, rows, func(i int32, to []float64) {
 		for cluster := range to {
-			to[cluster] = math.Sqrt(squaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
+			to[cluster] = math.Sqrt(metric.SquaredDistance(points.Row(int(i)), means[cluster*points.D:(cluster+1)*points.D]))
 		}
 	})
 }
@@ -75,8 +82,8 @@ func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) [
 	})
 }
 
-// GraphPlaces returns the places of some vertices: the distance to a cluster is the share of the weight of their edges that does not lead
-// there. A vertex without edges to others is at distance 1 from all.
+// GraphPlaces returns the places of some vertices: the distance to a cluster is the share of the weight of their edges
+// that does not lead there. A vertex without edges to others is at distance 1 from all.
 func GraphPlaces(graph *dataset.Graph, labels []int32, k int, rows []int32) []Place {
 	sizes := make([]int, k)
 	for _, label := range labels {
@@ -136,12 +143,4 @@ func Borderline(places []Place, limit int) []Place {
 	ordered := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Next < 0 })
 	slices.SortFunc(ordered, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Margin(), b.Margin()), cmp.Compare(a.Row, b.Row)) })
 	return ordered[:min(limit, len(ordered))]
-}
-
-func squaredDistance(x, y []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += float64((v - y[j]) * (v - y[j]))
-	}
-	return sum
 }

@@ -4,26 +4,9 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
-
-// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
-// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). sums holds the sums of its distances to the rows of each cluster. The
-// silhouette is 0 for a row that is alone in its cluster, and if there is no other cluster.
-func Silhouette(own int, sums []float64, sizes []int) float64 {
-	if sizes[own] < 2 {
-		return 0
-	}
-	inside, outside := sums[own]/float64(sizes[own]-1), math.Inf(1)
-	for cluster, size := range sizes {
-		if cluster != own && size > 0 {
-			outside = min(outside, sums[cluster]/float64(size))
-		}
-	}
-	if largest := max(inside, outside); largest > 0 && !math.IsInf(outside, 1) {
-		return (outside - inside) / largest
-	}
-	return 0
-}
 
 // Silhouettes returns the silhouettes of some rows among these rows.
 func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows []int32) []float64 {
@@ -41,14 +24,16 @@ func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows 
 	}
 	silhouettes := make([]float64, len(rows))
 	for at, i := range rows {
-		silhouettes[at] = Silhouette(int(labels[i]), sums[at*k:(at+1)*k], sizes)
+		silhouettes[at] = evaluate.Silhouette(int(labels[i]), sums[at*k:(at+1)*k], sizes)
 	}
 	return silhouettes
 }
 
 // Euclidean returns the distance function of rows.
 func Euclidean(points *dataset.Points) func(i, j int32) float64 {
-	return func(i, j int32) float64 { return math.Sqrt(squaredDistance(points.Row(int(i)), points.Row(int(j)))) }
+	return func(i, j int32) float64 {
+		return math.Sqrt(metric.SquaredDistance(points.Row(int(i)), points.Row(int(j))))
+	}
 }
 
 // InKernel returns the distance function of rows in the space of a kernel.
@@ -59,8 +44,9 @@ func InKernel(kernel *dataset.Kernel) func(i, j int32) float64 {
 	}
 }
 
-// Sample returns at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows sorted by
-// cluster, so that it has about the same shares of clusters, and one of every cluster while the limit allows.
+// Sample returns at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows
+// sorted by cluster, so that it has about the same shares of clusters, and one of every cluster while the limit
+// allows.
 func Sample(labels []int32, k, limit int) []int32 {
 	n := len(labels)
 	chosen := make([]bool, n)

@@ -78,7 +78,7 @@ func (c *Callers) Identify(certificate *x509.Certificate, authorization string) 
 		return ByCertificate(certificate)
 	}
 	return identity.Caller{}, unauthenticated("NO_CREDENTIALS",
-		"this coordinator wants to know who calls; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin")
+		"this coordinator requires authentication; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin")
 }
 
 func (c *Callers) byToken(authorization string) (caller identity.Caller, err error) {

@@ -105,7 +105,8 @@ func (p *Peers) verify(state tls.ConnectionState) error {
 	return p.VerifyAt(time.Now(), state.PeerCertificates[0], state.PeerCertificates[1:]...)
 }
 
-// VerifyAt does the same for a certificate, with those between it and the authority, at a given time.
+// VerifyAt checks that an authority of ours has signed the certificate of a worker, through the given intermediates, and
+// that it is valid at the given time.
 func (p *Peers) VerifyAt(now time.Time, leaf *x509.Certificate, between ...*x509.Certificate) error {
 	others := x509.NewCertPool()
 	for _, c := range between {

@@ -263,7 +263,7 @@ func (c *Cache) Get(id string, piece int, buffer []byte) ([]byte, error) {
 	return c.read(id, piece, buffer, true)
 }
 
-// GetUnchecked does the same for a caller that checks the whole data set.
+// GetUnchecked is Get without the hash check, for callers that verify the whole data set.
 func (c *Cache) GetUnchecked(id string, piece int, buffer []byte) ([]byte, error) {
 	return c.read(id, piece, buffer, false)
 }

@@ -154,7 +154,7 @@ func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID 
 	return s
 }
 
-// JoinPartly does the same, but fetches only the pieces that Share.Want names.
+// JoinPartly is Join, but fetches only the pieces that Share.Want names.
 func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
 	return e.join(ctx, coordinator, datasetID, bytes, true)
 }

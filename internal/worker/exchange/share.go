@@ -355,7 +355,7 @@ func (s *Share) lose(piece int) {
 	s.forget(piece)
 }
 
-// forget does the same for a caller that holds s.mu.
+// forget is lose for callers that hold s.mu.
 func (s *Share) forget(piece int) {
 	s.has[piece] = false
 	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})

@@ -36,7 +36,7 @@ _INLINE_ROWS = 10_000
 class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Clustering under supervision.
 
-    By default Cleave tries several methods, checks each of them against held-out supervision, and returns the answer of the one
+    By default Cleave tries several methods, scores each on held-out supervision, and returns the answer of the one
     that predicts it best. The same data and parameters always give the same labels.
 
     Parameters that are None have the default of the command line; see docs/OPTIONS.md for what each of them does.

@@ -1,0 +1,137 @@
+// Package garbage deletes what nothing refers to anymore. A deletion is a single transaction: it removes a record and adds a garbage
+// key that names the blobs no longer needed. Only then are the blobs deleted, and finally the garbage key. If that is interrupted,
+// the next coordinator finds the key and does the rest. An upload adds such a key before it stores its blob, and removes it in the
+// transaction that stores its record.
+package garbage
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// Collector deletes garbage. It is safe for concurrent use.
+type Collector struct {
+	Blobs  store.Blobs
+	Writer *records.Writer
+	Hold   *backup.Hold // no blob is deleted while it is active
+	Logger hclog.Logger
+
+	// IsWriting reports whether a blob, which is marked as garbage, may still get a record.
+	IsWriting func(blob string) bool
+	// NeedsEvents reports whether the state holds the only copy of a job's events.
+	NeedsEvents func(ctx context.Context, job string) (bool, error)
+}
+
+// DeleteEvents deletes the events of a job that are stored in the state.
+func (c *Collector) DeleteEvents(ctx context.Context, job string) error {
+	entries, err := c.Writer.State.List(ctx, records.EventsPrefix(job), "", 0)
+	if err != nil {
+		return err
+	}
+	keys := make([]string, len(entries))
+	for at, entry := range entries {
+		keys[at] = entry.Key
+	}
+	return c.Writer.DeleteKeys(keys)
+}
+
+// Delete deletes the blobs whose names begin with prefix, and then the garbage key for that prefix. During a
+// backup it leaves both for the end of the backup.
+func (c *Collector) Delete(ctx context.Context, prefix string) error {
+	_, err := c.Hold.Delete(func() error { return c.deleteNow(ctx, prefix) })
+	return err
+}
+
+func (c *Collector) deleteNow(ctx context.Context, prefix string) error {
+	names, err := c.Blobs.List(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := c.Blobs.Delete(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return c.Writer.Commit(store.Txn{Delete: []string{records.GarbageKey(prefix)}})
+}
+
+// Collect finishes the deletions that earlier coordinators did not complete. What fails again is left for the
+// next coordinator; it wastes space, but nothing depends on it.
+func (c *Collector) Collect(ctx context.Context) error {
+	entries, err := c.Writer.State.List(ctx, records.GarbagePrefix, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		blobs := strings.TrimPrefix(entry.Key, records.GarbagePrefix)
+		if c.IsWriting(blobs) {
+			continue
+		}
+		// Only the leader may delete: a key that a former leader sees may belong to an upload to its successor. Deleting
+		// a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
+		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
+		err := c.Writer.Commit(proof)
+		if errors.Is(err, store.ErrConflict) {
+			continue // an upload that ended since the keys were listed has taken its own back
+		}
+		if err == nil {
+			err = c.Delete(ctx, blobs)
+		}
+		if err != nil {
+			c.Logger.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
+			if store.IsUnavailable(err) || errors.Is(err, store.ErrNotLeader) || errors.Is(err, store.ErrClosed) {
+				break // the others would fail too
+			}
+		}
+	}
+	return c.deleteLeftoverEvents(ctx)
+}
+
+// DeleteSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
+// them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
+func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
+	state, blobs := c.Writer.State, c.Blobs
+	names, err := blobs.List(ctx, records.JobPrefix)
+	if err != nil {
+		return err
+	}
+	for at, name := range names {
+		id := records.JobOfSpec(name)
+		if id == "" || id >= newest || at > 0 && strings.HasPrefix(names[at-1], records.JobBlobPrefix(id)) { // a job with results was created
+			continue
+		}
+		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		c.Logger.Info("deleting the spec of a job that was not created", "job", id)
+		if _, err := c.Hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of
+// their job's outcome but exceeded the transaction that ended it.
+func (c *Collector) deleteLeftoverEvents(ctx context.Context) error {
+	var leftover []string
+	err := records.Each(ctx, c.Writer.State, records.EventPrefix, func(entry store.Entry) error {
+		id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, records.EventPrefix), "/")
+		needed, err := c.NeedsEvents(ctx, id)
+		if err == nil && !needed {
+			leftover = append(leftover, entry.Key)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Writer.DeleteKeys(leftover)
+}

@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
+)
+
+// check returns what is wrong with the accounts of a placement that has these workers for itself.
+func (p *placement) check(t *rapid.T, sessions []*session) {
+	for _, s := range sessions {
+		if s.ended {
+			continue
+		}
+		member, tiles, used := p.members[s], len(p.tilesOf(s)), int64(0)
+		for _, tile := range p.tilesOf(s) {
+			used += p.tileBytes(tile)
+		}
+		copies := 0
+		for c := range p.copies {
+			if c.worker == s {
+				copies++
+				used += c.bytes
+			}
+		}
+		switch {
+		case member == nil && tiles+copies > 0:
+			t.Fatalf("%d tiles and %d copies on a worker that is no member", tiles, copies)
+		case member != nil && member.tiles != tiles:
+			t.Fatalf("a member counts %d tiles and has %d", member.tiles, tiles)
+		case member != nil:
+			used += p.fixedBytes(s)
+		}
+		if s.tiles != tiles || s.used != used {
+			t.Fatalf("a worker counts %d tiles and %d bytes, and has %d and %d", s.tiles, s.used, tiles, used)
+		}
+	}
+}
+
+// Whatever happens to tiles and workers, a placement keeps account of what is where.
+func TestAPlacementKeepsAccount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 5 * 1024, Columns: 2}, K: 2, Lanes: 1}
+		f := New(Config{})
+		p := newPlacement(f, need)
+		var sessions []*session
+		for range 4 {
+			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
+			sessions = append(sessions, s)
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			tile, s := rapid.IntRange(0, len(p.tiles)-1).Draw(t, "tile"), rapid.SampledFrom(sessions).Draw(t, "worker")
+			at, stored := &p.tiles[tile], rapid.Bool().Draw(t, "stored")
+			switch event := rapid.IntRange(0, 9).Draw(t, "event"); {
+			case s.ended && event < 9:
+			case event <= 2 && at.worker == nil:
+				if p.members[s] == nil {
+					p.join(s)
+				}
+				p.put(tile, s, stored)
+			case event == 3:
+				p.remove(tile)
+			case event == 4 && at.worker != nil:
+				p.setStored(tile, stored)
+			case event == 5 && p.members[s] != nil:
+				p.copyTo(s, tile, stored)
+			case event == 6:
+				p.dismissEmpty()
+			case event == 7:
+				for c := range p.copies {
+					if p.tiles[c.number].worker == nil && p.members[c.worker] != nil {
+						p.promote(c)
+						break
+					}
+				}
+			case event == 8:
+				p.removeFrom(s, p.tilesOf(s))
+			case event == 9 && stored:
+				f.endSession(s, nil)
+				p.removeEnded()
+			case event == 9:
+				p.removeAll()
+			}
+			p.check(t, sessions)
+		}
+		p.release()
+		p.check(t, sessions)
+	})
+}
