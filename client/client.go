@@ -32,7 +32,7 @@ const (
 	pingTimeout = 5 * time.Second
 )
 
-// connectTimeout limits one attempt to connect, so that a machine that drops packets is left soon for another coordinator.
+// connectTimeout limits one attempt to connect. A machine that drops packets is thus left soon for another coordinator.
 const connectTimeout = 5 * time.Second
 
 // maxMessageBytes is the size limit of one request or response.

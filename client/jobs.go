@@ -39,7 +39,7 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 
 // endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without one.
 func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	if err != nil {
 		return nil, err
 	}

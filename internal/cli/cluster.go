@@ -45,7 +45,7 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	usage := response.GetUsage()
 	inUse := map[string]string{
 		"jobs_running": fmt.Sprint(usage.GetJobsRunning()), "jobs_queued": fmt.Sprint(usage.GetJobsQueued()),
-		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()), "streams": fmt.Sprint(usage.GetStreams()),
+		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()), "reads": fmt.Sprint(usage.GetReads()), "streams": fmt.Sprint(usage.GetStreams()),
 	}
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())

@@ -24,7 +24,12 @@ import (
 
 func (a *app) getCommand() *cobra.Command {
 	return a.remoteCommand("get JOB", "Show one job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
-		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+		request := &cleavev1.GetJobRequest{JobId: jobID}
+		response, err := c.Jobs.GetJob(ctx, request)
+		if wire.Reason(err) == "BLOBS_UNAVAILABLE" { // only the spec is there
+			request.WithoutSpec = true
+			response, err = c.Jobs.GetJob(ctx, request)
+		}
 		if err != nil {
 			return err
 		}
@@ -100,8 +105,10 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	}
 	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
-	line("algorithm", wire.Algorithm(spec).Name)
-	line("clusters", report.ClustersText(spec))
+	if spec != nil {
+		line("algorithm", wire.Algorithm(spec).Name)
+		line("clusters", report.ClustersText(spec))
+	}
 	for _, used := range wire.UsedTables(spec) {
 		line(used.Name(), c.DescribeTable(ctx, used.Input))
 	}
@@ -174,7 +181,7 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 		if err != nil {
 			return err
 		}
-		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id}); err != nil {
+		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true}); err != nil {
 			return err // the service would treat a mistyped id as deleted already
 		}
 		ids = append(ids, id)
@@ -291,7 +298,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		}
 	}
 	if f.wait && f.json {
-		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id})
+		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
 		if err != nil {
 			return c.Explain(err)
 		}
