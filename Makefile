@@ -49,7 +49,7 @@ test: ## Run the tests, a part of every large one
 	go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 30m ./test/clustertest ./...
 
 .PHONY: test-long
-test-long: ## Run all cases of the large tests (LIMIT=seconds, SEED=number for another order)
+test-long: ## Run all cases of the large tests, and the examples in the documents (LIMIT=seconds, SEED=number for another order)
 	scripts/test-long.sh '$(or $(LIMIT),0)' $(SEED)
 
 .PHONY: test-upgrade
@@ -100,12 +100,12 @@ packages: ## Build Debian packages of cleave, cleave-coordinator and cleave-work
 	scripts/packages.sh dist $(ARCHITECTURES)
 
 .PHONY: test-machines
-test-machines: ## Start a cluster on three machines with systemd, from packages, in network namespaces, and time it (needs root)
+test-machines: ## Start a cluster on three machines with systemd, from packages, in network namespaces, and time it (needs root, debootstrap and systemd-container)
 	go test -C tools/packages ./...
 	scripts/test-machines.sh
 
 .PHONY: test-slurm
-test-slurm: ## Run deploy/slurm/cleave.sbatch in a Slurm of three nodes on this machine; lose a node, reach the time limit (needs root)
+test-slurm: ## Run deploy/slurm/cleave.sbatch in a Slurm of three nodes on this machine; lose a node, reach the time limit (needs root, slurm-wlm and munge)
 	scripts/test-slurm.sh
 
 .PHONY: bench

@@ -1,8 +1,8 @@
 package auto
 
 // The constants that decide which answer a user gets, in the order of the procedure. Most were chosen by measuring;
-// docs/ALGORITHMS.md has the measurements, and a comment here says what was compared. Choose a new value on data sets
-// set aside for that, then let `make answers` judge it on others.
+// docs/design/tuning.md has the measurements, and a comment here says what was compared. Choose a new value on data
+// sets set aside for that, then let `make answers` judge it on others.
 
 // Spaces.
 const (
