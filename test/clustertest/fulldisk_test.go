@@ -71,7 +71,7 @@ func TestTheDiskIsFullAtTheEnd(t *testing.T) {
 	w.UntilProgress("the result waits", func(p *cleavev1.Progress) bool {
 		return p.GetPhase() == cleavev1.Phase_PHASE_WAITING && strings.Contains(p.GetMessage(), "no space is left on the disk")
 	})
-	if said := c.Job(job).GetStatusMessage(); !strings.Contains(said, "its result cannot be stored; it is kept in memory") {
+	if said := c.Job(job).GetStatusMessage(); !strings.Contains(said, "its result cannot be stored; keeping it in memory") {
 		t.Errorf("the result waits, but the status says %q", said)
 	}
 	if !strings.Contains(c.Stderr(), "[ERROR]") {

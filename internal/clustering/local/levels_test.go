@@ -137,18 +137,3 @@ func TestSpacesOfGraphs(t *testing.T) {
 		}
 	}
 }
-
-// A graph whose degrees overflow is cut all the same, though its objective is not a number.
-func TestAutoOnAGraphWhoseDegreesOverflow(t *testing.T) {
-	var edges []dataset.Edge
-	for _, e := range [][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {4, 5}, {5, 6}, {4, 6}} {
-		edges = append(edges, dataset.Edge{Source: e[0], Target: e[1], Weight: 1e308})
-	}
-	g, err := dataset.NewGraph(7, append(edges, dataset.Edge{Source: 3, Target: 4, Weight: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := solveAuto(t, g, clustering.Spec{K: 2}).Labels; len(slices.Compact(slices.Sorted(slices.Values(got)))) != 2 {
-		t.Errorf("the labels are %v", got)
-	}
-}
