@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -185,41 +184,42 @@ func TestTablesInlineAndByID(t *testing.T) {
 	}
 }
 
-// Downloads of objects that do not fit into the caches take turns, so that a few of them do not fill the memory; others do not wait.
+// Downloads of objects that do not fit into the caches take turns, so that a few of them do not fill the memory. Others do
+// not wait.
 func TestLargeDownloadsTakeTurns(t *testing.T) {
 	for _, large := range []bool{false, true} {
-		cfg := testConfig()
+		cfg, turns := testConfig(), 0
 		if large {
-			cfg.CacheBytes = 0
+			cfg.CacheBytes, turns = 0, 1
 		}
 		h := newHarness(t, cfg, scripted(steps(1)))
-		id := h.store(constraintTable("must 0 1")).GetTableId()
-		read := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			if len(h.c.largeReads) == maxLargeReads && large {
-				cancel()
-			}
-			return (&tableService{c: h.c}).GetTableRows(&cleavev1.GetTableRowsRequest{TableId: id}, rowStream{ctx: ctx})
+		stream := &rowStream{t: t, h: h}
+		err := (&tableService{c: h.c}).GetTableRows(&cleavev1.GetTableRowsRequest{TableId: h.store(constraintTable("must 0 1")).GetTableId()}, stream)
+		if err != nil || stream.turns != turns || len(h.c.largeReads) != 0 {
+			t.Errorf("large: %v; got %v, %d turns were taken and %d are left", large, err, stream.turns, len(h.c.largeReads))
 		}
 		for range maxLargeReads {
 			h.c.largeReads <- struct{}{}
 		}
-		if err := read(); errors.Is(err, context.Canceled) != large {
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := h.c.enterRead(ended, 1); errors.Is(err, context.Canceled) != large {
 			t.Errorf("large: %v; while all turns are taken: %v", large, err)
-		}
-		<-h.c.largeReads
-		if err := read(); err != nil || len(h.c.largeReads) != maxLargeReads-1 {
-			t.Errorf("large: %v; with a free turn: %v, %d turns are taken", large, err, len(h.c.largeReads))
 		}
 	}
 }
 
-// rowStream drops the rows of a table.
+// rowStream notes how many turns are taken while the rows of a table are sent.
 type rowStream struct {
 	grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]
-	ctx context.Context
+	t     *testing.T
+	h     *harness
+	turns int
 }
 
-func (s rowStream) Context() context.Context                  { return s.ctx }
-func (s rowStream) Send(*cleavev1.GetTableRowsResponse) error { return nil }
+func (s *rowStream) Context() context.Context { return s.t.Context() }
+
+func (s *rowStream) Send(*cleavev1.GetTableRowsResponse) error {
+	s.turns = len(s.h.c.largeReads)
+	return nil
+}

@@ -19,6 +19,8 @@ import (
 // awayBlobs refuse to store anything, after a while.
 type awayBlobs struct{ store.Blobs }
 
+func (awayBlobs) Free() (int64, bool) { return 0, false }
+
 func (awayBlobs) Put(context.Context, string, func(io.Writer) error) error {
 	time.Sleep(time.Minute)
 	return fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
