@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -29,6 +31,9 @@ const (
 	pingEvery   = 10 * time.Second
 	pingTimeout = 5 * time.Second
 )
+
+// connectTimeout limits one attempt to connect. A machine that drops packets is thus left soon for another coordinator.
+const connectTimeout = 5 * time.Second
 
 // maxMessageBytes is the size limit of one request or response.
 const maxMessageBytes = 64 << 20
@@ -61,6 +66,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	c := &Client{address: addresses, warn: s.warn, terms: s.dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 	}
@@ -99,8 +105,9 @@ func (c *Client) Retry(ctx context.Context, do func() error) error {
 	return c.Explain(c.repeat(ctx, do))
 }
 
-// ListJobs lists the jobs that match a request. It fetches pages as they are needed, and changes the page token of the request.
+// ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {
+	request = proto.CloneOf(request)
 	return pages((*cleavev1.ListJobsResponse).GetJobs, func(token string) (*cleavev1.ListJobsResponse, error) {
 		request.PageToken = token
 		return c.Jobs.ListJobs(ctx, request)

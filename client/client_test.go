@@ -39,3 +39,33 @@ func TestCallsAreRepeated(t *testing.T) {
 		t.Errorf("after %d calls: %v", calls.Load(), err)
 	}
 }
+
+// Requests are the caller's: one that is used twice asks twice for the same.
+func TestRequestsAreNotChanged(t *testing.T) {
+	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+		switch call {
+		case 1:
+			return stream.SendMsg(&cleavev1.CreateJobResponse{Job: &cleavev1.Job{}})
+		case 2:
+			return stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1, 2}})
+		case 3:
+			return stream.SendMsg(&cleavev1.ListJobsResponse{NextPageToken: "more"})
+		}
+		return stream.SendMsg(&cleavev1.ListJobsResponse{})
+	})
+	create, labels, list := &cleavev1.CreateJobRequest{}, &cleavev1.GetLabelsRequest{JobId: "job"}, &cleavev1.ListJobsRequest{}
+	if _, err := c.CreateJob(t.Context(), create); err != nil || create.GetRequestId() != "" {
+		t.Errorf("creating a job: %v, request %v", err, create)
+	}
+	if err := c.EachLabels(t.Context(), labels, func(*cleavev1.GetLabelsResponse) error { return nil }); err != nil || labels.GetFirstIndex() != 0 {
+		t.Errorf("getting labels: %v, request %v", err, labels)
+	}
+	for _, err := range c.ListJobs(t.Context(), list) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if list.GetPageToken() != "" {
+		t.Errorf("listing jobs: request %v", list)
+	}
+}

@@ -23,11 +23,11 @@ func startCoordinator() (address string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cluster.AddWorkers(1, worker.Config{Coordinator: cluster.Address.String(), Logger: hclog.NewNullLogger()})
+	cluster.AddWorkers(1, worker.Config{Coordinator: cluster.Addr().String(), Logger: hclog.NewNullLogger()})
 	if err := cluster.AwaitWorkers(context.Background(), 1); err != nil {
 		log.Fatal(err)
 	}
-	return cluster.Address.String(), cluster.Stop
+	return cluster.Addr().String(), cluster.Stop
 }
 
 var sixPoints = [][]float64{{0}, {1}, {2}, {10}, {11}, {12}}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -20,10 +21,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// CreateJob creates a job, or returns the one that the same request ID created before. Without a request ID, the request gets one,
-// so that its retries create only one job.
+// CreateJob creates a job, or returns the one that the same request ID created before. Without a request ID, each call
+// creates one job, however often it is retried.
 func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
 	if request.GetRequestId() == "" {
+		request = proto.CloneOf(request)
 		request.RequestId = uuid.NewString()
 	}
 	response, err := c.Jobs.CreateJob(ctx, request)
@@ -37,7 +39,7 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +95,9 @@ func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ e
 }
 
 // EachLabels calls take with successive parts of the labels that a request asks for, with each row exactly once even if the stream
-// breaks. It changes the first index of the request. It stops at the first error of take.
+// breaks. It stops at the first error of take.
 func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, take func(*cleavev1.GetLabelsResponse) error) error {
+	request = proto.CloneOf(request)
 	return c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
@@ -233,12 +236,12 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 	silence := time.AfterFunc(silenceTimeout, cancel)
 	defer silence.Stop()
 	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
-	if err != nil {
-		return nil, err
-	}
 	for {
-		item, err := stream.Recv()
-		if watching.Err() != nil && ctx.Err() == nil {
+		var item *cleavev1.WatchJobResponse
+		if err == nil {
+			item, err = stream.Recv()
+		}
+		if watching.Err() != nil && ctx.Err() == nil { // also if connecting took too long
 			return nil, c.leader.leave("the coordinator is silent")
 		}
 		if err != nil {
@@ -258,7 +261,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 
 // endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without one.
 func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	if err != nil {
 		return nil, err
 	}

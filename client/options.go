@@ -41,7 +41,8 @@ func WithWarnings(warn func(format string, args ...any)) Option {
 	return func(s *settings) { s.warn = warn }
 }
 
-// WithGRPC adds options of gRPC to every connection.
+// WithGRPC adds options of gRPC to every connection. The command line passes credentials.NamesFlags, which gRPC
+// ignores: it makes error messages name flags instead of the options of this package.
 func WithGRPC(options ...grpc.DialOption) Option {
 	return func(s *settings) { s.grpc = append(s.grpc, options...) }
 }

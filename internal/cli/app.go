@@ -1,7 +1,7 @@
-// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls of the coordinator in
-// client, and what is printed and written in report. Without a server, cleave run starts a coordinator and workers in its
-// own process; otherwise it does the same as with a remote one: upload the data, create the job, watch it, and fetch the
-// result.
+// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls of the
+// coordinator in client, and what is printed and written in report. Without a server, cleave run starts a coordinator
+// and workers in its own process; otherwise it does the same as with a remote one: upload the data, create the job,
+// watch it, and fetch the result.
 package cli
 
 import (
@@ -28,7 +28,8 @@ type app struct {
 	command        command // the command line that result.json records
 }
 
-// Main runs one command line and returns the exit code, see package shell. When ctx ends, the job of cleave run is canceled.
+// Main runs one command line and returns the exit code, see package shell. When ctx ends, the job of cleave run is
+// canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
@@ -41,7 +42,8 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return code
 }
 
-// isUnknownCommand reports whether the arguments begin with an unknown command. Names that begin with "__" belong to cobra.
+// isUnknownCommand reports whether the arguments begin with an unknown command. Names that begin with "__" belong to
+// cobra.
 func isUnknownCommand(program *cobra.Command, args []string) bool {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
 		return false

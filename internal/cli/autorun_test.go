@@ -65,8 +65,8 @@ func TestPredictAfterAuto(t *testing.T) {
 	}
 }
 
-// A mixture assigns points by its model alone, and gives those of the run their labels, distances, margins and confidences
-// again, whether it is in a folder or on a coordinator.
+// A mixture assigns points by its model alone, and gives those of the run their labels, distances, margins and
+// confidences again, whether it is in a folder or on a coordinator.
 func TestPredictByAMixture(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeUneven(t, "u.csv")

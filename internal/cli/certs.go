@@ -185,8 +185,8 @@ For other users: cleave certs client --name alice --role submitter --dir %[1]s
 	return cmd
 }
 
-// etcdDir is the folder of etcd's certificates. etcd has its own authority, because it accepts every certificate of its
-// authority, and must not accept those of workers and clients.
+// etcdDir is the folder of etcd's certificates. etcd has its own authority, because it accepts every certificate of
+// its authority, and must not accept those of workers and clients.
 const etcdDir = "etcd"
 
 func (a *app) certsEtcdCommand() *cobra.Command {

@@ -45,7 +45,7 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	usage := response.GetUsage()
 	inUse := map[string]string{
 		"jobs_running": fmt.Sprint(usage.GetJobsRunning()), "jobs_queued": fmt.Sprint(usage.GetJobsQueued()),
-		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()), "streams": fmt.Sprint(usage.GetStreams()),
+		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()), "reads": fmt.Sprint(usage.GetReads()), "streams": fmt.Sprint(usage.GetStreams()),
 	}
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())
@@ -254,7 +254,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
+		return wouldOverwrite(path)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
 	if err != nil {
@@ -275,14 +275,31 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := publish(file.Name(), path); err != nil {
 		return err
 	}
 	return a.printf("%s has the state of revision %d and %s, %s in all; restore it into an empty directory with: coordinator --restore %s --data-dir DIR\n",
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
 }
 
-// receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes anything.
+func wouldOverwrite(path string) error {
+	return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
+}
+
+// publish gives a temporary file its name, unless a file of this name exists. The caller removes the temporary name.
+func publish(temporary, path string) error {
+	err := os.Link(temporary, path) // unlike Rename it replaces nothing
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return wouldOverwrite(path)
+	case err != nil: // the file system has no links
+		return os.Rename(temporary, path)
+	}
+	return nil
+}
+
+// receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes
+// anything.
 func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -32,8 +33,8 @@ func addServerFlag(set *pflag.FlagSet) *string {
 
 func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
 
-// tokenVariable is the environment variable with a token. There is no flag for a token, because all users of the machine can
-// see flags.
+// tokenVariable is the environment variable with a token. There is no flag for a token, because all users of the
+// machine can see flags.
 const tokenVariable = "CLEAVE_TOKEN"
 
 // accessFlags tell how a coordinator is reached and with which credentials.
@@ -91,8 +92,10 @@ func withPorts(servers string) string {
 	_, port, _ := net.SplitHostPort(coordinator.DefaultConfig().Listen)
 	list := strings.Split(servers, ",")
 	for at, server := range list {
-		if server = strings.TrimSpace(server); server != "" && !strings.ContainsAny(server, ":/") {
-			server = net.JoinHostPort(server, port)
+		server = strings.TrimSpace(server)
+		host := strings.Trim(server, "[]")
+		if _, err := netip.ParseAddr(host); err == nil || server != "" && !strings.ContainsAny(server, ":/") {
+			server = net.JoinHostPort(host, port)
 		}
 		list[at] = server
 	}
@@ -112,7 +115,8 @@ func (a *app) connectTo(t target) (*client.Client, error) {
 	return c, err
 }
 
-// dialFor returns how to reach a server: with the credentials of the flags, or else of the login, if it is for that server.
+// dialFor returns how to reach a server: with the credentials of the flags, or else of the login, if it is for that
+// server.
 func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, error) {
 	dial := a.access.dial
 	if login != nil && login.Server == server && dial == (credentials.Dial{}) {
@@ -151,8 +155,8 @@ func (a *app) remote(server string) (*client.Client, error) {
 	return a.connectTo(t)
 }
 
-// remoteOrNil connects to the coordinator that --server, the environment or a login names. It returns nil if none does, or
-// if --workers asks for an embedded cluster. If no flag names the coordinator, it prints which one is used.
+// remoteOrNil connects to the coordinator that --server, the environment or a login names. It returns nil if none
+// does, or if --workers asks for an embedded cluster. If no flag names the coordinator, it prints which one is used.
 func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, error) {
 	switch {
 	case server != "" && f.Given("workers"):
@@ -213,8 +217,8 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	return j, nil
 }
 
-// remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument, such as "job";
-// if it is "", the command takes none. The id of a job may be shortened.
+// remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument,
+// such as "job"; if it is "", the command takes none. The id of a job may be shortened.
 func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
 	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
@@ -350,8 +354,8 @@ func pick(what, given string, all []candidate) (string, error) {
 	return "", shell.Usage("%q matches %d %ss: %s", given, len(begun), what, strings.Join(lines, ", "))
 }
 
-// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may not list
-// can give whole ids.
+// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may
+// not list can give whole ids.
 func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
 	if len(given) >= length {
 		return given, nil

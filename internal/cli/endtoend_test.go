@@ -36,7 +36,8 @@ func readResult(t *testing.T, text string) resultFile {
 	return r
 }
 
-// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and the record of the run.
+// answer is the part of a result that does not depend on how the job was run: all but the plan, the times and the
+// record of the run.
 func answer(t *testing.T, text string) *cleavev1.Result {
 	t.Helper()
 	r := readResult(t, text).Result
@@ -229,8 +230,8 @@ func startServe(t *testing.T, flags string) string {
 	return address
 }
 
-// TestAPrivateServerServesWhoHasItsToken starts a server as a program would that embeds it: the server refuses calls without the
-// token that it prints, runs jobs for calls with the token, and ends when standard input closes.
+// TestAPrivateServerServesWhoHasItsToken starts a server as a program would that embeds it: the server refuses calls
+// without the token that it prints, runs jobs for calls with the token, and ends when standard input closes.
 func TestAPrivateServerServesWhoHasItsToken(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-moons --n 40 --out g")

@@ -50,8 +50,8 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// explainFolder explains the result in the folder of a run. It names violated constraints if a flag names their file, or if
-// they can be found again from what the run recorded.
+// explainFolder explains the result in the folder of a run. It names violated constraints if a flag names their file,
+// or if they can be found again from what the run recorded.
 func (a *app) explainFolder(ctx context.Context, folder, constraints string) error {
 	result, run, err := report.ReadResult(folder)
 	if err != nil {
@@ -89,8 +89,8 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 	return r.Filter.Constraints(list), err
 }
 
-// recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed, or
-// those that the run made of classes. It returns nil if they cannot be found.
+// recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
+// or those that the run made of classes. It returns nil if they cannot be found.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
 	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
 	var list []constraint.Constraint

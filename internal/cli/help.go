@@ -83,8 +83,8 @@ func flagGroups() []shell.Group {
 		shell.NewGroup("More", "config version help help-all"))
 }
 
-// examplesText has the examples for each command after a line with its path in brackets. Lines have at most 58 characters, so
-// that they fit a narrow screen.
+// examplesText has the examples for each command after a line with its path in brackets. Lines have at most 58
+// characters, so that they fit a narrow screen.
 //
 //go:embed examples.txt
 var examplesText string

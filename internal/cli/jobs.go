@@ -24,7 +24,12 @@ import (
 
 func (a *app) getCommand() *cobra.Command {
 	return a.remoteCommand("get JOB", "Show one job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
-		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
+		request := &cleavev1.GetJobRequest{JobId: jobID}
+		response, err := c.Jobs.GetJob(ctx, request)
+		if wire.Reason(err) == "BLOBS_UNAVAILABLE" { // only the spec is there
+			request.WithoutSpec = true
+			response, err = c.Jobs.GetJob(ctx, request)
+		}
 		if err != nil {
 			return err
 		}
@@ -100,8 +105,10 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 	}
 	line("message", cmp.Or(j.GetError().GetMessage(), j.GetStatusMessage()))
 	line("dataset", j.GetDatasetId())
-	line("algorithm", wire.Algorithm(spec).Name)
-	line("clusters", report.ClustersText(spec))
+	if spec != nil {
+		line("algorithm", wire.Algorithm(spec).Name)
+		line("clusters", report.ClustersText(spec))
+	}
 	for _, used := range wire.UsedTables(spec) {
 		line(used.Name(), c.DescribeTable(ctx, used.Input))
 	}
@@ -174,7 +181,7 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 		if err != nil {
 			return err
 		}
-		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id}); err != nil {
+		if _, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true}); err != nil {
 			return err // the service would treat a mistyped id as deleted already
 		}
 		ids = append(ids, id)
@@ -203,8 +210,9 @@ func (a *app) watchCommand() *cobra.Command {
 
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	var w client.Watcher = report.NewFullProgress(a.stdout)
+	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr}
 	if asJSON {
-		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}
+		w = lines
 	}
 	ended, err := c.Watch(ctx, jobID, after, w)
 	if ctx.Err() != nil {
@@ -216,10 +224,10 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if err := c.JobError(ctx, jobID, ended); err != nil {
 		return err
 	}
-	if !asJSON {
-		fmt.Fprintf(a.stdout, "%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
+	if asJSON {
+		return lines.Err()
 	}
-	return nil
+	return a.printf("%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
 }
 
 // stillRunning returns the error for a user who stops watching a job: the job continues, and how to get back to it.
@@ -275,7 +283,9 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	p.End()
 	id := job.GetJobId()
 	if !f.json {
-		fmt.Fprintln(a.stdout, id)
+		if err := a.printf("%s\n", id); err != nil {
+			return fmt.Errorf("job %s was submitted, but its id cannot be printed: %w", id, err)
+		}
 	}
 	var ended *cleavev1.JobEnded
 	if f.wait {
@@ -288,7 +298,7 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 		}
 	}
 	if f.wait && f.json {
-		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id})
+		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
 		if err != nil {
 			return c.Explain(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,7 +129,9 @@ func (a *app) contextsCommand() *cobra.Command {
 					if name == known.Current {
 						mark = "*"
 					}
-					fmt.Fprintf(a.stdout, "%s %s  %s\n", mark, name, known.All[name].Server)
+					if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
+						return err
+					}
 				}
 				return nil
 			case len(args) != 2 || args[0] != "use":
@@ -148,7 +149,8 @@ func (a *app) contextsCommand() *cobra.Command {
 const (
 	// contextVariable is the environment variable with the name of the login to use.
 	contextVariable = "CLEAVE_CONTEXT"
-	// configVariable is the environment variable with the folder of logins, instead of the one in the user's configuration.
+	// configVariable is the environment variable with the folder of logins, instead of the one in the user's
+	// configuration.
 	configVariable = "CLEAVE_CONFIG_DIR"
 	// defaultContext is the name of a login without a name.
 	defaultContext = "default"

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
-// messy is a table as people have it: two kinds of rows, with a running number, a unit twice, a constant, codes, numbers and words
-// that stand for nothing, gaps, and totals below.
+// messy is a table as people have it: two kinds of rows, with a running number, a unit twice, a constant, codes,
+// numbers and words that stand for nothing, gaps, and totals below.
 func messy() string {
 	var b strings.Builder
 	b.WriteString("nr,celsius,fahrenheit,income,weight,currency,zip,since\n")

@@ -75,3 +75,29 @@ func TestAGraphWithoutItsLastVertex(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// A result is written even if the graph cannot be, and a folder that does not exist is refused before the run.
+func TestResultsAreWrittenWithoutTheGraph(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate two-moons --n 60 --noise 0.04 --seed 1 --out m")
+	const run = "run --data m/data.csv --k 2 --knn 5 --quiet --out o --save-graph "
+	if r := invoke(t, run+"nowhere/g.csv"); r.code != 2 || !strings.Contains(r.stderr, "--save-graph nowhere/g.csv cannot be written") {
+		t.Errorf("a missing folder: exit code %d, %q", r.code, r.stderr)
+	}
+	if _, err := os.Stat("o"); !os.IsNotExist(err) {
+		t.Errorf("a folder was made for a run that did not begin: %v", err)
+	}
+	if err := os.Mkdir("g.csv", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if r := invoke(t, run+"g.csv"); r.code == 0 || !strings.Contains(r.stderr, "g.csv") {
+		t.Errorf("a folder in place of the file: exit code %d, %q", r.code, r.stderr)
+	}
+	if lines := strings.Count(clitest.Read(t, "o/labels.csv"), "\n"); lines != 61 {
+		t.Errorf("labels.csv has %d lines", lines)
+	}
+	if _, err := os.Stat("o/_SUCCESS"); !os.IsNotExist(err) {
+		t.Errorf("the folder is marked as complete: %v", err)
+	}
+	succeed(t, "run --data m/data.csv --k 2 --knn 5 --quiet --out new --save-graph new/g.csv")
+}

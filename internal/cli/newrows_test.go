@@ -31,7 +31,8 @@ func TestNewRowsAsTheFirst(t *testing.T) {
 	}
 }
 
-// What a table without a header or with unusual separators needed flags for, new rows need none for: the model knows its columns.
+// What a table without a header or with unusual separators needed flags for, new rows need none for: the model knows
+// its columns.
 func TestNewRowsDivided(t *testing.T) {
 	clitest.Folder(t, map[string]string{
 		"named.csv": "a,1,2\nb,1,3\nc,50,51\nd,52,50\n", "years.csv": "a,2019,2020\nb,2018,2019\nc,2050,2051\nd,2052,2050\n",

@@ -172,8 +172,8 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they are
-// still where they were and have not changed.
+// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they
+// are still where they were and have not changed.
 func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
 	data, same := recordedFiles(origin, "data")
 	weights, sameWeights := recordedFiles(origin, "weights")
@@ -203,8 +203,8 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report
 	return p, nil
 }
 
-// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the centroids
-// of other jobs are fetched, and points are assigned here.
+// jobPredictor assigns points by a job. The coordinator does so for auto, kernel k-means and neighbor graphs; the
+// centroids of other jobs are fetched, and points are assigned here.
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
@@ -240,9 +240,9 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 	return p, err
 }
 
-// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for a cluster
-// without one. The coordinator keeps numbers of classes only, so their names are read from the table. It returns nil for other
-// jobs, and if the tables were deleted.
+// jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for
+// a cluster without one. The coordinator keeps numbers of classes only, so their names are read from the table. It
+// returns nil for other jobs, and if the tables were deleted.
 func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleavev1.JobSpec, steps *recipe.Recipe) ([]string, error) {
 	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
 		return nil, nil
@@ -263,18 +263,14 @@ func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleav
 		names[filter.FileRow(int(s[0]))] = ""
 	}
 	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
-		column, err := recipe.Find(t, steps.Label)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if _, seed := names[first+row]; seed {
-				names[first+row] = t.Columns[column].CellText(row)
+				names[first+row] = t.Columns[0].CellText(row)
 			}
 		}
 		first += t.Rows()
 		return nil
-	})
+	}, steps.Label)
 	if fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, nil
 	}
@@ -290,9 +286,9 @@ func modelPredictor(m *clustering.Model) *predictor {
 	}}
 }
 
-// kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new point is compared
-// with all points of the run, which must be given again. It runs a job on these points that starts from the labels of the run and
-// makes no iteration, so that its clusters are those of the run.
+// kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new
+// point is compared with all points of the run, which must be given again. It runs a job on these points that starts
+// from the labels of the run and makes no iteration, so that its clusters are those of the run.
 func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	kernel := result.GetKernel()
 	switch {
@@ -350,6 +346,7 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		ctx, done := c.Context(ctx)
 		defer done()
 		silent := report.NewProgress(io.Discard, true)
+		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
 		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent, client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)
@@ -371,8 +368,8 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 	return cleavev1.Objective(cleavev1.Objective_value["OBJECTIVE_"+name])
 }
 
-// neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the labels
-// of the nearest points of the run, which must be given again.
+// neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the
+// labels of the nearest points of the run, which must be given again.
 func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
 	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
 	switch {

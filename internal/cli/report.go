@@ -51,7 +51,8 @@ func (a *app) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// reportFolder writes the page about a run in a folder, with the files that flags name, or those that the run recorded.
+// reportFolder writes the page about a run in a folder, with the files that flags name, or those that the run
+// recorded.
 func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) error {
 	result, run, err := report.ReadResult(folder)
 	if err != nil {

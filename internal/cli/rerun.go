@@ -74,7 +74,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	}
 	a.command = command{origin.GetCommand(), origin.GetDirectory()}
 	var again *report.Report
-	if f.out != "" && filepath.Clean(f.out) == filepath.Clean(dir) {
+	if f.out != "" && sameFolder(f.out, dir) {
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
 	if origin.GetCommand()[0] == "run" {
@@ -86,6 +86,16 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 		return err
 	}
 	return before.compare(a.stdout, again)
+}
+
+// sameFolder reports whether two paths lead to the same folder, which exists.
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // loadRecorded reads what a run recorded about itself.
@@ -120,6 +130,12 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
 	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
 	run.requestID = "" // with it, the coordinator would return the recorded job
+	if f.out == "" {
+		run.join = false // there is no folder to write the rows to
+	}
+	for _, name := range []string{"request-id", "on-term", "labels-format"} { // the user of rerun gave none of them
+		cmd.Flags().Lookup(name).Changed = false
+	}
 	run.finished = func(r *report.Report) { again = r }
 	err = a.run(ctx, run)
 	return again, err

@@ -71,6 +71,20 @@ func TestRerunGivesTheSameBits(t *testing.T) {
 	succeed(t, "rerun outa/again --quiet") // what rerun wrote is a run too
 }
 
+// Flags that belong to the recorded run and not to its repetition do not prevent it.
+func TestRerunOfFlagsForOneRun(t *testing.T) {
+	smallSets(t)
+	address := startServe(t, "--workers 1")
+	for _, flags := range []string{"--join", "--labels-format parquet", "--request-id night --server " + address, "--request-id day --on-term cancel --server " + address} {
+		succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --quiet --out out "+flags)
+		for _, out := range []string{"", " --out again"} {
+			if got := succeed(t, "rerun out --quiet"+out); !strings.HasPrefix(got, "identical to out: ") {
+				t.Errorf("%s%s: %q", flags, out, got)
+			}
+		}
+	}
+}
+
 func TestRerunRefuses(t *testing.T) {
 	smallSets(t)
 	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans --quiet --out out")
@@ -82,7 +96,16 @@ func TestRerunRefuses(t *testing.T) {
 	}
 	refused("", "rerun takes one folder", 2)
 	refused("nowhere", "nowhere/result.json: the file cannot be read", 2)
-	refused("out --out out", "is the folder of the run itself", 2)
+	if err := os.Symlink("out", "link"); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{"out", "./out/", filepath.Join(home, "out"), "link"} {
+		refused("out --out "+out, "is the folder of the run itself", 2)
+	}
 	constraints := clitest.Read(t, "points/constraints.csv")
 	clitest.Write(t, "points/constraints.csv", constraints+"0,1,must,\n")
 	refused("out --quiet", "points/constraints.csv has changed", 2)

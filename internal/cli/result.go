@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -66,10 +67,9 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		}
 	}
 	r.Run.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
-	if err := a.saveNeighborGraph(ctx, c, jobID, f.saveGraph); err != nil {
-		return err
-	}
-	return intoFolder(f.out, func(out *report.OutputDir) error { return a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)) })
+	return intoFolder(f.out, func(out *report.OutputDir) error {
+		return errors.Join(a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.saveGraph))
+	})
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
@@ -136,7 +136,8 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
-// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were deleted.
+// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were
+// deleted.
 func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
 	known, err := wire.ReadTableOfRows(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
@@ -148,8 +149,8 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o
 	return seeds, nil
 }
 
-// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a header
-// or of the recipe.
+// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a
+// header or of the recipe.
 func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
@@ -158,8 +159,8 @@ func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilt
 	j.LocalizeResult(o.Result)
 }
 
-// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the ids
-// of dropped rows are unknown, so these rows are left out.
+// fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the
+// ids of dropped rows are unknown, so these rows are left out.
 func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.IDs) {
 	if o.Kept == nil {
 		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())

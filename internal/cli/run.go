@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -35,8 +36,8 @@ type runFlags struct {
 	unprinted func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
 }
 
-// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block of the
-// symmetric matrix once; several would compute some blocks twice.
+// embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block
+// of the symmetric matrix once; several would compute some blocks twice.
 const embeddedWorkers = 1
 
 // The values of --on-term.
@@ -104,8 +105,8 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	return intoFolder(f.out, func(out *report.OutputDir) error { return a.runJob(ctx, f, c, out) })
 }
 
-// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as complete
-// if do succeeds, and removes it if do fails before it has written anything.
+// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as
+// complete if do succeeds, and removes it if do fails before it has written anything.
 func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	if path == "" || path == onStdout {
 		return do(nil)
@@ -121,10 +122,14 @@ func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	return out.Succeed()
 }
 
-// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its result.
+// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its
+// result.
 func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *report.OutputDir) (err error) {
 	id := ""
 	defer func() { err = f.detached(ctx, id, err) }()
+	if _, err := os.Stat(filepath.Dir(f.saveGraph)); err != nil {
+		return shell.Usage("--save-graph %s cannot be written: %v", f.saveGraph, err)
+	}
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
 		return err
@@ -154,7 +159,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	if err != nil {
 		return err
 	}
-	var late error
+	var late error // reported after the result is written, which must not be lost
 	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
 		return explainReuse(j.Locate(late))
@@ -174,17 +179,13 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	if sent != nil {
 		a.printDropped(j.Filter)
 		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
-			late = errors.Join(late, err) // report it after the result is written
+			late = errors.Join(late, err)
 		}
 	}
-	if err := r.Score(truth); err != nil {
-		return err
-	}
+	late = errors.Join(late, r.Score(truth))
 	r.Run.Origin = origin(j.Name, spec)
 	p.End()
-	if err := a.saveNeighborGraph(ctx, c, id, f.saveGraph); err != nil {
-		return err
-	}
+	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, f.saveGraph))
 	scene, labels := sceneOf(j, truth), f.labels(j.Read())
 	scene.Spec = spec
 	if sent != nil && f.join {
@@ -192,7 +193,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	}
 	if sent != nil && out != nil {
 		if err := sent.draw(ctx, &scene); err != nil {
-			return err
+			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
 	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
@@ -211,13 +212,14 @@ func (f *runFlags) checkRequestID(remote bool) error {
 	return nil
 }
 
-// errEmptyRequestID returns the error for an empty request id, such as that of a variable that is not set: each attempt would
-// create another job.
+// errEmptyRequestID returns the error for an empty request id, such as that of a variable that is not set: each
+// attempt would create another job.
 func errEmptyRequestID() error {
 	return shell.Usage("--request-id is empty; give a text that is the same for all attempts")
 }
 
-// onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found again.
+// onInterrupt returns what becomes of the job when the run is interrupted. Only a job with a request id can be found
+// again.
 func (f *runFlags) onInterrupt() client.OnInterrupt {
 	if f.requestID != "" && f.onTerm.String() == detachOnTerm {
 		return client.DetachOnTerm

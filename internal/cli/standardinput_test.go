@@ -64,8 +64,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// Rows of zeros, which a job that compares directions drops with those that have gaps, are dropped by all that reads its table
-// again.
+// Rows of zeros, which a job that compares directions drops with those that have gaps, are dropped by all that reads
+// its table again.
 func TestRowsWithoutADirectionAreDroppedAgain(t *testing.T) {
 	clitest.Folder(t, map[string]string{"z.csv": "id,a,b\nr0,1,2\nr1,2,4\nr2,0,0\nr3,5,\nr4,5,1\nr5,9,2\nr6,0,0\n"})
 	address := startServe(t, "")

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -17,12 +18,15 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it is
-// and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the same to the
-// last bit.
+// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it
+// is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
+// same to the last bit.
 func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
 	s := j.Stream()
 	if !c.Remote() && s == nil {
+		if j.Data != nil {
+			shell.LimitGarbage(dataset.EncodedSize(j.Data))
+		}
 		return j.Spec, j.Data, nil
 	}
 	if s != nil {
@@ -43,7 +47,8 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p 
 	return spec, nil, err
 }
 
-// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of the table.
+// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of
+// the table.
 func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
 	var notices []string
 	if request := s.Import(); request != nil {
@@ -55,6 +60,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 		return err
 	})
 	if err == nil {
+		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
 		var more []string
 		more, err = j.Sent(int(stored.GetRows()))
 		notices = append(notices, more...)
@@ -96,8 +102,8 @@ type streamed struct {
 	recipe *recipe.Recipe
 }
 
-// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered. It
-// returns nil for other jobs.
+// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered.
+// It returns nil for other jobs.
 func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableID string, o *client.Outcome) (*streamed, error) {
 	if j.Stream() == nil {
 		return nil, nil
@@ -115,20 +121,16 @@ func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableI
 func (s *streamed) nameDropped(ctx context.Context) error {
 	ids, at, kept := slices.Clone(s.rows.IDs), 0, s.rows.Kept
 	err := s.client.EachTableRows(ctx, s.id, func(t *table.Table) error {
-		column, err := recipe.Find(t, s.recipe.ID)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if len(kept) > 0 && int(kept[0]) == at {
 				kept = kept[1:]
 			} else if at < len(ids) {
-				ids[at] = cmp.Or(t.Columns[column].CellText(row), "total") // only a row of totals has no id
+				ids[at] = cmp.Or(t.Columns[0].CellText(row), "total") // only a row of totals has no id
 			}
 			at++
 		}
 		return nil
-	})
+	}, s.recipe.ID)
 	s.rows = recipe.NewRows(s.rows.Count, s.rows.Kept, ids)
 	return err
 }

@@ -73,8 +73,8 @@ func (l *lines) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// What the command line holds of a table on its way to a coordinator does not grow with the table, but for 4 bytes a row that has
-// a class.
+// What the command line holds of a table on its way to a coordinator does not grow with the table, but for 4 bytes a
+// row that has a class.
 func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

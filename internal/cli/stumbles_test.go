@@ -10,7 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
-// Files that people try first. Each is refused by one sentence that says what is wrong, where, and what helps; nothing is left behind.
+// Files that people try first. Each is refused by one sentence that says what is wrong, where, and what helps; nothing
+// is left behind.
 func TestStumbles(t *testing.T) {
 	const base = "name,x,y,team\np0,0.5,3,red\np1,0.7,4,blue\np2,8.5,9,red\np3,8.7,8,blue\n"
 	clitest.Folder(t, map[string]string{
@@ -128,7 +129,8 @@ func TestUnusualTablesAreRead(t *testing.T) {
 	}
 }
 
-// Pairs, seeds and classes as people write them give the answer of those in the documented form, and what was guessed is said.
+// Pairs, seeds and classes as people write them give the answer of those in the documented form, and what was guessed
+// is said.
 func TestPairsAndSeedsAsTheyCome(t *testing.T) {
 	files := map[string]string{"t.csv": "name,x,y,kind\n", "pairs.csv": "i,j,kind\n", "bare.csv": "", "other.csv": "left,right,same\n", "numbers.csv": "i,j,kind\n", "seeds.csv": "id,label\n", "names.csv": "name,segment\n", "ones.csv": "index,label\n"}
 	for row := range 24 {

@@ -12,7 +12,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Wrong constraints are listed by the ids of their rows, on the terminal, in suspects.csv, on the page and in the explanation.
+// Wrong constraints are listed by the ids of their rows, on the terminal, in suspects.csv, on the page and in the
+// explanation.
 func TestWrongConstraintsAreListed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate gaussians --n 120 --d 3 --k 3 --noise 0.5 --constraints 60 --seed 1 --out g")
@@ -81,8 +82,8 @@ func TestWrongConstraintsAreListed(t *testing.T) {
 	}
 }
 
-// A classifier that was fitted to known rows is a model: it labels the rows of the run nearly as the run did, which also looked at
-// their neighbors, and a wrong seed is a suspect by the name of its class.
+// A classifier that was fitted to known rows is a model: it labels the rows of the run nearly as the run did, which
+// also looked at their neighbors, and a wrong seed is a suspect by the name of its class.
 func TestARunByAClassifier(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := clusteringtest.NewRand(5)

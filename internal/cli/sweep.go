@@ -32,8 +32,8 @@ type sweepFlags struct {
 	json, quiet         bool
 }
 
-// defaultParallel is how many jobs of a sweep are submitted at a time. A coordinator has its own queue; more than a few jobs there
-// only keep the next job ready.
+// defaultParallel is how many jobs of a sweep are submitted at a time. A coordinator has its own queue; more than a
+// few jobs there only keep the next job ready.
 const defaultParallel = 4
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -54,8 +54,8 @@ func (a *app) sweepCommand() *cobra.Command {
 	return cmd
 }
 
-// sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is known, so that
-// a sweep that is interrupted goes on with the others.
+// sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is
+// known, so that a sweep that is interrupted goes on with the others.
 func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) error {
 	combinations, err := a.checkSweep(f, cmd)
 	if err != nil {
@@ -124,7 +124,7 @@ type sweep struct {
 	results *report.Sweep
 }
 
-// run runs all jobs, a few at a time. Files are read by one goroutine, in order.
+// run runs all jobs, a few at a time. Files are read by one goroutine, in order. The first error cancels the jobs that run.
 func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -139,7 +139,9 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		}
 		request, score, err := s.prepare(ctx, c, at == 0)
 		if err != nil {
-			return fault.Wrap(err, "%s", c)
+			err = fault.Wrap(err, "%s", c)
+			stop(err)
+			return err
 		}
 		jobs.Go(func() {
 			defer func() { <-free }()
@@ -156,7 +158,8 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 	return context.Cause(ctx)
 }
 
-// prepare reads the files of a job and uploads what the coordinator lacks. score adds the scores against the truth to a row.
+// prepare reads the files of a job and uploads what the coordinator lacks. score adds the scores against the truth to
+// a row.
 func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (*cleavev1.CreateJobRequest, func(*client.Outcome, *report.SweepRow) error, error) {
 	f := s.flags
 	f.job.TruthFile = f.truth
@@ -203,8 +206,8 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	return j.Request(spec, "sweep-"+hex.EncodeToString(hash[:])), score, nil
 }
 
-// runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same request id, or
-// of a new job. A job that failed is a result, too.
+// runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same
+// request id, or of a new job. A job that failed is a result, too.
 func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
 	if row, known := s.known[request.GetRequestId()]; known && row.Error == "" && (row.ARI != nil || s.flags.truth == "") {
 		row.Options = c

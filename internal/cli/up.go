@@ -144,11 +144,15 @@ func (a *app) upCertificates(f *upFlags) error {
 		}
 		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"), filepath.Join(f.dir, "ca", credentials.KeyFile))
 	}
-	for name, party := range map[string]certs.Party{
-		coordinatorRole: {Hosts: f.allHosts()},
-		workerRole:      {Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}},
-		"admin":         {Caller: &identity.Caller{Name: "admin", Role: identity.Admin}},
+	for _, one := range []struct {
+		name  string
+		party certs.Party
+	}{
+		{coordinatorRole, certs.Party{Hosts: f.allHosts()}},
+		{workerRole, certs.Party{Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}}},
+		{"admin", certs.Party{Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
 	} {
+		name, party := one.name, one.party
 		before, exists, err := folder.Party(name)
 		switch {
 		case err != nil:
@@ -178,7 +182,8 @@ func forAll(machines []machine, do func(*machine) error) error {
 	return errors.Join(errs...)
 }
 
-// call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it fails.
+// call runs a command of a shell on a machine and returns what it prints. Its messages are part of the error if it
+// fails.
 func (f *upFlags) call(ctx context.Context, m *machine, command string, stdin io.Reader) (string, error) {
 	words := strings.Fields(f.ssh)
 	if len(words) == 0 {
@@ -275,8 +280,8 @@ func (f *upFlags) packageFor(m *machine) ([]byte, error) {
 // upEvery is how often cleave up asks whether the workers are there.
 const upEvery = 250 * time.Millisecond
 
-// awaitWorkers waits until the coordinator answers and all workers are attached. If that takes too long, the error has the end
-// of the logs of those that are missing.
+// awaitWorkers waits until the coordinator answers and all workers are attached. If that takes too long, the error has
+// the end of the logs of those that are missing.
 func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) error {
 	c, err := a.connectTo(target{server: f.address})
 	if err != nil {

@@ -28,7 +28,8 @@ func TestMachinesOfUp(t *testing.T) {
 	}
 }
 
-// fakeSSH writes a program that is called like ssh and answers with a script, which has the machine as $host, and the command as $command.
+// fakeSSH writes a program that is called like ssh and answers with a script, which has the machine as $host, and the
+// command as $command.
 func fakeSSH(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ssh")

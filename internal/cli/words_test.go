@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
-// mixedTable is a table of three groups as people have it: ids, numbers in unlike units with gaps, words, yes and no, and classes of
-// which half are known, or all.
+// mixedTable is a table of three groups as people have it: ids, numbers in unlike units with gaps, words, yes and no,
+// and classes of which half are known, or all.
 func mixedTable(rows int, all bool) string {
 	rng := clusteringtest.NewRand(8)
 	var text strings.Builder
@@ -39,8 +39,8 @@ func mixedTable(rows int, all bool) string {
 	return text.String()
 }
 
-// What the flags about a table ask for, the fields of the API ask for too, and a coordinator answers as an embedded run does, to the
-// last label.
+// What the flags about a table ask for, the fields of the API ask for too, and a coordinator answers as an embedded
+// run does, to the last label.
 func TestTablesByFlagsAndByTheAPI(t *testing.T) {
 	clitest.Folder(t, map[string]string{"half.csv": mixedTable(48, false), "all.csv": mixedTable(48, true)})
 	address := startServe(t, "--workers 2 --data-dir state")
@@ -160,7 +160,8 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 	return labels.String()
 }
 
-// Rows of a converged run get their labels again, in every scale, by its folder and by its job: words have the units of the run.
+// Rows of a converged run get their labels again, in every scale, by its folder and by its job: words have the units
+// of the run.
 func TestPredictWords(t *testing.T) {
 	clitest.Folder(t, map[string]string{"t.csv": mixedTable(120, true)})
 	address := startServe(t, "--workers 1 --data-dir state")

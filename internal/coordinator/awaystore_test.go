@@ -81,6 +81,23 @@ func TestWatchersKnowThatAJobWaitsForTheBlobStore(t *testing.T) {
 	}
 }
 
+// The state of a job is known while the blob store, which has its spec, is away.
+func TestAJobIsFoundWhileTheBlobStoreIsAway(t *testing.T) {
+	cfg := testConfig()
+	blobs := &awayBlobs{Blobs: sharedBlobs(t)}
+	cfg.Stores.Blobs = blobs
+	h := newHarness(t, cfg, scripted(steps(1)))
+	id := h.create(spec(h.upload()))
+	h.end(id)
+	blobs.refuse.Store(math.MaxInt64)
+	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	wantError(t, err, codes.Unavailable, "BLOBS_UNAVAILABLE")
+	got, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
+	if err != nil || got.GetJob().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || got.GetSpec() != nil {
+		t.Errorf("the job is %v, %v", got, err)
+	}
+}
+
 // openBlobs are blobs that stay when a coordinator closes them.
 type openBlobs struct{ store.Blobs }
 

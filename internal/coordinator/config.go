@@ -28,7 +28,7 @@ type Config struct {
 	// Listen is the HOST:PORT to serve on. Port 0 picks a free port; see Coordinator.Addr.
 	Listen string
 	// Listener, if not nil, is used instead of Listen, for example for in-process connections. The coordinator closes
-	// it.
+	// it, also if New fails, unless New rejects the configuration itself.
 	Listener net.Listener
 
 	// DataDir holds the embedded store and, if Blobs is empty, the blobs.
@@ -41,7 +41,7 @@ type Config struct {
 	BlobsStall time.Duration
 	// Restore is a file with a backup, which is restored into the empty stores before anything else; "" means none.
 	Restore string
-	// Stores, where set, are used instead of Store and Blobs.
+	// Stores, where set, are used instead of Store and Blobs. They are closed as Listener is.
 	Stores Stores
 
 	// Election applies to coordinators that share a store.
@@ -49,7 +49,7 @@ type Config struct {
 
 	// Logger receives the log; nil discards it.
 	Logger hclog.Logger
-	// Version is the version of this software. It is logged, stored with results, and part of a snapshot's identity.
+	// Version is the version of this software. It is logged, and stored with results and backups.
 	Version string
 
 	// MaxDatasetBytes limits the size of one data set.

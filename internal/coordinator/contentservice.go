@@ -126,6 +126,15 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err := fault.Required("table_id", request.GetTableId()); err != nil {
 		return err
 	}
+	record, err := s.c.tables.Record(stream.Context(), request.GetTableId())
+	if err != nil {
+		return err
+	}
+	leave, err := s.c.enterRead(stream.Context(), record.GetTable().GetBytes())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	t, err := s.c.tables.Load(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err

@@ -95,6 +95,7 @@ type Coordinator struct {
 	webhooks    *webhook.Sender
 	retention   *retention
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
+	largeReads  chan struct{} // semaphore; holds one value for each download that enterRead admitted
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -138,6 +139,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		disowned:    make(chan error, 1),
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
+		largeReads:  make(chan struct{}, maxLargeReads),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),
 	}
@@ -152,6 +154,11 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
+	c.state, c.blobs = cfg.Stores.State, cfg.Stores.Blobs
+	c.opened = append(c.opened, c.closeStores)
+	if cfg.Listener != nil {
+		c.opened = append(c.opened, func() error { _ = cfg.Listener.Close(); return nil }) // the port may have closed it
+	}
 	if c.gate, err = gate.Open(cfg.gate()); err != nil {
 		return nil, err
 	}

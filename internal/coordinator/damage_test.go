@@ -276,3 +276,19 @@ func TestADamagedRequestIsNamed(t *testing.T) {
 		t.Errorf("the error does not name the record: %v", err)
 	}
 }
+
+// A job whose record is damaged is listed under its own ID, by which it can be asked for.
+func TestADamagedJobIsListedUnderItsID(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	id := h.create(spec(h.upload()))
+	h.end(id)
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.JobKey(id), Value: []byte{0xff}}}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{})
+	if err != nil || len(list.GetJobs()) != 1 || list.GetJobs()[0].GetJobId() != id || list.GetJobs()[0].GetError().GetReason() != records.RecordDamaged {
+		t.Errorf("jobs are %v, %v; want %s", list, err, id)
+	}
+	_, err = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: id})
+	wantError(t, err, codes.DataLoss, records.RecordDamaged)
+}

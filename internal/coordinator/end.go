@@ -98,7 +98,9 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		if j.beginEnd() && !canceled {
 			continue // canceled in the meantime, so decide again
 		}
-		end.prepareTxn(j, blobs)
+		if err := end.prepareTxn(j, blobs); err != nil {
+			c.log.Error("the last events of a job are not stored", "job", j.id, "error", err)
+		}
 		return end
 	}
 }
@@ -274,13 +276,14 @@ func (e *jobEnd) result() *cleavev1.Result {
 
 // prepareTxn prepares the transaction that ends the job: it updates the record and removes the job from the
 // unfinished ones. If the outcome was stored, the transaction deletes the events, since the outcome contains them;
-// otherwise it adds the events that are not durable yet.
-func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
+// otherwise it adds the events that are not durable yet. An error means that these cannot be encoded; the transaction is
+// complete but for them.
+func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
 	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {
 		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnDeletes)]...)
-	} else if puts, err := j.log.Rest(e.events); err == nil {
-		e.txn.Put = puts
+	} else {
+		e.txn.Put, err = j.log.Rest(e.events)
 	}
 	if j.snapshots.Exist() {
 		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(records.SnapshotPrefix(j.id))})
@@ -317,6 +320,7 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) {
 		}
 		job.Error = e.failureProto()
 	}
+	return err
 }
 
 // commitEnd makes the end durable and then visible.

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -207,5 +208,24 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	after.c.sweeping.Wait()
 	if got := specs(); !slices.Equal(got, []string{records.SpecBlob(kept)}) {
 		t.Errorf("the specs are %v; that of %s should be left", got, kept)
+	}
+}
+
+// A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not delete the blob.
+func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	const blob = "datasets/successor/1"
+	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.c.blobs.Put(t.Context(), blob, func(w io.Writer) error { _, err := io.WriteString(w, "rows"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	h.intercept(func(int64, func() error) error { return store.ErrNotLeader })
+	if err := h.c.garbage.Collect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if blobs, err := h.c.blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {
+		t.Errorf("blobs are %v, %v", blobs, err)
 	}
 }

@@ -140,6 +140,9 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
+	if h.c.cfg.Retention == (Retention{}) {
+		h.c.sweeping.Wait() // the cleanup at the start reads the state in the background
+	}
 	h.c.state, h.c.writer.State = state, state
 }
 

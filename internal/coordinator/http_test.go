@@ -559,12 +559,12 @@ func TestAClientThatLeavesEndsItsCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if _, streams := h.c.gate.InWork(); streams != 1 {
+	if streams := h.c.gate.InWork().Streams; streams != 1 {
 		t.Errorf("%d streams", streams)
 	}
 	leave()
-	for streams := 1; streams > 0; {
-		if _, streams = h.c.gate.InWork(); t.Context().Err() != nil {
+	for h.c.gate.InWork().Streams > 0 {
+		if t.Context().Err() != nil {
 			t.Fatal("the stream goes on")
 		}
 		runtime.Gosched()

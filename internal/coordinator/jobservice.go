@@ -56,6 +56,9 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 	if err != nil {
 		return nil, err
 	}
+	if request.GetWithoutSpec() {
+		return &cleavev1.GetJobResponse{Job: job}, nil
+	}
 	spec, err := s.c.readSpec(ctx, job.GetJobId())
 	if err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
 	record, err := readJob(entry)
 	if damage, is := errors.AsType[*fault.Error](err); is {
-		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: strings.TrimPrefix(entry.Key, records.JobPrefix), Error: wire.ErrorProto(damage)}}, nil
+		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key), Error: wire.ErrorProto(damage)}}, nil
 	}
 	return record, err
 }

@@ -31,8 +31,8 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls limits the concurrent calls that read data or compute something; further ones wait for their turn. Reads
-	// limits the concurrent calls that only look something up, and Streams the open streams. All must be positive.
+	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn. Reads
+	// limits the other concurrent calls, which are short, and Streams the open streams. All must be positive.
 	// Calls of workers and health checks do not count.
 	Calls, Reads, Streams int
 	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.
@@ -228,9 +228,9 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
 	running, _ := c.queue.Running()
-	calls, streams := c.gate.InWork()
+	inWork := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(calls), Streams: uint32(streams), DiskBytes: uint64(max(0, c.retention.used())),
+		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.used())),
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -44,12 +45,12 @@ func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (st
 func (h *harness) settle(calls, streams int) {
 	h.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		gotCalls, gotStreams := h.c.gate.InWork()
-		if gotCalls == calls && gotStreams == streams {
+		got := h.c.gate.InWork()
+		if got.Calls+got.Reads == calls && got.Streams == streams {
 			return
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%d calls are in work and %d streams are open", gotCalls, gotStreams)
+			h.t.Fatalf("in work are %+v", got)
 		}
 	}
 }
@@ -255,7 +256,7 @@ func TestLimitsAreShown(t *testing.T) {
 	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(callsPerProcessor*runtime.GOMAXPROCS(0)) {
 		t.Errorf("the limits are %v", l)
 	}
-	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 1 {
+	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 0 || u.GetReads() != 1 {
 		t.Errorf("in use are %v", u)
 	}
 	close(g.open)
@@ -291,8 +292,8 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 			t.Errorf("a watch: %v", err)
 		}
 	}
-	if calls, streams := s.c.gate.InWork(); calls != 0 || streams != 0 {
-		t.Errorf("%d calls are in work and %d streams are open", calls, streams)
+	if got := s.c.gate.InWork(); got != (gate.Limits{}) {
+		t.Errorf("in work are %+v", got)
 	}
 	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
 }

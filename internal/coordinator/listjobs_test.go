@@ -174,6 +174,9 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 	}
 	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
 
+	err = drain(h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: 1 << 61})) // 2^64 bytes
+	wantError(t, err, codes.InvalidArgument, "OFFSET_OUT_OF_RANGE")
+
 	values := func(firstValue uint64, firstRow uint32) (model, scores []float64) {
 		m, err := h.jobs.GetModel(t.Context(), &cleavev1.GetModelRequest{JobId: id, FirstValue: firstValue})
 		if err != nil {

@@ -48,6 +48,23 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
 
+// maxLargeReads is how many downloads at a time hold an object in memory that is too large for the caches, such as a
+// table of several GiB. They have their own limit, because a download lasts as long as its client reads.
+const maxLargeReads = 2
+
+// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it is done.
+func (c *Coordinator) enterRead(ctx context.Context, bytes uint64) (leave func(), err error) {
+	if int64(bytes) <= c.cfg.CacheBytes/4 {
+		return func() {}, nil
+	}
+	select {
+	case c.largeReads <- struct{}{}:
+		return func() { <-c.largeReads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
 	select {
 	case c.predictions <- struct{}{}:
@@ -141,8 +158,10 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	if len(c.fleet.Workers()) == 0 { // the call would wait for one without a word, and keep others from their turn
-		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "no worker is attached, and new points of job %s need one; start a worker, and try again", job).With("job_id", job).RetryIn(retryQueue)
+	// Without a worker that is ready, the call would wait without a word and keep others from their turn.
+	if why := whyNoneReady(c.fleet.Workers()); why != "" {
+		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
+			With("job_id", job).RetryIn(retryQueue)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {

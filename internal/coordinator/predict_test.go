@@ -12,10 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -129,14 +132,40 @@ func TestPredictionByNeighbors(t *testing.T) {
 
 // A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say nothing.
 func TestPredictionWithoutWorkers(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
+	cfg := testConfig()
+	cfg.LostAfter, cfg.ReconnectWithin = time.Hour, time.Hour
+	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
 	job := h.create(spec(data))
 	h.end(job)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if _, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}); !fault.Is(err, "NO_WORKERS") {
+	predict := func() error {
+		_, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+		return err
+	}
+	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("got %v", err)
+	}
+	attaching, leave := context.WithCancel(ctx)
+	defer leave()
+	worker, err := workerv1.NewWorkerServiceClient(h.conn).Attach(attaching)
+	if err == nil {
+		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "ann", Threads: 1}
+		err = worker.Send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: hello}})
+	}
+	if err == nil {
+		_, err = worker.Recv()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	for changed := h.c.fleet.Changed(); h.c.fleet.Workers()[0].State == fleet.WorkerReady; changed = h.c.fleet.Changed() {
+		within(t, changed, "the silence of the worker")
+	}
+	if err := predict(); !fault.Is(err, "NO_WORKERS") {
+		t.Errorf("with a worker that is silent: %v", err)
 	}
 }
 

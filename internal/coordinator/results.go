@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"google.golang.org/grpc"
 
@@ -152,7 +153,9 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartModel, blob: (*statev1.JobRecord).GetModelBlob,
 		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
-	}, func(*statev1.JobRecord) int64 { return wire.ValueBytes * int64(request.GetFirstValue()) }, func(record *statev1.JobRecord, values io.Reader) error {
+	}, func(*statev1.JobRecord) int64 {
+		return wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)) // does not overflow
+	}, func(record *statev1.JobRecord, values io.Reader) error {
 		return wire.SendModel(record.GetModel(), values, stream.Send)
 	})
 }
@@ -184,6 +187,11 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
 	}, atStart, func(record *statev1.JobRecord, content io.Reader) error {
+		leave, err := s.c.enterRead(stream.Context(), record.GetNeighborGraphBytes())
+		if err != nil {
+			return err
+		}
+		defer leave()
 		decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
 		// Read to the end, because the last checksum follows the last byte.
 		if _, readErr := io.Copy(io.Discard, content); readErr != nil {

@@ -29,12 +29,11 @@ type Stores struct {
 
 // openStores opens the state and the blobs, unless the configuration provides them.
 func (c *Coordinator) openStores(ctx context.Context) (err error) {
-	if c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs; c.state == nil {
+	if c.state == nil {
 		if c.state, err = store.Open(ctx, c.cfg.Store, c.cfg.DataDir, c.sharing(), c.log.Named("store")); err != nil {
 			return err
 		}
 	}
-	c.opened = append(c.opened, func() error { return c.state.Close() })
 	if c.blobs == nil {
 		if c.blobs, err = store.OpenBlobs(ctx, c.cfg.Blobs); err != nil {
 			return err
@@ -43,8 +42,19 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall)
 		}
 	}
-	c.opened = append(c.opened, func() error { return c.blobs.Close() })
 	return nil
+}
+
+// closeStores closes the stores that are open.
+func (c *Coordinator) closeStores() error {
+	var errs []error
+	if c.blobs != nil {
+		errs = append(errs, c.blobs.Close())
+	}
+	if c.state != nil {
+		errs = append(errs, c.state.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // sharing returns how to open a state store that may be shared.

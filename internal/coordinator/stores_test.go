@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,5 +200,34 @@ func TestTheLogSaysWhyTheStoresCannotBeUsed(t *testing.T) {
 	cfg.Logger = hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Error})
 	if _, err := New(t.Context(), cfg); !fault.Is(err, "BLOBS_UNAVAILABLE") || !strings.Contains(out.String(), "no such host") {
 		t.Errorf("%v, and the log has %q", err, out.String())
+	}
+}
+
+// closingState notes that it was closed.
+type closingState struct {
+	store.State
+	closed bool
+}
+
+func (s *closingState) Close() error {
+	s.closed = true
+	return s.State.Close()
+}
+
+// A coordinator that cannot be opened closes the listener and the stores that it was given.
+func TestAFailedStartClosesWhatItWasGiven(t *testing.T) {
+	cfg := testConfig()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &closingState{State: store.NewMemory()}
+	cfg.Listener, cfg.Stores.State = listener, state
+	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "missing", "audit.log")
+	if _, err := New(t.Context(), cfg); err == nil {
+		t.Fatal("the coordinator opens")
+	}
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) || !state.closed {
+		t.Errorf("closing the listener again gives %v; the state is closed: %v", err, state.closed)
 	}
 }

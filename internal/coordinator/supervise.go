@@ -51,11 +51,11 @@ func realEngine() engine {
 // awaitWorker blocks until a worker is ready. Until then the job is pending rather than running.
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
 	for {
-		changed, workers := f.Changed(), f.Workers()
-		if countIn(workers, fleet.WorkerReady) > 0 {
+		changed, why := f.Changed(), whyNoneReady(f.Workers())
+		if why == "" {
 			return nil
 		}
-		report(fleet.Status{Waiting: "waiting for a worker: " + whyNoneReady(workers)})
+		report(fleet.Status{Waiting: "waiting for a worker: " + why})
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -64,8 +64,11 @@ func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status))
 	}
 }
 
-// whyNoneReady says why none of the workers can begin a job.
+// whyNoneReady says why none of the workers can begin a job. It returns "" if one can.
 func whyNoneReady(workers []fleet.WorkerInfo) string {
+	if countIn(workers, fleet.WorkerReady) > 0 {
+		return ""
+	}
 	if len(workers) == 0 {
 		return "none is attached"
 	}

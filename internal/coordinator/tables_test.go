@@ -1,10 +1,14 @@
 package coordinator
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -180,3 +184,42 @@ func TestTablesInlineAndByID(t *testing.T) {
 		}
 	}
 }
+
+// Downloads of objects that do not fit into the caches take turns, so that a few of them do not fill the memory; others do not wait.
+func TestLargeDownloadsTakeTurns(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		cfg := testConfig()
+		if large {
+			cfg.CacheBytes = 0
+		}
+		h := newHarness(t, cfg, scripted(steps(1)))
+		id := h.store(constraintTable("must 0 1")).GetTableId()
+		read := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if len(h.c.largeReads) == maxLargeReads && large {
+				cancel()
+			}
+			return (&tableService{c: h.c}).GetTableRows(&cleavev1.GetTableRowsRequest{TableId: id}, rowStream{ctx: ctx})
+		}
+		for range maxLargeReads {
+			h.c.largeReads <- struct{}{}
+		}
+		if err := read(); errors.Is(err, context.Canceled) != large {
+			t.Errorf("large: %v; while all turns are taken: %v", large, err)
+		}
+		<-h.c.largeReads
+		if err := read(); err != nil || len(h.c.largeReads) != maxLargeReads-1 {
+			t.Errorf("large: %v; with a free turn: %v, %d turns are taken", large, err, len(h.c.largeReads))
+		}
+	}
+}
+
+// rowStream drops the rows of a table.
+type rowStream struct {
+	grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]
+	ctx context.Context
+}
+
+func (s rowStream) Context() context.Context                  { return s.ctx }
+func (s rowStream) Send(*cleavev1.GetTableRowsResponse) error { return nil }

@@ -24,7 +24,9 @@ import (
 // A job that waits although workers are attached says what is wrong with them.
 func TestWhyNoWorkerIsReady(t *testing.T) {
 	quarantined, silent := fleet.WorkerInfo{State: fleet.WorkerQuarantined}, fleet.WorkerInfo{State: fleet.WorkerSilent}
+	ready := fleet.WorkerInfo{State: fleet.WorkerReady}
 	for want, workers := range map[string][]fleet.WorkerInfo{
+		"":                 {silent, ready},
 		"none is attached": nil,
 		"none of the 3 attached is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
 	} {

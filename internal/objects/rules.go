@@ -26,7 +26,7 @@ const anyBucket = "*"
 // ParseRule parses a rule of the form WHO=SCHEME://BUCKET/PREFIX?OPTIONS, where WHO is a role or user:NAME.
 func ParseRule(text string) (Rule, error) {
 	bad := func(why string) (Rule, error) {
-		return Rule{}, fault.Invalid("BAD_CONFIG", "--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well", text, why)
+		return Rule{}, fault.Invalid("INVALID_CONFIG", "--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well", text, why)
 	}
 	who, where, found := strings.Cut(text, "=")
 	if !found {

@@ -118,7 +118,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("without rules: %v", err)
 	}
 	for _, bad := range []string{"", "s3://bucket/", "submitter", "submitter=", "reader=s3://bucket/", "worker=s3://bucket/", "root=s3://bucket/", "user:=s3://bucket/", "admin=file:///", "admin=s3://", "admin=s3://bucket/../x", "admin=s3://bucket/*/x", "admin=s3://*/x", "admin=s3://bucket?%zz"} {
-		if r, err := ParseRule(bad); !fault.Is(err, "BAD_CONFIG") {
+		if r, err := ParseRule(bad); !fault.Is(err, "INVALID_CONFIG") {
 			t.Errorf("%q is read as %v, %v", bad, r, err)
 		}
 	}

@@ -6,7 +6,8 @@
 //
 // Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an object store.
 // A blob is written before the transaction that refers to it. A crash between the two leaves an unused blob, never a
-// reference to a missing one. Writers of large blobs first mark them as garbage, so that a crash does not leak them.
+// reference to a missing one. Writers of large blobs first mark them as garbage, so that a crash does not leak them;
+// small ones without a reference are looked for.
 package store
 
 import (

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Message is a text in parts, some of which refer to rows or columns by their numbers. A reader who knows their names can show
-// those instead.
+// Message is a text in parts, some of which refer to rows or columns by their numbers. A reader who knows their names
+// can show those instead.
 type Message []Part
 
 // Part is a piece of a Message. The zero value is empty text.

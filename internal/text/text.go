@@ -1,4 +1,5 @@
-// Package text formats numbers and names for messages, wraps lines, and finds the name that a mistyped one was meant to be.
+// Package text formats numbers and names for messages, wraps lines, and finds the name that a mistyped one was meant
+// to be.
 package text
 
 import (
@@ -83,8 +84,8 @@ func Wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// OneLine escapes everything in text that is not printable, such as line breaks and terminal control codes. Use it for text
-// that other users chose.
+// OneLine escapes everything in text that is not printable, such as line breaks and terminal control codes. Use it for
+// text that other users chose.
 func OneLine(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return text
@@ -104,7 +105,8 @@ func OneLine(text string) string {
 // compared is how many bytes of a name are compared, so that a whole file given as a name costs no time.
 const compared = 100
 
-// Nearest returns the first of the names with the smallest edit distance to a mistyped one, or "" if there are no names.
+// Nearest returns the first of the names with the smallest edit distance to a mistyped one, or "" if there are no
+// names.
 func Nearest(mistyped string, names []string) string {
 	nearest, fewest := "", 0
 	mistyped = mistyped[:min(len(mistyped), compared)]
@@ -116,8 +118,8 @@ func Nearest(mistyped string, names []string) string {
 	return nearest
 }
 
-// Similar returns the name that a mistyped one was probably meant to be: the nearest, if few changes lead to it, or the only
-// one that begins with it. It returns "" if there is none.
+// Similar returns the name that a mistyped one was probably meant to be: the nearest, if few changes lead to it, or
+// the only one that begins with it. It returns "" if there is none.
 func Similar(mistyped string, names []string) string {
 	if nearest := Nearest(mistyped, names); nearest != "" {
 		shorter := min(len(mistyped), len(nearest))

@@ -514,12 +514,14 @@ type Usage struct {
 	JobsQueued uint32 `protobuf:"varint,2,opt,name=jobs_queued,json=jobsQueued,proto3" json:"jobs_queued,omitempty"`
 	// Number of the caller's jobs waiting to run.
 	JobsQueuedOwn uint32 `protobuf:"varint,3,opt,name=jobs_queued_own,json=jobsQueuedOwn,proto3" json:"jobs_queued_own,omitempty"`
-	// Number of calls being served that count toward Limits.calls.
+	// Number of calls that count toward Limits.calls, being served or waiting.
 	Calls uint32 `protobuf:"varint,4,opt,name=calls,proto3" json:"calls,omitempty"`
 	// Number of open streams.
 	Streams uint32 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
 	// Disk space used by data and results, in bytes; 0 if the coordinator has no quota.
-	DiskBytes     uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	DiskBytes uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	// Number of lookup calls being served, which count toward Limits.reads.
+	Reads         uint32 `protobuf:"varint,7,opt,name=reads,proto3" json:"reads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -592,6 +594,13 @@ func (x *Usage) GetStreams() uint32 {
 func (x *Usage) GetDiskBytes() uint64 {
 	if x != nil {
 		return x.DiskBytes
+	}
+	return 0
+}
+
+func (x *Usage) GetReads() uint32 {
+	if x != nil {
+		return x.Reads
 	}
 	return 0
 }
@@ -993,7 +1002,7 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x10disk_quota_bytes\x18\x12 \x01(\x04R\x0ediskQuotaBytes\x12&\n" +
 	"\x0ffree_disk_bytes\x18\x13 \x01(\x04R\rfreeDiskBytes\x126\n" +
 	"\tkeep_jobs\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\bkeepJobs\x12>\n" +
-	"\rkeep_datasets\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fkeepDatasets\"\xc2\x01\n" +
+	"\rkeep_datasets\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\fkeepDatasets\"\xd8\x01\n" +
 	"\x05Usage\x12!\n" +
 	"\fjobs_running\x18\x01 \x01(\rR\vjobsRunning\x12\x1f\n" +
 	"\vjobs_queued\x18\x02 \x01(\rR\n" +
@@ -1002,7 +1011,8 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\x05calls\x18\x04 \x01(\rR\x05calls\x12\x18\n" +
 	"\astreams\x18\x05 \x01(\rR\astreams\x12\x1d\n" +
 	"\n" +
-	"disk_bytes\x18\x06 \x01(\x04R\tdiskBytes\"P\n" +
+	"disk_bytes\x18\x06 \x01(\x04R\tdiskBytes\x12\x14\n" +
+	"\x05reads\x18\a \x01(\rR\x05reads\"P\n" +
 	"\x12ListWorkersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +

@@ -33,9 +33,10 @@ const (
 type ClusterServiceClient interface {
 	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
-	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. The worker stays
-	// attached until its process exits. Draining a worker that is already draining has no effect. Returns NOT_FOUND if no
-	// such worker is attached, and FAILED_PRECONDITION if several attached workers have the given name.
+	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. Once the
+	// worker holds no tiles, the coordinator dismisses it and its process exits. Draining a worker that is already draining
+	// has no effect. Returns NOT_FOUND if no such worker is attached, and FAILED_PRECONDITION if several attached workers
+	// have the given name.
 	DrainWorker(ctx context.Context, in *DrainWorkerRequest, opts ...grpc.CallOption) (*DrainWorkerResponse, error)
 	// GetLimits returns the limits this coordinator enforces and how much of them is in use. A request that exceeds a
 	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the
@@ -112,9 +113,10 @@ type ClusterService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 type ClusterServiceServer interface {
 	// ListWorkers lists the attached workers, ordered by name.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
-	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. The worker stays
-	// attached until its process exits. Draining a worker that is already draining has no effect. Returns NOT_FOUND if no
-	// such worker is attached, and FAILED_PRECONDITION if several attached workers have the given name.
+	// DrainWorker stops placing tiles on a worker and moves the tiles it holds to other workers. Once the
+	// worker holds no tiles, the coordinator dismisses it and its process exits. Draining a worker that is already draining
+	// has no effect. Returns NOT_FOUND if no such worker is attached, and FAILED_PRECONDITION if several attached workers
+	// have the given name.
 	DrainWorker(context.Context, *DrainWorkerRequest) (*DrainWorkerResponse, error)
 	// GetLimits returns the limits this coordinator enforces and how much of them is in use. A request that exceeds a
 	// limit fails with RESOURCE_EXHAUSTED; if a retry may succeed, the error carries a google.rpc.RetryInfo with the

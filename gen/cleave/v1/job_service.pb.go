@@ -311,7 +311,9 @@ func (x *CreateJobResponse) GetJob() *Job {
 type GetJobRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job to look up. Required.
-	JobId         string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// Leaves out the spec, which can be large and is UNAVAILABLE while the blob store does not answer.
+	WithoutSpec   bool `protobuf:"varint,2,opt,name=without_spec,json=withoutSpec,proto3" json:"without_spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,12 +355,20 @@ func (x *GetJobRequest) GetJobId() string {
 	return ""
 }
 
+func (x *GetJobRequest) GetWithoutSpec() bool {
+	if x != nil {
+		return x.WithoutSpec
+	}
+	return false
+}
+
 // GetJobResponse is the response of JobService.GetJob.
 type GetJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The state of the job.
 	Job *Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	// The spec that the job runs. The algorithm is set even if the request left it open.
+	// The spec that the job runs. The algorithm is set even if the request left it open. Unset if the request has
+	// without_spec.
 	Spec          *JobSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2078,9 +2088,10 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"scheduling\x18\x04 \x01(\v2\x15.cleave.v1.SchedulingR\n" +
 	"scheduling\"5\n" +
 	"\x11CreateJobResponse\x12 \n" +
-	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\"&\n" +
+	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\"I\n" +
 	"\rGetJobRequest\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"Z\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12!\n" +
+	"\fwithout_spec\x18\x02 \x01(\bR\vwithoutSpec\"Z\n" +
 	"\x0eGetJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12&\n" +
 	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xc8\x03\n" +

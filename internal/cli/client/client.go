@@ -1,5 +1,5 @@
-// Package client adds to the public package client what the command line needs: a coordinator and workers in its own process, and
-// data sets, tables and results as the types of this module.
+// Package client adds to the public package client what the command line needs: a coordinator and workers in its own
+// process, and data sets, tables and results as the types of this module.
 package client
 
 import (
@@ -77,7 +77,8 @@ func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Data
 	return response.GetDataset(), nil
 }
 
-// DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the table.
+// DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the
+// table.
 func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) string {
 	if columns := input.GetInline().GetColumns(); len(columns) > 0 {
 		return fmt.Sprint(len(columns[0].GetIntegers().GetValues()))
@@ -92,8 +93,8 @@ func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) 
 // maxPage is the largest page that a coordinator returns.
 const maxPage = 1000
 
-// ListJobs lists the jobs that match a request, at most limit of them, or all if limit is 0. It changes the page fields of the
-// request.
+// ListJobs lists the jobs that match a request, at most limit of them, or all if limit is 0. It changes the page
+// fields of the request.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest, limit int) ([]*cleavev1.Job, error) {
 	request.PageSize = maxPage
 	if limit > 0 {

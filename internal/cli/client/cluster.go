@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,13 +22,13 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// Cluster runs a coordinator and its workers in this process. When one of them fails, Err returns why, and the contexts that
-// Context made end.
+// Cluster runs a coordinator and its workers in this process. When one of them fails, Err returns why, and the
+// contexts that Context made end.
 type Cluster struct {
 	*coordinator.Coordinator
 
-	// Drained is called when a worker was drained, with the number of workers that are left. If it is nil, a worker that ends is
-	// a failure. Set it before AddWorkers.
+	// Drained is called when a worker was drained, with the number of workers that are left. If it is nil, a worker
+	// that ends is a failure. Set it before AddWorkers.
 	Drained func(name string, left int)
 
 	broken context.Context // ends, with the cause, when a part fails
@@ -113,8 +112,8 @@ func (c *Cluster) Err() error { return context.Cause(c.broken) }
 // embeddedAddress is a placeholder: the dialer connects to a pipe.
 const embeddedAddress = "passthrough:///embedded"
 
-// StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes. They run until the
-// client is closed, even if ctx ends before, so that there is time to cancel a job. Only errors are logged.
+// StartEmbedded starts a coordinator that keeps everything in memory, and its workers, connected by pipes. They run
+// until the client is closed, even if ctx ends before, so that there is time to cancel a job. Only errors are logged.
 func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, error) {
 	logger, err := (&shell.Logs{Level: "error"}).Logger("cleave", log)
 	if err != nil {
@@ -151,14 +150,4 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 	}
 	c.embedded = cluster
 	return c, nil
-}
-
-// limitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
-// as the data. Large data is a few arrays, which cost little to collect.
-func limitGarbage(dataBytes int64) {
-	const large, percent = 32 << 20, 20
-	if dataBytes >= large && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-		debug.FreeOSMemory()
-	}
 }

@@ -84,7 +84,8 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 	return o, nil
 }
 
-// receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses it.
+// receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses
+// it.
 func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error),
 	request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
 	err := c.Retry(ctx, func() error {
@@ -145,7 +146,8 @@ func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) 
 	return labels, nil
 }
 
-// joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a mixture.
+// joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a
+// mixture.
 func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
 	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
 	err := wire.Receive(receive, func(part *cleavev1.PredictJobResponse) (err error) {
@@ -154,13 +156,21 @@ func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clus
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range [][]float64{scores.Distance, scores.Margin, scores.Confidence} {
+		if len(list) != 0 && len(list) != len(p.Labels) {
+			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences", len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
+		}
+	}
 	if len(scores.Distance) == len(p.Labels) && len(scores.Margin) == len(p.Labels) {
 		p.Rows = scores
 	}
 	if scores.Posterior = len(scores.Confidence) == len(p.Labels); !scores.Posterior {
 		scores.Confidence = nil
 	}
-	return p, err
+	return p, nil
 }
 
 // FetchModel fetches the model of a job that has one.
@@ -182,8 +192,8 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 	return receive(ctx, c, c.Jobs.PredictJob, &cleavev1.PredictJobRequest{JobId: jobID, DatasetId: id}, joinPrediction)
 }
 
-// EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It stops at
-// the first error of yield. If columns are named, the parts have only these.
+// EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It
+// stops at the first error of yield. If columns are named, the parts have only these.
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error, columns ...string) error {
 	done := 0
 	err := c.Retry(ctx, func() error {

@@ -19,8 +19,8 @@ type Watcher interface {
 	Uploading(rows int, bytes uint64)
 }
 
-// Submit uploads the data and tables of a job and creates the job. Without a request id, the request gets one, so that its
-// retries create only one job.
+// Submit uploads the data and tables of a job and creates the job. Without a request id, the request gets one, so that
+// its retries create only one job.
 func (c *Client) Submit(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher) (*cleavev1.Job, error) {
 	if err := c.UploadInputs(ctx, request.GetDisplayName(), request.GetSpec(), data, w); err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func (o OnInterrupt) Detaches(ctx context.Context) bool {
 	return o == DetachOnTerm && errors.Is(context.Cause(ctx), shell.Terminated)
 }
 
-// Complete submits a job, waits until it ends, and returns its id. The error is that of JobError, so the id is set even if
-// the job reached its time limit. If ctx ends first, the job is canceled or goes on, as o says; if it goes on, Complete returns
-// its id and the error of ctx.
+// Complete submits a job, waits until it ends, and returns its id. The error is that of JobError, so the id is set
+// even if the job reached its time limit. If ctx ends first, the job is canceled or goes on, as o says; if it goes on,
+// Complete returns its id and the error of ctx.
 func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobRequest, data dataset.Dataset, w Watcher, o OnInterrupt) (string, error) {
 	created, err := c.Submit(ctx, request, data, w)
 	if err != nil {
@@ -98,8 +98,8 @@ func (c *Client) abort(ctx context.Context, jobID string) error {
 	return shell.Canceled("canceled job %s. Its labels so far, if it had any: cleave result %s --server %s", jobID, jobID, c.Address())
 }
 
-// Cause returns why a part of an embedded cluster failed, if that ended ctx and so caused err, or else err. It returns nil for
-// nil: a failure after everything succeeded does not matter.
+// Cause returns why a part of an embedded cluster failed, if that ended ctx and so caused err, or else err. It returns
+// nil for nil: a failure after everything succeeded does not matter.
 func Cause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

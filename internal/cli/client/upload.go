@@ -12,8 +12,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// UploadInputs uploads the data of a job, unless data is nil, and the inline tables of its spec, and replaces them in the spec
-// by their ids. It does not upload what the coordinator has already. name is the display name.
+// UploadInputs uploads the data of a job, unless data is nil, and the inline tables of its spec, and replaces them in
+// the spec by their ids. It does not upload what the coordinator has already. name is the display name.
 func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.JobSpec, data dataset.Dataset, w Watcher) error {
 	if data != nil {
 		id, err := c.upload(ctx, data, name, w)
@@ -25,10 +25,10 @@ func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.J
 	return c.uploadTables(ctx, name, spec)
 }
 
-// upload uploads a data set, unless the coordinator has it, and returns its id. An embedded coordinator shares the memory of data.
+// upload uploads a data set, unless the coordinator has it, and returns its id. An embedded coordinator shares the
+// memory of data.
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	if c.embedded != nil {
-		limitGarbage(dataset.EncodedSize(data))
 		return c.embedded.ShareDataset(ctx, name, data)
 	}
 	return c.target().Dataset(ctx, name, data, func() { w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data))) })
@@ -47,7 +47,8 @@ func (c *Client) target() upload.Target {
 	return upload.Target{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
 }
 
-// uploadTables uploads the inline tables of a spec, which may be larger than a request, and replaces them by their ids.
+// uploadTables uploads the inline tables of a spec, which may be larger than a request, and replaces them by their
+// ids.
 func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		if used.Input.GetInline() == nil {
@@ -66,8 +67,9 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 	return nil
 }
 
-// StreamTable uploads a table while it is read, and returns its description. read starts at the first row and calls send with a
-// function that returns the next rows. It is called again if the connection breaks, because unfinished uploads are lost.
+// StreamTable uploads a table while it is read, and returns its description. read starts at the first row and calls
+// send with a function that returns the next rows. It is called again if the connection breaks, because unfinished
+// uploads are lost.
 func (c *Client) StreamTable(ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error) (stored *cleavev1.Table, _ error) {
 	again := false
 	err := c.Retry(ctx, func() error {
@@ -82,8 +84,5 @@ func (c *Client) StreamTable(ctx context.Context, name string, read func(send fu
 			return err
 		})
 	})
-	if err == nil {
-		limitGarbage(int64(stored.GetBytes())) // its labels will be large as well
-	}
 	return stored, err
 }

@@ -124,8 +124,8 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if directions are
-// compared, rows of zeros.
+// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if
+// directions are compared, rows of zeros.
 func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
 	if f.IsTable() && dropped {
 		f.missing.text = string(recipe.Drop)
@@ -187,8 +187,8 @@ func (f *inputFlags) check(source string) error {
 	return format.CheckFormat(f.format)
 }
 
-// holds reports whether the files are of a kind, by their content, or by their names if they cannot be read; parts then
-// returns the error.
+// holds reports whether the files are of a kind, by their content, or by their names if they cannot be read; parts
+// then returns the error.
 func (f *inputFlags) holds(kind format.InputKind) bool {
 	if len(f.files) == 0 {
 		return false

@@ -86,7 +86,8 @@ func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 // fromStdin lists the flags whose file may be standard input.
 var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
 
-// checkStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one flag.
+// checkStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one
+// flag.
 func (f *Flags) checkStandardInput() error {
 	var users []string
 	var err error

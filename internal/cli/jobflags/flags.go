@@ -1,5 +1,5 @@
-// Package jobflags declares the flags that describe a job, most of which come from the catalog, and turns them and the files
-// that they name into a JobSpec and a data set.
+// Package jobflags declares the flags that describe a job, most of which come from the catalog, and turns them and the
+// files that they name into a JobSpec and a data set.
 package jobflags
 
 import (
@@ -47,8 +47,8 @@ type Flags struct {
 	TruthFile string
 }
 
-// Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's default
-// applies.
+// Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
+// default applies.
 func Add(set *pflag.FlagSet) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
 	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
@@ -86,7 +86,8 @@ func suffixes(list []string) string { return strings.Join(list, ", ") }
 // path returns the file that an option names, or "" if the option is not given.
 func (f *Flags) path(option string) string { return f.options[option].text }
 
-// displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API requires.
+// displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API
+// requires.
 func (f *Flags) displayName() string {
 	return strings.ToValidUTF8(cmp.Or(f.display, f.Name()), "?")
 }
@@ -191,8 +192,8 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	return nil
 }
 
-// setAlgorithm sets the algorithm of the spec: the one that a flag or the job file names, or else the one that fits the
-// other options.
+// setAlgorithm sets the algorithm of the spec: the one that a flag or the job file names, or else the one that fits
+// the other options.
 func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	if f.Given("algorithm") {
 		a, _ := catalog.FindAlgorithm(f.options["algorithm"].text)
@@ -232,7 +233,8 @@ func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
 	return nil
 }
 
-// request returns what the spec and the flags ask for, including tables that are not read yet and options without a field.
+// request returns what the spec and the flags ask for, including tables that are not read yet and options without a
+// field.
 func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Request {
 	request := wire.Request(spec, kind)
 	for name, flag := range f.options {
@@ -257,8 +259,8 @@ func cutRange(text string) (first, last string) {
 	return text, ""
 }
 
-// applyK sets a range of --k. A single number was set with the other options. Without --k, the number of classes in the
-// label column is used once it is known.
+// applyK sets a range of --k. A single number was set with the other options. Without --k, the number of classes in
+// the label column is used once it is known.
 func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	if flag := f.options["k"]; f.Given("k") && flag.last != "" {
 		last, _ := strconv.ParseUint(flag.last, 10, 32) // Set has checked it
@@ -274,7 +276,8 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	return nil
 }
 
-// beginRange raises the beginning of a range of k to the number of classes, if that is in it: each class needs a cluster.
+// beginRange raises the beginning of a range of k to the number of classes, if that is in it: each class needs a
+// cluster.
 func (j *Job) beginRange(classes int) {
 	j.Notices = append(j.Notices, wire.BeginRange(j.Spec, classes)...)
 }

@@ -39,8 +39,8 @@ type Job struct {
 	known   *Truth // the classes in the label column, of all rows of the file
 }
 
-// Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files. describe
-// asks the coordinator about a data set; it is nil if there is no coordinator yet.
+// Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files.
+// describe asks the coordinator about a data set; it is nil if there is no coordinator yet.
 func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
 	source, err := f.source()
 	if err != nil {
@@ -101,14 +101,14 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	return j, f.loadTables(j)
 }
 
-// Request returns the request that creates the job. The spec is that of the job, with its data and tables by their ids. A
-// request id makes the call idempotent; it may be empty.
+// Request returns the request that creates the job. The spec is that of the job, with its data and tables by their
+// ids. A request id makes the call idempotent; it may be empty.
 func (j *Job) Request(spec *cleavev1.JobSpec, requestID string) *cleavev1.CreateJobRequest {
 	return &cleavev1.CreateJobRequest{Spec: spec, RequestId: requestID, DisplayName: j.Name, Scheduling: j.Scheduling}
 }
 
-// AllNotices returns what to tell the user before the job begins. A remote coordinator reports how columns became features,
-// so that part is left out if remote is set.
+// AllNotices returns what to tell the user before the job begins. A remote coordinator reports how columns became
+// features, so that part is left out if remote is set.
 func (j *Job) AllNotices(remote bool) []string {
 	var all []string
 	if j.Table != nil {
@@ -124,8 +124,8 @@ func (j *Job) AllNotices(remote bool) []string {
 	return all
 }
 
-// rememberInputs keeps the tables of the spec as they are before dropped rows are removed from them: a coordinator that gets
-// the table drops the rows itself.
+// rememberInputs keeps the tables of the spec as they are before dropped rows are removed from them: a coordinator
+// that gets the table drops the rows itself.
 func (j *Job) rememberInputs() {
 	if j.Table == nil || j.Filter == nil {
 		return
@@ -136,8 +136,8 @@ func (j *Job) rememberInputs() {
 	}
 }
 
-// RemoteSpec returns the spec for a coordinator that makes points of the rows of a table, and the table. It returns nil if the
-// data is not a table.
+// RemoteSpec returns the spec for a coordinator that makes points of the rows of a table, and the table. It returns
+// nil if the data is not a table.
 func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 	if j.Table == nil {
 		return nil, nil
@@ -155,8 +155,8 @@ func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 	return spec, j.Table.Data
 }
 
-// Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that only the
-// coordinator could check, because it has the ids of the rows.
+// Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that
+// only the coordinator could check, because it has the ids of the rows.
 func (j *Job) Locate(err error) error {
 	bad, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -189,7 +189,8 @@ func (j *Job) streamedPlaceOf(row int, field string) string {
 	return ""
 }
 
-// placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no such row.
+// placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no
+// such row.
 func (j *Job) placeOf(point, column int) string {
 	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
 		return ""
@@ -207,11 +208,12 @@ func (j *Job) placeOf(point, column int) string {
 	return place
 }
 
-// Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns by
-// their names. The service numbers the points of the job.
+// Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns
+// by their names. The service numbers the points of the job.
 func (j *Job) Localize(n *cleavev1.Notice) string { return j.localize(n.GetMessage(), n.GetParts()) }
 
-// localize joins the parts of a message, or returns the message if it has none, or some that this version does not know.
+// localize joins the parts of a message, or returns the message if it has none, or some that this version does not
+// know.
 func (j *Job) localize(message string, parts []*cleavev1.MessagePart) string {
 	if len(parts) == 0 {
 		return message

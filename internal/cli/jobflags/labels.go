@@ -19,9 +19,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids of
-// the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a table was read with to name
-// its points.
+// naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids
+// of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a table was read
+// with to name its points.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {
@@ -73,8 +73,8 @@ func (f *Flags) useLabels(j *Job) error {
 	return nil
 }
 
-// useColumn turns the label column into the truth if every row has a class, and else into seeds or constraints, whichever
-// the algorithm takes, unless --label-as says otherwise.
+// useColumn turns the label column into the truth if every row has a class, and else into seeds or constraints,
+// whichever the algorithm takes, unless --label-as says otherwise.
 func (f *Flags) useColumn(j *Job) error {
 	labels := j.Table.classes
 	if labels.known == 0 {
@@ -142,8 +142,8 @@ func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
 	return t
 }
 
-// useSeeds sets the seeds of the job, as constraints if its algorithm does not take seeds. If ids is open, the table of the
-// spec names rows by ids.
+// useSeeds sets the seeds of the job, as constraints if its algorithm does not take seeds. If ids is open, the table
+// of the spec names rows by ids.
 func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	a := wire.Algorithm(j.Spec)
 	if !a.Takes("seeds") && a.Takes("constraints") {
@@ -219,9 +219,10 @@ func (f *Flags) sampleConstraints(j *Job) error {
 // sampleStream separates the random numbers for constraints from others with the same seed.
 const sampleStream = 0x636f6e73747261
 
-// NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only the
-// numbers of the classes. Each seed is a point and the number of its class. The filter tells which row of the table the point
-// is, and class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does nothing.
+// NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only
+// the numbers of the classes. Each seed is a point and the number of its class. The filter tells which row of the
+// table the point is, and class returns the class in a row. If a class has two names or none, the seeds come from
+// elsewhere, and it does nothing.
 func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int) string) {
 	names := map[int32]string{}
 	for _, s := range seeds {
@@ -240,8 +241,8 @@ func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int)
 	j.Filter = filter
 }
 
-// ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns nil if
-// the job has no seeds with class names.
+// ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns
+// nil if the job has no seeds with class names.
 func (j *Job) ClusterClasses(labels []int32) []string {
 	if len(j.classes.Names) == 0 || len(j.seeds) == 0 || len(labels) == 0 {
 		return nil
@@ -363,8 +364,8 @@ func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
 	return err
 }
 
-// LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none. Before
-// the rows of a streamed table are sent, it only checks the files and returns nil.
+// LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none.
+// Before the rows of a streamed table are sent, it only checks the files and returns nil.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	if j.Stream() != nil && j.Rows == 0 {
 		if path == StandardInput {
@@ -386,8 +387,8 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	return j.Filter.Truth(t)
 }
 
-// LoadRunLabels reads the labels that a run wrote, and how a truth about the same points may name them: by ids, if the file has
-// ids.
+// LoadRunLabels reads the labels that a run wrote, and how a truth about the same points may name them: by ids, if the
+// file has ids.
 func LoadRunLabels(path string) ([]int64, table.Naming, error) {
 	naming := table.Naming{Classes: &table.Classes{}}
 	_, labels, err := format.LoadTable(path, table.Labels, 0)

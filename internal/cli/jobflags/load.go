@@ -55,8 +55,8 @@ func (l *Loaded) IDs() *table.IDs {
 	return l.Table.IDs
 }
 
-// LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and, if directions
-// are compared, rows of zeros.
+// LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and,
+// if directions are compared, rows of zeros.
 func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
 	in := &inputFlags{files: []string{path}}
 	if dropped {
@@ -65,8 +65,8 @@ func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
 	return in.loadPoints(0)
 }
 
-// loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the files need if
-// it is 0.
+// loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the
+// files need if it is 0.
 func (f *inputFlags) loadPoints(columns int) (*Loaded, error) {
 	parts, err := f.parts()
 	if err != nil {
@@ -80,8 +80,8 @@ func (f *inputFlags) loadPoints(columns int) (*Loaded, error) {
 	return &Loaded{Data: points, Header: header}, err
 }
 
-// loadUsable reads points that are not in a table, and drops rows with missing values and, if directions are compared, rows of
-// zeros.
+// loadUsable reads points that are not in a table, and drops rows with missing values and, if directions are compared,
+// rows of zeros.
 func (f *inputFlags) loadUsable(directions bool) (*Loaded, error) {
 	parts, err := f.parts()
 	if err != nil {
@@ -245,13 +245,14 @@ func edgeListHint(t *table.Table) string {
 	return ""
 }
 
-// LoadByRecipe reads the table that the flags name and applies the recipe of a job to it. If directions are compared, rows of zeros are
-// dropped whenever rows with missing values are.
+// LoadByRecipe reads the table that the flags name and applies the recipe of a job to it. If directions are compared,
+// rows of zeros are dropped whenever rows with missing values are.
 func (f *DataFlags) LoadByRecipe(r *recipe.Recipe, directions bool) (*Loaded, error) {
 	return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
 }
 
-// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe does not use.
+// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
+// does not use.
 func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, f := range r.Features {
@@ -288,7 +289,8 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	return l, nil
 }
 
-// nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other names.
+// nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other
+// names.
 func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 	known := map[string]bool{}
 	for at := range t.Columns {
@@ -340,8 +342,9 @@ func (f *NewPointsFlags) Check() error {
 	return f.apply(&format.TableOptions{})
 }
 
-// Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise points must have
-// the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped as in LoadByRecipe.
+// Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
+// points must have the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped
+// as in LoadByRecipe.
 func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
 	f.Stdin = stdin
 	isTable := f.holds(format.InputTable)
@@ -364,8 +367,8 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 	return l, err
 }
 
-// LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the job's recipe.
-// If directions are compared, rows of zeros are dropped as in LoadByRecipe.
+// LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the
+// job's recipe. If directions are compared, rows of zeros are dropped as in LoadByRecipe.
 func (f *NewPointsFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*Loaded, error) {
 	return loadRows(&inputFlags{files: []string{path}}, &f.readingFlags, r, directions, false)
 }

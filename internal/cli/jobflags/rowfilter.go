@@ -17,8 +17,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// RowFilter tells which rows of a data file are clustered if others are dropped. The coordinator gets only the kept rows and
-// numbers them from 0; files of users number the rows of the data file. A nil filter keeps all rows.
+// RowFilter tells which rows of a data file are clustered if others are dropped. The coordinator gets only the kept
+// rows and numbers them from 0; files of users number the rows of the data file. A nil filter keeps all rows.
 type RowFilter struct {
 	Kept     []int32 // kept rows of the file, in ascending order
 	position []int32 // the index in Kept of each row of the file, or droppedRow
@@ -30,8 +30,8 @@ type RowFilter struct {
 // droppedRow is the position, and the label in labels.csv, of a dropped row.
 const droppedRow = -1
 
-// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, rows of
-// zeros.
+// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, rows
+// of zeros.
 func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
 	f := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
 	for _, row := range incomplete {
@@ -127,8 +127,8 @@ func (f *RowFilter) Dropped() int { return len(f.position) - len(f.Kept) }
 // keeps reports whether a row of the file is kept.
 func (f *RowFilter) keeps(row int) bool { return f == nil || f.position[row] != droppedRow }
 
-// Apply renumbers the rows in the inline tables of a spec from rows of the file to kept rows, and removes entries about
-// dropped rows.
+// Apply renumbers the rows in the inline tables of a spec from rows of the file to kept rows, and removes entries
+// about dropped rows.
 func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	if f == nil {
 		return nil
@@ -208,8 +208,8 @@ func restore[T any](f *RowFilter, kept []T, dropped T) []T {
 	return all
 }
 
-// usable removes the rows of zeros that are dropped from data. It returns a nil filter if no row is dropped, and an error if
-// no row is left.
+// usable removes the rows of zeros that are dropped from data. It returns a nil filter if no row is dropped, and an
+// error if no row is left.
 func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
 	switch {
 	case len(f.Kept) == len(f.position):

@@ -19,8 +19,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// streamFrom is the size of the files from which a table is sent to a coordinator while it is read, in constant memory.
-// Smaller tables are read first, so that errors are found before anything is sent. Tests have a flag for it.
+// streamFrom is the size of the files from which a table is sent to a coordinator while it is read, in constant
+// memory. Smaller tables are read first, so that errors are found before anything is sent. Tests have a flag for it.
 const streamFrom = 256 << 20
 
 // addStreamFlags declares a hidden flag for tests.
@@ -37,7 +37,8 @@ func (f *Flags) streams() bool {
 	if !f.Stream || !f.IsTable() || slices.ContainsFunc(needRows, f.Given) {
 		return false
 	}
-	// Constraints are sampled from clustered rows. Only the coordinator would know which rows are dropped, and which rows a truth names.
+	// Constraints are sampled from clustered rows. Only the coordinator would know which rows are dropped, and which
+	// rows a truth names.
 	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
 		return false
 	}
@@ -97,7 +98,8 @@ func (f *Flags) checkImport() error {
 // Import returns what workers read, or nil if the table is read here.
 func (s *Stream) Import() *cleavev1.ImportTableRequest { return s.from }
 
-// Imported notes the columns of a table that workers have read, and reads its label column by each. Notices are for the user.
+// Imported notes the columns of a table that workers have read, and reads its label column by each. Notices are for
+// the user.
 func (s *Stream) Imported(t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error) (notices []string, err error) {
 	s.marks = t.GetDecimals()
 	if column := s.begin(wire.Columns(t.GetTable().GetColumns())); column >= 0 {
@@ -145,8 +147,8 @@ func (f *Flags) openLater(j *Job) error {
 	return f.loadFiles(j)
 }
 
-// Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send again if
-// a later row shows that the beginning was misread. Notices are for the user.
+// Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send
+// again if a later row shows that the beginning was misread. Notices are for the user.
 func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notices []string, err error) {
 	r, err := s.open()
 	if err != nil {
@@ -187,8 +189,8 @@ func (s *Stream) begin(columns []table.Column) int {
 	return at
 }
 
-// Sent completes the spec of a job whose table was sent, given its number of rows: classes become seeds, constraints or the
-// truth. Notices are for the user.
+// Sent completes the spec of a job whose table was sent, given its number of rows: classes become seeds, constraints
+// or the truth. Notices are for the user.
 func (j *Job) Sent(rows int) (notices []string, err error) {
 	j.Rows, j.Notices = rows, nil
 	j.Table.classes, j.Table.options.Decimals = j.Table.stream.found, j.Table.stream.marks
@@ -196,8 +198,8 @@ func (j *Job) Sent(rows int) (notices []string, err error) {
 	return slices.Concat(j.Table.Notices, j.Notices), err
 }
 
-// Clustered sets the ids of the rows of a table that was sent while it was read, which of them were clustered, and how they
-// became points.
+// Clustered sets the ids of the rows of a table that was sent while it was read, which of them were clustered, and how
+// they became points.
 func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 	if names := made.Names(); !unnamed(j.Table.stream.table, names) {
 		j.Header = names

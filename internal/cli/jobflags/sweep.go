@@ -105,8 +105,8 @@ func (f *Flags) TakeSeveral(set *pflag.FlagSet) {
 	}
 }
 
-// Combinations returns every combination of the values of the flags that have several, in the order of the catalog; the
-// values of --seed vary fastest.
+// Combinations returns every combination of the values of the flags that have several, in the order of the catalog;
+// the values of --seed vary fastest.
 func (f *Flags) Combinations(set *pflag.FlagSet) ([]Combination, error) {
 	all := []Combination{nil}
 	add := func(name string) error {

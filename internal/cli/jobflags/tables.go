@@ -15,8 +15,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// loadFiles reads the small files (constraints, seeds, weights and the like) into the spec of a job. They number or name the
-// rows of the data file; if the rows are not known yet, the tables in the spec name them, too.
+// loadFiles reads the small files (constraints, seeds, weights and the like) into the spec of a job. They number or
+// name the rows of the data file; if the rows are not known yet, the tables in the spec name them, too.
 func (f *Flags) loadFiles(j *Job) error {
 	spec, rows := j.Spec, j.Filter.FileRows(j.Rows)
 	if f.Given("constraints") {
@@ -64,8 +64,8 @@ func (j *Job) noteGuess(in format.Input, t *table.Table) {
 	}
 }
 
-// loadTables calls loadFiles for a job whose rows are known, uses the classes of the label column, and renumbers the tables
-// of the spec to the rows that are clustered.
+// loadTables calls loadFiles for a job whose rows are known, uses the classes of the label column, and renumbers the
+// tables of the spec to the rows that are clustered.
 func (f *Flags) loadTables(j *Job) error {
 	if err := f.loadFiles(j); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (f *Flags) loadTables(j *Job) error {
 	return nil
 }
 
-// forgetFarthest clears --farthest if the file of constraints is empty: it does not apply to kmeans++, which is then the
-// start. So a series of runs with a growing number of constraints can use the same flags.
+// forgetFarthest clears --farthest if the file of constraints is empty: it does not apply to kmeans++, which is then
+// the start. So a series of runs with a growing number of constraints can use the same flags.
 func (f *Flags) forgetFarthest(j *Job) {
 	start := j.Spec.GetInitialization()
 	if f.Given("constraints") && wire.RowsIn(j.Spec.GetSupervision().GetConstraints().GetInline()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
@@ -150,7 +150,8 @@ func (f *Flags) loadBeliefs(o *cleavev1.ConstrainedSpectral, rows int, naming ta
 	return nil
 }
 
-// loadSeeds reads the file of seeds. Their labels are numbers of clusters, or classes, each of which becomes a cluster.
+// loadSeeds reads the file of seeds. Their labels are numbers of clusters, or classes, each of which becomes a
+// cluster.
 func (f *Flags) loadSeeds(rows int, j *Job) error {
 	in, naming := f.small("seeds"), j.naming()
 	naming.Clusters = int(max(firstK(j.Spec), j.Spec.GetKRange().GetMax()))

@@ -17,8 +17,8 @@ import (
 // shownMethods is how many methods a summary lists; methods.svg and the page show all.
 const shownMethods = 3
 
-// summarizeChoice writes which method was chosen and why, and the held-out accuracy of the best methods. The method that
-// would be chosen without constraints is always among them.
+// summarizeChoice writes which method was chosen and why, and the held-out accuracy of the best methods. The method
+// that would be chosen without constraints is always among them.
 func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Choice) {
 	line("method", "%s", explain.MethodText(c.GetChosen()))
 	name := "why"
@@ -180,7 +180,8 @@ func (r *Report) drawKSelection(w io.Writer, title string) error {
 	return picture.Write(w, plot.Figure)
 }
 
-// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a curve.
+// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a
+// curve.
 func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
 	for _, s := range h.GetScores() {
 		v, name := c.of(s), kNames[c.name]

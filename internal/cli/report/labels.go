@@ -14,8 +14,8 @@ import (
 // Labels says how the labels are written besides labels.csv.
 type Labels struct {
 	Format string // one of format.TableFormats
-	// Join calls yield with the rows of the data file, some at a time, to be written with their labels; nil writes the labels
-	// alone.
+	// Join calls yield with the rows of the data file, some at a time, to be written with their labels; nil writes the
+	// labels alone.
 	Join func(yield func(*table.Table) error) error
 }
 

@@ -90,8 +90,8 @@ func textBytes(values []float64) uint64 {
 	return bytes
 }
 
-// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but the
-// squared Euclidean one transform the points first, as landmarks do.
+// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
+// the squared Euclidean one transform the points first, as landmarks do.
 func (r *Report) centroids() *dataset.Points {
 	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean || r.Model.Landmarks != nil {
 		return nil
@@ -112,8 +112,8 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 	return m, header, nil
 }
 
-// modelReader reads the files of a model. After the first error, which err keeps, its methods read nothing and return zero
-// values, so that no size in result.json is believed before a file has confirmed it.
+// modelReader reads the files of a model. After the first error, which err keeps, its methods read nothing and return
+// zero values, so that no size in result.json is believed before a file has confirmed it.
 type modelReader struct {
 	folder string
 	names  []string // the names of the columns, if the recipe of the run tells them
@@ -255,14 +255,15 @@ func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *cluster
 	return trees
 }
 
-// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The features of its
-// model are the scores of a row, one for each group, and its centroids are the scores that the rows of a group should have.
+// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The
+// features of its model are the scores of a row, one for each group, and its centroids are the scores that the rows of
+// a group should have.
 func byClassifier(r *cleavev1.Result) bool {
 	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
 }
 
-// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one is 1 more than
-// the others.
+// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one
+// is 1 more than the others.
 func groupIndicators(k int) []float64 {
 	scores := make([]float64, k*k)
 	for at := range scores {
@@ -273,8 +274,9 @@ func groupIndicators(k int) []float64 {
 	return scores
 }
 
-// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters, and its trees
-// with clusters in place of groups, nil if there are none. The group of a cluster is the one in which its centroid scores highest.
+// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters,
+// and its trees with clusters in place of groups, nil if there are none. The group of a cluster is the one in which
+// its centroid scores highest.
 func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
 	group, cluster := make([]int, m.K), make([]int32, m.K)
 	for c := range group {
@@ -294,7 +296,8 @@ func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
 	return ordered, m.Forest.Trees.Renumbered(cluster)
 }
 
-// columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all points are at hand.
+// columnMeans returns the means of the columns in each cluster, in the coordinates of the data, or nil if not all
+// points are at hand.
 func (r *Report) columnMeans(s Scene) []float64 {
 	points, dense := s.Data.(*dataset.Points)
 	if !dense || s.Sample != nil || points.N != len(r.Labels) || points.D != r.Model.Columns() {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -36,8 +37,8 @@ type OutputDir struct {
 	made bool // by OpenOutput
 }
 
-// OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of an
-// earlier run.
+// OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
+// an earlier run.
 func OpenOutput(path string) (*OutputDir, error) {
 	made, err := openFolder(path)
 	if err != nil {
@@ -73,8 +74,8 @@ func (d *OutputDir) Abandon() {
 	}
 }
 
-// manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run removes
-// what a killed one left behind.
+// manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run
+// removes what a killed one left behind.
 type manifest struct {
 	Files   []string `json:"files"`
 	Partial string   `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
@@ -91,10 +92,10 @@ func newManifest(files []File) manifest {
 	return m
 }
 
-// Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then moves
-// them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest of the
-// earlier run lists and nothing else. A run that is killed at any point leaves a manifest by which the next one cleans up.
-// Write writes nothing when ctx has ended.
+// Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then
+// moves them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest
+// of the earlier run lists and nothing else. A run that is killed at any point leaves a manifest by which the next one
+// cleans up. Write writes nothing when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -153,8 +154,8 @@ func (d *OutputDir) Succeed() error {
 	return syncFolder(d.Path)
 }
 
-// readManifest reads the manifest of an earlier run, and returns an empty one if there is none. It refuses names that are
-// not names of files in the folder.
+// readManifest reads the manifest of an earlier run, and returns an empty one if there is none. It refuses names that
+// are not names of files in the folder.
 func (d *OutputDir) readManifest() (m manifest, _ error) {
 	path := filepath.Join(d.Path, ManifestFile)
 	text, err := os.ReadFile(path)
@@ -173,8 +174,8 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 	return m, nil
 }
 
-// writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what a
-// killed one left behind.
+// writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what
+// a killed one left behind.
 func (d *OutputDir) writeManifest(m manifest) error {
 	temporary := filepath.Join(d.Path, ManifestFile+".tmp")
 	file, err := os.Create(temporary)
@@ -199,7 +200,7 @@ func (d *OutputDir) remove(name string) error {
 }
 
 func (d *OutputDir) failed(name string, err error) error {
-	return fault.Invalid("BAD_OUTPUT", "%s: %s cannot be written or removed: %v", d.Path, name, shell.WithoutPath(err))
+	return fmt.Errorf("%s: %s cannot be written or removed: %w", d.Path, name, shell.WithoutPath(err))
 }
 
 // syncFolder makes the names of the files in a folder durable, where the system can.

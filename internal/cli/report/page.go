@@ -38,12 +38,13 @@ type Scene struct {
 	LabelColumn string            // the column of the table with the known classes; "" for none
 }
 
-// pageBuilder makes the page of a report; each section is a method, which returns nil if there is nothing to show. The builder
-// computes once what several sections need.
+// pageBuilder makes the page of a report; each section is a method, which returns nil if there is nothing to show. The
+// builder computes once what several sections need.
 //
-// Data that is too large is shown by a sample. Sections about all points, such as sizes and constraints, are then made by a
-// builder of the whole report, and sections that need data, such as the map and typical rows, by another one in its field rows,
-// whose report has only the points of the sample. Without a sample there is one builder: rows is the builder itself.
+// Data that is too large is shown by a sample. Sections about all points, such as sizes and constraints, are then made
+// by a builder of the whole report, and sections that need data, such as the map and typical rows, by another one in
+// its field rows, whose report has only the points of the sample. Without a sample there is one builder: rows is the
+// builder itself.
 type pageBuilder struct {
 	*Report              // on the points of this builder
 	whole   *Report      // on all points

@@ -29,8 +29,9 @@ func titled(name, shows string) string {
 	return name + ": " + shows
 }
 
-// clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small graph
-// by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels or no data.
+// clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
+// graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
+// or no data.
 func (b *pageBuilder) clusterMap() (*page.Section, error) {
 	if len(b.Labels) == 0 || b.scene.Data == nil {
 		return nil, nil
@@ -156,8 +157,8 @@ func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.
 	return t
 }
 
-// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were clustered
-// in, so that their principal components show what mattered. One or two columns are drawn as they are.
+// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
+// clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
 func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
 	centers = r.centroids()
 	if points.D <= 2 {
@@ -281,8 +282,8 @@ const (
 	maxCourseRows  = 200  // iterations that a table lists
 )
 
-// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of 0
-// has no logarithm and leaves a gap. It reports whether either was recorded.
+// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of
+// 0 has no logarithm and leaves a gap. It reports whether either was recorded.
 func (r *Report) objectivePlot(title string) (plot picture.ObjectivePlot, recorded bool) {
 	for _, entry := range r.Result.GetHistory() {
 		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))

@@ -39,8 +39,8 @@ const (
 	maxHeading        = 32
 )
 
-// describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of rows.
-// Each is nil if nothing is known.
+// describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of
+// rows. Each is nil if nothing is known.
 func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
 	telling := choose.All[int](len(b.columns))
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
@@ -284,8 +284,8 @@ type column struct {
 // maxCategories is the largest number of distinct texts in a column that describes clusters.
 const maxCategories = 50
 
-// findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil if the
-// points do not match the labels.
+// findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
+// if the points do not match the labels.
 func (b *pageBuilder) findColumns() []column {
 	if b.scene.Table != nil {
 		return b.tableColumns(b.scene.Table)
@@ -302,8 +302,8 @@ func (b *pageBuilder) findColumns() []column {
 	return list
 }
 
-// tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do not
-// describe clusters that were made to agree with them.
+// tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do
+// not describe clusters that were made to agree with them.
 func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil

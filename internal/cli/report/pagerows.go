@@ -36,9 +36,9 @@ const (
 	maxKernelRows     = 1200
 )
 
-// compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its kernel,
-// or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for values that are too
-// large; the page leaves those sections out.
+// compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its
+// kernel, or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for
+// values that are too large; the page leaves those sections out.
 func (b *pageBuilder) compare() *space {
 	n := len(b.Labels)
 	if n == 0 {

@@ -57,7 +57,8 @@ func noEnvironment(string) string { return "" }
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were written before the run.
+// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were
+// written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.printed, n.GetMessage()) })
@@ -172,8 +173,8 @@ func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are wanted. It
-// does not repeat a line.
+// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are
+// wanted. It does not repeat a line.
 func (p *Progress) plain(line string) {
 	if now := p.now(); p.width == 0 && line != p.lastLine && (p.all || now.Sub(p.last) >= plainInterval) {
 		p.last, p.lastLine = now, line

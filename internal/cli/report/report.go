@@ -1,9 +1,9 @@
-// Package report presents a job to people and programs: its progress on the terminal (Progress), the summary at its end, and the
-// files of an output folder, including result.json, the pictures and report.html. It also reads such a folder back, to label new
-// rows. A Sweep presents many jobs in one table.
+// Package report presents a job to people and programs: its progress on the terminal (Progress), the summary at its
+// end, and the files of an output folder, including result.json, the pictures and report.html. It also reads such a
+// folder back, to label new rows. A Sweep presents many jobs in one table.
 //
-// The package decides what is said. How a page looks is in render/page, how charts are drawn in render/picture, and what sets
-// clusters apart is computed in render/profile.
+// The package decides what is said. How a page looks is in render/page, how charts are drawn in render/picture, and
+// what sets clusters apart is computed in render/profile.
 package report
 
 import (
@@ -26,7 +26,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and data.
+// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and
+// data.
 const (
 	LabelsFile     = "labels.csv"
 	centroidsFile  = "centroids.csv"
@@ -48,8 +49,8 @@ const (
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
-// Report is the outcome of a job and what is needed to write it: which rows of the data file its points are, and the names of
-// rows and clusters.
+// Report is the outcome of a job and what is needed to write it: which rows of the data file its points are, and the
+// names of rows and clusters.
 type Report struct {
 	*client.Outcome
 	Run     *cleavev1.RunRecord // what result.json has besides the result
@@ -84,7 +85,8 @@ func (r *Report) PointNames() []string {
 	return names
 }
 
-// AddRecipe adds the notices about a table, and the recipe of its points unless the coordinator made them. Nil adds nothing.
+// AddRecipe adds the notices about a table, and the recipe of its points unless the coordinator made them. Nil adds
+// nothing.
 func (r *Report) AddRecipe(rows *jobflags.Rows) {
 	if rows == nil {
 		return
@@ -123,8 +125,8 @@ func (r *Report) Score(t *jobflags.Truth) error {
 	return nil
 }
 
-// Files returns the files of an output folder, result.json last. It leaves out what cannot be drawn or is too large, and
-// warns about it: the result must not be lost.
+// Files returns the files of an output folder, result.json last. It leaves out what cannot be drawn or is too large,
+// and warns about it: the result must not be lost.
 func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)

@@ -18,8 +18,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// WriteResult writes result.json: one object with the fields of a result and of the record of its run, including those that
-// are zero. Numbers are in the shortest form that reads back to the same bits.
+// WriteResult writes result.json: one object with the fields of a result and of the record of its run, including those
+// that are zero. Numbers are in the shortest form that reads back to the same bits.
 func WriteResult(w io.Writer, r *cleavev1.Result, run *cleavev1.RunRecord) error {
 	text, err := WithZeros(r)
 	if err != nil {
@@ -59,7 +59,8 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 // renamedFields maps the names that earlier versions used in result.json to the current ones.
 var renamedFields = map[string]string{"howMany": "kSelection", "sureness": "confidence", "way": "method", "use": "constraintUse"}
 
-// modernize renames the fields and values in a result.json of an earlier version. It returns anything that is not JSON unchanged.
+// modernize renames the fields and values in a result.json of an earlier version. It returns anything that is not JSON
+// unchanged.
 func modernize(text []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

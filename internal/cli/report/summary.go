@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -167,7 +168,8 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	return lines.Flush()
 }
 
-// listFiles lists files by their names after the folder that they are in, or by their paths if there are several folders.
+// listFiles lists files by their names after the folder that they are in, or by their paths if there are several
+// folders.
 func listFiles(files []string) string {
 	folder, names := filepath.Dir(files[0]), make([]string, len(files))
 	for at, file := range files {
@@ -268,12 +270,12 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 }
 
 // ShortName returns the value of an enum without its prefix: RUNNING for JOB_STATE_RUNNING.
-func ShortName(value fmt.Stringer) string {
-	name := value.String()
-	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_", "PRIORITY_"} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	return name
+func ShortName(value interface {
+	fmt.Stringer
+	protoreflect.Enum
+}) string {
+	prefix := strings.TrimSuffix(string(value.Descriptor().Values().ByNumber(0).Name()), "UNSPECIFIED")
+	return strings.TrimPrefix(value.String(), prefix)
 }
 
 // FormatTime writes a time in the local time zone; it returns "" for nil.
@@ -291,19 +293,29 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
-type EventLines struct{ Events, Warnings io.Writer }
+type EventLines struct {
+	Events, Warnings io.Writer
 
-// Item writes an event.
+	err error
+}
+
+// Item writes an event, unless one before it could not be written.
 func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
-	if item.GetEvent() == nil {
+	if item.GetEvent() == nil || l.err != nil {
 		return
 	}
-	if text, err := protojson.Marshal(item.GetEvent()); err == nil {
-		if text, err = json.Marshal(json.RawMessage(text)); err == nil { // protojson varies its white space
-			fmt.Fprintf(l.Events, "%s\n", text)
-		}
+	text, err := protojson.Marshal(item.GetEvent())
+	if err == nil {
+		text, err = json.Marshal(json.RawMessage(text)) // protojson varies its white space
 	}
+	if err == nil {
+		_, err = fmt.Fprintf(l.Events, "%s\n", text)
+	}
+	l.err = err
 }
+
+// Err returns why an event could not be written, or nil.
+func (l *EventLines) Err() error { return l.err }
 
 // Uploading writes nothing.
 func (l *EventLines) Uploading(int, uint64) {}

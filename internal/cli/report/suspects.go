@@ -27,8 +27,8 @@ func (r *Report) suspectFiles() []File {
 	}}}
 }
 
-// suspectColumns returns the columns of suspects.csv, the clearest suspect first. Rows have their ids and labels their classes,
-// as in labels.csv. A seed has no other row, and a pair has no label.
+// suspectColumns returns the columns of suspects.csv, the clearest suspect first. Rows have their ids and labels their
+// classes, as in labels.csv. A seed has no other row, and a pair has no label.
 func (r *Report) suspectColumns() []table.Column {
 	all := r.Result.GetSuspects()
 	texts := func(name string, of func(*cleavev1.Suspect) string) table.Column {

@@ -51,7 +51,8 @@ func fileOf(t *testing.T, r *Report, name string) string {
 	return ""
 }
 
-// The rows of suspects.csv are those of the data file: by their ids, and by their numbers also where some were dropped.
+// The rows of suspects.csv are those of the data file: by their ids, and by their numbers also where some were
+// dropped.
 func TestSuspectsFile(t *testing.T) {
 	pairs, seeds := []*cleavev1.Suspect{suspectPair(0, 3, true, 0.75), suspectPair(4, 5, false, 0)}, []*cleavev1.Suspect{suspectSeed(2, 1, 0.5)}
 	ids, classes := []string{"ann", "bob", "cy, jr", "di", "ed", "flo"}, []string{"good", "bad"}

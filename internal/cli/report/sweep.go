@@ -38,8 +38,8 @@ type Sweep struct {
 	places []int // of the rows among all combinations
 }
 
-// SweepRow is the result of one job. Scores are nil if they are not known. The names in JSON are an interface to users: add
-// fields, but do not rename any.
+// SweepRow is the result of one job. Scores are nil if they are not known. The names in JSON are an interface to
+// users: add fields, but do not rename any.
 type SweepRow struct {
 	Options       jobflags.Combination `json:"-"`
 	State         string               `json:"state,omitempty"`
@@ -56,7 +56,8 @@ type SweepRow struct {
 	Error         string               `json:"error,omitempty"` // why the job failed
 }
 
-// SetResult fills in the state, the counts and the scores of a job from its result and its evaluation, which may be nil.
+// SetResult fills in the state, the counts and the scores of a job from its result and its evaluation, which may be
+// nil.
 func (r *SweepRow) SetResult(result *cleavev1.Result, evaluation *cleavev1.Evaluation) {
 	r.State, r.ObjectiveName, r.Objective = ShortName(result.GetState()), result.GetObjectiveName(), new(result.GetObjective())
 	r.Iterations, r.K = result.GetIterations(), result.GetK()
@@ -118,7 +119,8 @@ func (s *Sweep) WriteJSON(w io.Writer) error {
 	return PrintJSON(w, rows)
 }
 
-// ReadSweep reads the results of an earlier call, by request id and without their options. There are none if the file does not exist.
+// ReadSweep reads the results of an earlier call, by request id and without their options. There are none if the file
+// does not exist.
 func ReadSweep(path string) (map[string]SweepRow, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -250,8 +252,8 @@ var sweepColumns = []sweepColumn{
 // maxSweepLines is the number of lines of the printed table.
 const maxSweepLines = 30
 
-// Print prints a line for each combination of options other than the seed, with means and standard deviations over the seeds.
-// The best come first if scores tell which are.
+// Print prints a line for each combination of options other than the seed, with means and standard deviations over the
+// seeds. The best come first if scores tell which are.
 func (s *Sweep) Print(w io.Writer) error {
 	groups := s.groups(seedOption)
 	for _, score := range sweepColumns[:2] {
@@ -316,8 +318,8 @@ func summary(format string, values []float64) string {
 	return fmt.Sprintf(format, average) + " ± " + fmt.Sprintf("%.2g", deviation)
 }
 
-// Chart draws the best score that all jobs have: against an option with numbers, with a curve for each combination of the
-// others, or as bars. Bands and bars join the seeds.
+// Chart draws the best score that all jobs have: against an option with numbers, with a curve for each combination of
+// the others, or as bars. Bands and bars join the seeds.
 func (s *Sweep) Chart() (File, error) {
 	score := sweepColumns[2]
 	for _, candidate := range slices.Backward(sweepColumns[:3]) {
@@ -343,8 +345,8 @@ func (s *Sweep) Chart() (File, error) {
 	}}, err
 }
 
-// numberOption returns the option for the horizontal axis: the one with the most different numbers, or the seed if there is no
-// other, or "" if no option has numbers.
+// numberOption returns the option for the horizontal axis: the one with the most different numbers, or the seed if
+// there is no other, or "" if no option has numbers.
 func (s *Sweep) numberOption() (best string) {
 	most := 0
 	for at, setting := range s.Rows[0].Options {

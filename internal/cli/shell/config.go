@@ -19,8 +19,8 @@ import (
 const configFlag = "config"
 
 // Configurable lets every flag of a command be set in the environment and in a file, too: --log-level is the variable
-// PREFIX_LOG_LEVEL, and the key log-level of the YAML file of --config. The command line takes precedence over the environment,
-// and that over the file. environ is in the form of os.Environ.
+// PREFIX_LOG_LEVEL, and the key log-level of the YAML file of --config. The command line takes precedence over the
+// environment, and that over the file. environ is in the form of os.Environ.
 func Configurable(command *cobra.Command, prefix string, environ []string) {
 	command.Flags().String(configFlag, "", "a YAML `FILE` with flags as keys, such as \"log-level: warn\"")
 	help := fmt.Sprintf("Every flag is also an environment variable, such as %s for --log-level, and a key of the --%s file.\n"+
@@ -44,8 +44,8 @@ func variable(prefix, flag string) string {
 	return prefix + "_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// kubernetesVariable matches the variables that Kubernetes sets for a service, which may have the name of our program, such as
-// CLEAVE_COORDINATOR_SERVICE_HOST or CLEAVE_COORDINATOR_PORT_7400_TCP_ADDR.
+// kubernetesVariable matches the variables that Kubernetes sets for a service, which may have the name of our program,
+// such as CLEAVE_COORDINATOR_SERVICE_HOST or CLEAVE_COORDINATOR_PORT_7400_TCP_ADDR.
 var kubernetesVariable = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
 // fromEnvironment sets the flags that the command line does not.
@@ -126,8 +126,8 @@ type setting struct {
 	list  bool
 }
 
-// parseConfig reads a YAML mapping of keys to a value or a list of values. It takes values as they are written, because
-// versions of YAML disagree on whether off is text.
+// parseConfig reads a YAML mapping of keys to a value or a list of values. It takes values as they are written,
+// because versions of YAML disagree on whether off is text.
 func parseConfig(content []byte) (map[string]setting, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {

@@ -24,8 +24,8 @@ type Group struct {
 // NewGroup returns a group of names that are separated by spaces.
 func NewGroup(title, names string) Group { return Group{title, strings.Fields(names)} }
 
-// Help prints the help of a program and its commands: examples first, then commands and flags in groups. It leaves out groups
-// of which a command has nothing.
+// Help prints the help of a program and its commands: examples first, then commands and flags in groups. It leaves out
+// groups of which a command has nothing.
 type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // by the path of a command without the program: "generate picture"
@@ -34,7 +34,8 @@ type Help struct {
 	Width           func() int        // width of the screen, 0 if unknown; nil means unknown
 }
 
-// ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all servers have.
+// ServerHelp returns the help of a server program without commands: its own groups of flags, and those that all
+// servers have.
 func ServerHelp(examples string, flags ...Group) *Help {
 	return &Help{
 		Width:    func() int { return Width(os.Stdout, os.Getenv) },

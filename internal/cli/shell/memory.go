@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// DefaultMemory returns the bytes that a worker or a coordinator may use by default: 80% of the machine's memory, or of the
-// limit of its control groups if that is lower.
+// DefaultMemory returns the bytes that a worker or a coordinator may use by default: 80% of the machine's memory, or
+// of the limit of its control groups if that is lower.
 func DefaultMemory() uint64 {
 	const unknown = 4 << 30
 	total := allowedMemory()
@@ -22,6 +23,16 @@ func DefaultMemory() uint64 {
 		return unknown
 	}
 	return total / 10 * 8
+}
+
+// LimitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
+// as the data. Large data is a few arrays, which cost little to collect. It affects the whole process, so only commands call it.
+func LimitGarbage(dataBytes int64) {
+	const large, percent = 32 << 20, 20
+	if dataBytes >= large && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+		debug.FreeOSMemory()
+	}
 }
 
 // allowedMemory returns the bytes that this process may use, or math.MaxUint64 if that is not known.
@@ -50,12 +61,13 @@ func machineMemory(path string) uint64 {
 	return math.MaxUint64
 }
 
-// groupMemory returns the lowest memory limit of the control groups of this process and their parents, in either version of
-// control groups, or math.MaxUint64 if there is no limit. root is where the file systems are mounted, "/".
+// groupMemory returns the lowest memory limit of the control groups of this process and their parents, in either
+// version of control groups, or math.MaxUint64 if there is no limit. root is where the file systems are mounted, "/".
 func groupMemory(root string) uint64 {
 	limit := uint64(math.MaxUint64)
 	lines, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
-	// In a container the path may be that of the host, which does not exist there; the container's group is then the top one.
+	// In a container the path may be that of the host, which does not exist there; the container's group is then the
+	// top one.
 	for line := range strings.Lines(string(lines) + "0::/\n0:memory:/\n") {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // number:controllers:path
 		if len(fields) != 3 {

@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Width returns the number of characters that fit on a line of w: $COLUMNS, or the width of the terminal, but at least 20. It
-// returns 0 if lines may have any length, as in a file or a pipe.
+// Width returns the number of characters that fit on a line of w: $COLUMNS, or the width of the terminal, but at least
+// 20. It returns 0 if lines may have any length, as in a file or a pipe.
 func Width(w io.Writer, env func(string) string) int {
 	if columns, err := strconv.Atoi(env("COLUMNS")); err == nil && columns > 0 {
 		return max(columns, 20)
@@ -29,8 +29,9 @@ func Width(w io.Writer, env func(string) string) int {
 	return 0
 }
 
-// Folded returns a writer that wraps lines of names and values ("clusters     2 of 600 points") to a width: the rest of a long
-// value goes below its beginning. A width of 0 returns w. The writer holds an unfinished line back until it ends.
+// Folded returns a writer that wraps lines of names and values ("clusters     2 of 600 points") to a width: the rest
+// of a long value goes below its beginning. A width of 0 returns w. The writer holds an unfinished line back until it
+// ends.
 func Folded(w io.Writer, width int) io.Writer {
 	if width == 0 {
 		return w
@@ -67,7 +68,8 @@ func (f *folded) fold(line string) string {
 	return line[:indent] + strings.Join(text.Wrap(line[indent:], f.width-indent), "\n"+strings.Repeat(" ", indent))
 }
 
-// valueAt returns where the value of a line begins: after its indentation, or after the first gap of two spaces or more.
+// valueAt returns where the value of a line begins: after its indentation, or after the first gap of two spaces or
+// more.
 func valueAt(line string) int {
 	gap := 0
 	if !strings.HasPrefix(line, " ") {
@@ -94,8 +96,8 @@ func (t *Table) Add(cells ...any) {
 // between is the number of spaces between columns.
 const between = 2
 
-// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not enough, every
-// row becomes a paragraph. A width of 0 means no limit.
+// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not
+// enough, every row becomes a paragraph. A width of 0 means no limit.
 func (t *Table) Write(w io.Writer, width int) error {
 	var out strings.Builder
 	switch short := t.shortened(); {

@@ -1,5 +1,5 @@
-// Package shell has what the three programs share: exit codes, error messages, help, logs, and flags for sizes and times. It
-// imports neither the coordinator nor the worker, so that each program links only what it needs.
+// Package shell has what the three programs share: exit codes, error messages, help, logs, and flags for sizes and
+// times. It imports neither the coordinator nor the worker, so that each program links only what it needs.
 package shell
 
 import (
@@ -50,8 +50,8 @@ func (i interruption) Error() string { return string(i) }
 // Is makes an interruption a kind of context.Canceled.
 func (i interruption) Is(target error) bool { return target == context.Canceled }
 
-// Interruptible returns a context that ends at the first SIGINT or SIGTERM. Its cause is Terminated for SIGTERM. A second
-// signal kills the program.
+// Interruptible returns a context that ends at the first SIGINT or SIGTERM. Its cause is Terminated for SIGTERM. A
+// second signal kills the program.
 func Interruptible() context.Context {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -68,8 +68,8 @@ func Interruptible() context.Context {
 	return ctx
 }
 
-// Run executes a command line and returns the exit code. It prints an error as one sentence after the program's name, without
-// a usage text.
+// Run executes a command line and returns the exit code. It prints an error as one sentence after the program's name,
+// without a usage text.
 func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.Writer) int {
 	started := false
 	program.SilenceErrors, program.SilenceUsage = true, true

@@ -45,7 +45,8 @@ func (d *Duration) Set(text string) error {
 // Type implements pflag.Value.
 func (d *Duration) Type() string { return "TIME" }
 
-// Size is a flag value: a positive number of bytes such as 4GiB, 512MiB, 2GB or 1048576. It is 0 if the flag is not given.
+// Size is a flag value: a positive number of bytes such as 4GiB, 512MiB, 2GB or 1048576. It is 0 if the flag is not
+// given.
 type Size int64
 
 // units lists longer suffixes before the shorter ones that they end with.

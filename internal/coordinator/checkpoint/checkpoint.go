@@ -204,7 +204,14 @@ func (r *Run) save() time.Duration {
 	s, began := r.store, time.Now()
 	name := records.SnapshotBlob(r.job, s.Term(), r.next)
 	r.next++
-	err := s.Blobs.Put(s.Context, name, func(w io.Writer) error { return r.Memory.Write(&limitedWriter{w, s.room()}, r.identity) })
+	room, err := s.room(), error(nil)
+	if int64(r.Memory.Bytes()) > room { // do not fill the disk first
+		err = s.diskFull()
+	} else {
+		err = s.Blobs.Put(s.Context, name, func(w io.Writer) error {
+			return r.Memory.Write(&limitedWriter{to: w, room: room, full: s.diskFull()}, r.identity)
+		})
+	}
 	switch {
 	case err == nil:
 		r.blobs, r.exist = append(r.blobs, name), true
@@ -215,7 +222,8 @@ func (r *Run) save() time.Duration {
 		s.Logger.Warn("a snapshot of a job cannot be stored; it is tried again", "job", r.job, "error", err)
 	}
 	took := time.Duration(r.encoding.Swap(0))
-	if r.failed = err != nil; !r.failed { // waiting for an unavailable store costs the run no time
+	// Waiting for an unavailable store costs the run no time.
+	if r.failed = err != nil; !r.failed || fault.Is(err, store.DiskFull) {
 		took += time.Since(began)
 	}
 	r.spent += took
@@ -249,19 +257,26 @@ func (s *Store) room() int64 {
 	if !known {
 		return math.MaxInt64
 	}
-	return free - max(s.FreeDisk, 2*store.ReservedSpace)
+	return free - s.reserve()
 }
 
-// limitedWriter fails with store.DiskFull once more than room bytes are written.
+// reserve returns how many bytes snapshots leave free on the disk.
+func (s *Store) reserve() int64 { return max(s.FreeDisk, 2*store.ReservedSpace) }
+
+func (s *Store) diskFull() error {
+	return fault.New(fault.ResourceExhausted, store.DiskFull, "a snapshot would leave less than %s on the disk for results and the state store", text.Bytes(s.reserve()))
+}
+
+// limitedWriter fails with full once more than room bytes are written.
 type limitedWriter struct {
 	to   io.Writer
 	room int64
+	full error
 }
 
 func (w *limitedWriter) Write(part []byte) (int, error) {
 	if w.room -= int64(len(part)); w.room < 0 {
-		return 0, fault.New(fault.ResourceExhausted, store.DiskFull, "a snapshot would leave less than %s on the disk for results and the state store",
-			text.Bytes(int64(2*store.ReservedSpace)))
+		return 0, w.full
 	}
 	return w.to.Write(part)
 }

@@ -74,18 +74,20 @@ func (c *Collector) Collect(ctx context.Context) error {
 		if c.IsWriting(blobs) {
 			continue
 		}
-		// An upload that ended since the keys were listed has taken its own back.
-		_, err := c.Writer.State.Get(ctx, entry.Key)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
+		// Only the leader may delete: a key that a former leader sees may belong to an upload to its successor. Deleting
+		// a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
+		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
+		err := c.Writer.Commit(proof)
+		if errors.Is(err, store.ErrConflict) {
+			continue // an upload that ended since the keys were listed has taken its own back
 		}
 		if err == nil {
 			err = c.Delete(ctx, blobs)
 		}
 		if err != nil {
 			c.Logger.Warn("blobs that are no longer needed cannot be deleted", "blobs", blobs, "error", err)
-			if store.IsUnavailable(err) {
-				break // the store is down, so the others would fail too
+			if store.IsUnavailable(err) || errors.Is(err, store.ErrNotLeader) || errors.Is(err, store.ErrClosed) {
+				break // the others would fail too
 			}
 		}
 	}

@@ -33,8 +33,8 @@ type Config struct {
 
 // Limits limits concurrent calls and streams. Calls of workers and health checks are not counted.
 type Limits struct {
-	Calls   int // calls that read data or solve something; more wait for their turn
-	Reads   int // calls that only look something up
+	Calls   int // calls that plan, submit or evaluate jobs; more wait for their turn
+	Reads   int // other calls
 	Streams int
 }
 
@@ -95,13 +95,13 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 	}
 }
 
-// InWork returns how many calls are running or waiting for their turn, and how many streams are open.
-func (g *Gate) InWork() (calls, streams int) {
-	return g.limiters[callSlot].inUse() + g.limiters[readSlot].inUse(), g.limiters[streamSlot].inUse()
+// InWork returns how much of each limit is in use. Calls include those that wait for their turn.
+func (g *Gate) InWork() Limits {
+	return Limits{Calls: g.limiters[callSlot].inUse(), Reads: g.limiters[lightSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
 }
 
 // HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls
-// that read data or solve something wait for their turn.
+// that plan, submit or evaluate jobs wait for their turn.
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
@@ -126,7 +126,7 @@ func (g *Gate) addLimiters() {
 	g.turns.free = l.Calls
 	g.limiters = map[slotKind]*limiter{
 		callSlot:   newLimiter(max(l.Calls, minCallSlots), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again"),
-		readSlot:   newLimiter(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again"),
+		lightSlot:  newLimiter(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again"),
 		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended"),
 		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again"),
 	}

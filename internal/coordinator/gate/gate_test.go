@@ -103,7 +103,7 @@ func wantRefused(t *testing.T, err error, reason string) {
 func (s *served) settle(t *testing.T, calls int) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		if got, _ := s.InWork(); got == calls {
+		if got := s.InWork(); got.Calls+got.Reads == calls {
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -171,7 +171,7 @@ func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 // A call that sends its header alone loses its slot when another needs it.
 func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
-	s.limiters[readSlot].waiting.evictAfter = time.Hour
+	s.limiters[lightSlot].waiting.evictAfter = time.Hour
 	ends := make(chan error, 2)
 	for range 2 {
 		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, cleavev1.JobService_GetJob_FullMethodName)
@@ -182,9 +182,9 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	}
 	s.settle(t, 2)
 	wantRefused(t, s.get(t.Context(), "early"), "TOO_MANY_CALLS") // their requests may still come
-	s.limiters[readSlot].waiting.mu.Lock()
-	s.limiters[readSlot].waiting.evictAfter = 0
-	s.limiters[readSlot].waiting.mu.Unlock()
+	s.limiters[lightSlot].waiting.mu.Lock()
+	s.limiters[lightSlot].waiting.evictAfter = 0
+	s.limiters[lightSlot].waiting.mu.Unlock()
 	s.letGo <- struct{}{}
 	if err := s.get(t.Context(), "late"); status.Code(err) != codes.NotFound {
 		t.Errorf("a call in place of one without a request: %v", err)
@@ -297,7 +297,7 @@ func TestMethodsTakeTheirSlots(t *testing.T) {
 		}
 		for _, method := range service.Methods {
 			name := "/" + service.ServiceName + "/" + method.MethodName
-			if takes := methods[name].takes; takes != callSlot && takes != readSlot {
+			if takes := methods[name].takes; takes != callSlot && takes != lightSlot {
 				t.Errorf("%s is no stream and takes slot %d", name, takes)
 			}
 		}

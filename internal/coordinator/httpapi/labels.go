@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"mime"
 	"net/http"
 
@@ -123,7 +122,7 @@ func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, i
 			if text != "" {
 				text, separator = separator+text, ","
 			}
-			if _, err := io.WriteString(w, text); err != nil {
+			if _, err := w.Write([]byte(text)); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}

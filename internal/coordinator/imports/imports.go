@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -85,6 +86,9 @@ type Importer struct {
 	Dependencies
 	rules   []objects.Rule
 	buckets *buckets.Set
+
+	mu    sync.Mutex
+	swept string // the key after which sweep goes on; guarded by mu
 }
 
 // New returns an importer. The configuration must have passed Check.
@@ -98,6 +102,9 @@ func (i *Importer) Close() { i.buckets.Close() }
 
 // keepRecords is how long the versions of an import with a request id are kept.
 const keepRecords = 24 * time.Hour
+
+// sweepPage is how many records an import looks at to delete those that are expired. A record may have 1 MiB.
+const sweepPage = 16
 
 // source is an object to read, and the rule that allows it.
 type source struct {
@@ -323,15 +330,34 @@ func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRe
 	}
 	key := keyOf(ctx, request)
 	txn := store.Txn{Put: []store.Entry{{Key: key, Value: encoded}}}
-	err = records.Each(ctx, i.Writer.State, records.ImportPrefix, func(entry store.Entry) error {
-		old := &statev1.ImportRecord{}
-		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) && entry.Key != key && len(txn.Delete) < records.MaxTxnDeletes {
-			txn.Delete = append(txn.Delete, entry.Key)
-		}
-		return nil
-	})
-	if err != nil {
+	if txn.Delete, err = i.sweep(ctx, key); err != nil {
 		return err
 	}
 	return i.Writer.CommitFor(ctx, txn)
+}
+
+// sweep returns the keys of expired records, except for one key. It looks at the next few records only: every import
+// stores one and looks at more, so all have their turn.
+func (i *Importer) sweep(ctx context.Context, except string) (expired []string, _ error) {
+	i.mu.Lock()
+	after := i.swept
+	i.mu.Unlock()
+	entries, err := i.Writer.State.List(ctx, records.ImportPrefix, after, sweepPage)
+	if err != nil {
+		return nil, err
+	}
+	after = ""
+	if len(entries) == sweepPage {
+		after = entries[sweepPage-1].Key
+	}
+	i.mu.Lock()
+	i.swept = after
+	i.mu.Unlock()
+	for _, entry := range entries {
+		old := &statev1.ImportRecord{}
+		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) && entry.Key != except {
+			expired = append(expired, entry.Key)
+		}
+	}
+	return expired, nil
 }

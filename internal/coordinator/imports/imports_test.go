@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -99,4 +100,50 @@ func TestAPanicDuringAnImportEndsTheCall(t *testing.T) {
 	}()
 	err := i.Stream(t.Context(), request, func(*cleavev1.ImportTableResponse) error { return nil })
 	t.Errorf("the import ended with %v", err)
+}
+
+// pagedState notes the largest page that is listed; 0 means all.
+type pagedState struct {
+	store.State
+	pages []int
+}
+
+func (s *pagedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	s.pages = append(s.pages, limit)
+	return s.State.List(ctx, prefix, after, limit)
+}
+
+// Imports delete all expired records in turn, each a few of them, and none that is not expired.
+func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
+	memory, request := pinned(t, nil)
+	var txn store.Txn
+	for at := range 2*sweepPage + 1 {
+		age := keepRecords + time.Hour
+		if at%2 == 0 {
+			age = 0
+		}
+		value, err := proto.Marshal(&statev1.ImportRecord{CreateTime: timestamppb.New(time.Now().Add(-age))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn.Put = append(txn.Put, store.Entry{Key: fmt.Sprintf("%s%03d", records.ImportPrefix, at), Value: value})
+	}
+	if _, err := memory.Commit(t.Context(), txn); err != nil {
+		t.Fatal(err)
+	}
+	state := &pagedState{State: memory}
+	i := New(Config{}, Dependencies{Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Now: time.Now})
+	defer i.Close()
+	for range 3 {
+		if err := i.remember(t.Context(), request, &statev1.ImportRecord{CreateTime: timestamppb.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(state.pages) != fmt.Sprint([]int{sweepPage, sweepPage, sweepPage}) {
+		t.Errorf("pages of %v are listed", state.pages)
+	}
+	left, err := memory.List(t.Context(), records.ImportPrefix, "", 0)
+	if err != nil || len(left) != sweepPage+1+1 { // and the one of the request
+		t.Errorf("%d records are left, %v", len(left), err)
+	}
 }

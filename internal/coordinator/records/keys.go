@@ -37,6 +37,8 @@ import (
 //	jobs/<id>/snapshots/<term>.<number>  see package snapshot; of an unfinished job
 //	jobs/<id>/<try>/outcome       Outcome
 //	jobs/<id>/<try>/labels        int32, little-endian
+//	jobs/<id>/<try>/klabels       int32, little-endian: the labels of every k of a range, in ascending order of k
+//	jobs/<id>/<try>/rows          float64, little-endian: scores of the rows
 //	jobs/<id>/<try>/model         float64, little-endian
 //	jobs/<id>/<try>/embedding     float64, little-endian
 //	jobs/<id>/<try>/neighbors     canonical bytes of the graph of neighbors

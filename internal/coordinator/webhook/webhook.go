@@ -106,14 +106,14 @@ func (c Config) Check() error {
 	for _, allowed := range c.Allow {
 		u, err := url.Parse(allowed)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return fault.Invalid("BAD_CONFIG", "--webhook-allow %q is not of the form https://HOST or https://HOST:PORT", allowed)
+			return fault.Invalid("INVALID_CONFIG", "--webhook-allow %q is not of the form https://HOST or https://HOST:PORT", allowed)
 		}
 	}
 	switch {
 	case len(c.Allow) > 0 && c.SecretFile == "":
-		return fault.Invalid("BAD_CONFIG", "--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
+		return fault.Invalid("INVALID_CONFIG", "--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
 	case len(c.Allow) == 0 && c.SecretFile != "":
-		return fault.Invalid("BAD_CONFIG", "--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
+		return fault.Invalid("INVALID_CONFIG", "--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
 	case len(c.Allow) == 0:
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values become empty.
-// It returns c itself if nothing changes, and never modifies c.
+// clean returns a column as the feature reads it: dates become numbers, and cells that stand for missing values
+// become empty. It returns c itself if nothing changes, and never modifies c.
 func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
 	case f.isCheck() && c.Type == table.Text:
@@ -33,8 +33,8 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	return &cleaned
 }
 
-// withoutWords returns a column whose words for missing values are empty cells, or c itself if it has none. A table that was read
-// from a text has none; those of other formats and of programs follow the same rule.
+// withoutWords returns a column whose words for missing values are empty cells, or c itself if it has none. A table
+// that was read from a text has none; those of other formats and of programs follow the same rule.
 func withoutWords(c *table.Column) *table.Column {
 	cleaned := c
 	for row, s := range c.Texts {
@@ -50,8 +50,9 @@ func withoutWords(c *table.Column) *table.Column {
 	return cleaned
 }
 
-// AsRead returns a column with the values that the recipe uses, to show them to people: placeholders such as -999 are empty, times
-// are in hours, and each category has one spelling. Dates stay as they are. It returns c itself if nothing changes.
+// AsRead returns a column with the values that the recipe uses, to show them to people: placeholders such as -999 are
+// empty, times are in hours, and each category has one spelling. Dates stay as they are. It returns c itself if
+// nothing changes.
 func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	at := slices.IndexFunc(r.Features, func(f Feature) bool { return f.Column == c.Name })
 	if at < 0 {
@@ -93,8 +94,8 @@ func asNumbers(c *table.Column, decimals string) *table.Column {
 	return read
 }
 
-// readNumber parses a number with the given decimal separator; "" allows both. ok is false for anything else, for numbers that
-// are not finite, and for thousands separators, which are ambiguous.
+// readNumber parses a number with the given decimal separator; "" allows both. ok is false for anything else, for
+// numbers that are not finite, and for thousands separators, which are ambiguous.
 func readNumber(s, decimals string) (v float64, ok bool) {
 	if decimals == "." && strings.Contains(s, ",") || decimals == "," && strings.Contains(s, ".") || len(s) > 40 {
 		return 0, false
@@ -128,13 +129,14 @@ func findStrays(c *table.Column, decimals string) strays {
 	return found
 }
 
-// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or one in at least six,
-// or all are placeholders and no more than the numbers.
+// few reports whether the strays can be read as missing values: they are at most a twentieth of the cells, or one in
+// at least six, or all are placeholders and no more than the numbers.
 func (s strays) few() bool {
 	return s.count > 0 && s.numbers > 0 && (19*s.count <= s.numbers || s.count == 1 && s.numbers >= 5 || s.count == s.placeholders && s.numbers >= s.count)
 }
 
-// ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow each.
+// ambiguousCommas reports whether commas may be thousands separators: some cells have one, and three digits follow
+// each.
 func ambiguousCommas(c *table.Column) bool {
 	found := false
 	for row, s := range c.Texts {
@@ -150,8 +152,8 @@ func ambiguousCommas(c *table.Column) bool {
 	return found
 }
 
-// conventional reports whether people write this number for a missing value, and how far it must be from all other values to
-// count as one, as a multiple of their range.
+// conventional reports whether people write this number for a missing value, and how far it must be from all other
+// values to count as one, as a multiple of their range.
 func conventional(v float64) (apart float64, is bool) {
 	switch math.Abs(v) {
 	case 99, 999, 9999, 99999, 999999, 9999999, 99999999, 1e20, 1e30, 1e36, 32767, 32768, 65535, 2147483647, 2147483648:
@@ -164,14 +166,18 @@ func conventional(v float64) (apart float64, is bool) {
 	return 0, false
 }
 
-// findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat and are far
-// from all others. One that does not repeat must be very far. The other values must be varied and at least as frequent.
+// maxAbsent is the largest number of values of a column that stand for missing ones: -1, -9, 99 and 999 may occur together.
+const maxAbsent = 4
+
+// findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat
+// and are far from all others. One that does not repeat must be very far. The other values must be varied and at
+// least as frequent.
 func findAbsent(c *table.Column) []float64 {
 	if c.Type == table.Text {
 		return nil
 	}
 	var absent []float64
-	for range 4 {
+	for range maxAbsent {
 		e := extremesOf(c, absent)
 		switch {
 		case e.most.isAbsent(e, e.most.next-e.least.value):

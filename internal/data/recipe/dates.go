@@ -13,7 +13,8 @@ import (
 // date matches a date, optionally with a time: 2024-05-01, 1.5.2024, 5/1/24.
 var date = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}[-/.](\d{4}|\d{2}))([T ]+\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d{2}:?\d{2})?)?$`)
 
-// namedMonth matches a date whose month has a name, optionally with a time: 5-Jan-2024, 5. Januar 24, Jan 5, 2024, January 2024.
+// namedMonth matches a date whose month has a name, optionally with a time: 5-Jan-2024, 5. Januar 24, Jan 5, 2024,
+// January 2024.
 var namedMonth = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)?[-/. ]*)?` +
 	`(jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|mär(?:z)?|apr(?:il)?|may|mai|jun[ei]?|jul[yi]?|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)` +
 	`\.?(?:[-/. ]*(\d{1,2})(?:st|nd|rd|th)?,? *)??[-/., ]+(\d{4}|\d{2})(,?[T ]+\d{1,2}:.*)?$`)
@@ -30,7 +31,8 @@ var digitsOnly = regexp.MustCompile(`^((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]
 // clock matches a time of day or a duration: 14:30, 1:02:03.5.
 var clock = regexp.MustCompile(`^\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?$`)
 
-// numeric returns a date with the name of a month, or without a day, as year-month-day. It returns other texts as they are.
+// numeric returns a date with the name of a month, or without a day, as year-month-day. It returns other texts as
+// they are.
 func numeric(s string) string {
 	if found := monthOnly.FindStringSubmatch(s); found != nil {
 		return found[1] + found[4] + "-" + found[2] + found[3] + "-1"
@@ -65,8 +67,8 @@ func century(year int) int {
 // withUnit matches a number followed by other text, such as 12 kg.
 var withUnit = regexp.MustCompile(`^[-+]?\d[\d.,]*\s*([^\d\s.,][^\d]*)$`)
 
-// unitsOf returns the first cell of a column, and the first cell with another unit or "", if all cells are numbers followed by a
-// unit. It returns "" for other columns.
+// unitsOf returns the first cell of a column, and the first cell with another unit or "", if all cells are numbers
+// followed by a unit. It returns "" for other columns.
 func unitsOf(c *table.Column) (first, other string) {
 	unit := ""
 	for _, text := range c.FilledTexts() {
@@ -104,9 +106,9 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return singular, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	case isProse(c):
-		return singular, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
+		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }
@@ -137,8 +139,8 @@ var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}
 // The orders in which year, month and day are written, and the notation of times.
 const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
 
-// orderOf returns the order of year, month and day in the dates of a column, or "" if the formats differ or a cell is not a
-// date. Where both orders are possible, a slash means that the month is first.
+// orderOf returns the order of year, month and day in the dates of a column, or "" if the formats differ or a cell is
+// not a date. Where both orders are possible, a slash means that the month is first.
 func orderOf(c *table.Column) string {
 	order, mark := "", ""
 	day, month := false, false // day: some first number is above 12; month: some second number is
@@ -170,8 +172,8 @@ func orderOf(c *table.Column) string {
 	return order
 }
 
-// days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two digits are
-// from 1969 to 2068. ok is false if s is not a valid date.
+// days converts a date in the given order to days since 1970-01-01 UTC, with the time as a fraction. Years of two
+// digits are from 1969 to 2068. ok is false if s is not a valid date.
 func days(s, order string) (since1970 float64, ok bool) {
 	found := dateParts.FindStringSubmatch(numeric(s))
 	if found == nil {
@@ -235,7 +237,8 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// civilDay returns the days from 1970-01-01 to a date. It lets years begin in March, so that a leap day is the last of its year.
+// civilDay returns the days from 1970-01-01 to a date. It lets years begin in March, so that a leap day is the last
+// of its year.
 func civilDay(year, month, day int) int {
 	if month <= 2 {
 		year, month = year-1, month+12
@@ -256,7 +259,14 @@ func momentOf(name string) moment {
 		return moment{parse: hoursOf, says: "holds times, read as hours"}
 	}
 	parse := func(s string) (float64, bool) { return days(s, name) }
-	return moment{parse: parse, says: "holds dates, read as days since 1970", integers: true}
+	says := "holds dates, read as days since 1970"
+	switch name {
+	case dayFirst:
+		says += ", with the day first: 3/4/2024 is April 3"
+	case monthFirst:
+		says += ", with the month first: 3/4/2024 is March 4"
+	}
+	return moment{parse: parse, says: says, integers: true}
 }
 
 // convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.

@@ -250,6 +250,21 @@ func TestDays(t *testing.T) {
 	if err != nil || strings.Join(r.Names(), " ") != "when x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
 		t.Fatalf("got %+v, %q, %v", r, notices, err)
 	}
+	for first, says := range map[string]string{
+		"2024-03-04": "read as days since 1970",
+		"3/4/2024":   "with the month first: 3/4/2024 is March 4",
+		"13/4/2024":  "with the day first: 3/4/2024 is April 3",
+		"3.4.2024":   "with the day first: 3/4/2024 is April 3",
+	} {
+		second := strings.Replace(first, "4", "5", 1)
+		if first == "2024-03-04" {
+			second = "2024-03-05"
+		}
+		_, notices, err := Fit(made(t, words("when", first, second, first, second), numbers("x", 1, 2, 3, 5)), Options{Dates: true})
+		if err != nil || !slices.ContainsFunc(notices, func(notice string) bool { return strings.HasSuffix(notice, says) }) {
+			t.Errorf("%s: got %q, %v; want %q", first, notices, err, says)
+		}
+	}
 	p, err := r.Apply(made(t, words("when", "1970-01-11", ""), numbers("x", 1, 2)))
 	if err != nil || p.Points.Row(0)[0] != 10 || p.Points.Row(1)[0] != r.Features[0].Fill {
 		t.Errorf("got %+v, %v", p, err)

@@ -8,7 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// Columns of two categories, no and yes, become a single column of 0 and 1. In a column of check marks, empty cells are no.
+// Columns of two categories, no and yes, become a single column of 0 and 1. In a column of check marks, empty cells
+// are no.
 
 // isCheck reports whether the categories are those of a column of check marks, which is empty where there is none.
 func (f *Feature) isCheck() bool {

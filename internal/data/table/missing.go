@@ -32,8 +32,8 @@ var missing = map[string]place{
 // IsMissingText reports whether a cell of a column of texts stands for a missing value.
 func IsMissingText[T []byte | string](cell T) bool { return shortMissing(cell, inTexts) }
 
-// IsMissingNumber reports whether a cell of a column of numbers stands for a missing value. Besides words it accepts the
-// errors of formulas in spreadsheets, such as #DIV/0!, #NAME?, or in German #WERT!.
+// IsMissingNumber reports whether a cell of a column of numbers stands for a missing value. Besides words it accepts
+// the errors of formulas in spreadsheets, such as #DIV/0!, #NAME?, or in German #WERT!.
 func IsMissingNumber(cell []byte) bool {
 	if len(cell) > longestShort {
 		last := cell[len(cell)-1]

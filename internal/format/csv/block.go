@@ -360,6 +360,10 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 			all, start := string(from.texts), 0
 			c.Texts = make([]string, p.rows)
 			for row, end := range from.ends {
+				if start < end && !utf8.RuneStart(all[start]) { // the cell before ends within a rune that this one continues
+					p.latin = true
+					return nil
+				}
 				c.Texts[row], start = all[start:end], end
 			}
 		}

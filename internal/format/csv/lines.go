@@ -8,8 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// Texts have lines that are not rows: blank ones, comments, titles of sections, notes below the table, headers that are
-// repeated, and rows of empty cells at the end. This file recognizes them and tells the user what was skipped.
+// Texts have lines that are not rows: blank ones, comments, titles of sections, notes below the table, headers that
+// are repeated, and rows of empty cells at the end. This file recognizes them and tells the user what was skipped.
 
 // lineCount counts lines of one kind.
 type lineCount struct {
@@ -66,13 +66,14 @@ func (l *csvLayout) isAside(cells [][]byte) bool {
 	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
 }
 
-// isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write notes so.
+// isLone reports whether only the first of at least three cells has a value, and that is a word: spreadsheets write
+// notes so.
 func isLone(cells [][]byte) bool {
 	return len(cells) > 2 && emptyCells(cells[1:]) == len(cells)-1 && classify(cells[0], "").isWord()
 }
 
-// isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a word where the
-// rows have a number.
+// isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a
+// word where the rows have a number.
 func (l *csvLayout) isNote(cells [][]byte) bool {
 	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && classify(cells[0], "").isWord()
 }
@@ -93,8 +94,8 @@ func (l *csvLayout) isOverNumbers() bool {
 // sameCells reports whether the rows have the same cells.
 func sameCells(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
-// isAside reports whether the cells of a line are not a row of a table with the given number of columns: a comment, or a single
-// text such as a footnote or the title of a section.
+// isAside reports whether the cells of a line are not a row of a table with the given number of columns: a comment,
+// or a single text such as a footnote or the title of a section.
 func (d dialect) isAside(cells [][]byte, columns int) bool {
 	if d.separator == ' ' || len(cells) == columns || table.IsMissingNumber(cells[0]) {
 		return false
@@ -144,11 +145,17 @@ func (h *hollow) appendTo(p *csvRows, kinds []kind) {
 	}
 }
 
-// take returns the rows as a table.
+// maxHollow is the largest number of held rows that become one table. A row takes two bytes of the file, or almost none if it
+// is compressed, but many in a table.
+const maxHollow = 1 << 16
+
+// take removes the first rows, at most maxHollow, and returns them as a table.
 func (h *hollow) take(l *csvLayout) (*table.Table, error) {
+	first := hollow{min(h.rows, maxHollow), h.firstLine}
+	h.rows, h.firstLine = h.rows-first.rows, h.firstLine+first.rows
 	p := &csvRows{columns: make([]csvCells, len(l.columns))}
-	h.appendTo(p, l.kinds)
-	err := p.makeTable(l, h.firstLine)
+	first.appendTo(p, l.kinds)
+	err := p.makeTable(l, first.firstLine)
 	return p.table, err
 }
 

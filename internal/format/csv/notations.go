@@ -15,8 +15,8 @@ type notation struct {
 	cut  func(cell []byte) (rest []byte, found bool) // removes it
 }
 
-// notations lists the notations in the order in which they are removed. The unit of a column, such as kg, is removed before
-// them; see cutUnit.
+// notations lists the notations in the order in which they are removed. The unit of a column, such as kg, is removed
+// before them; see cutUnit.
 var notations = []notation{
 	{sawLimit, "without signs such as < and *", cutLimit},
 	{sawMinus, "with \u22125 for -5", cutMinus},
@@ -26,7 +26,8 @@ var notations = []notation{
 	{sawParentheses, "", cutParentheses}, // $(5)
 }
 
-// strip removes the notations in a set from a cell, and returns which ones it found. unit is that of the column, "" for none.
+// strip removes the notations in a set from a cell, and returns which ones it found. unit is that of the column, ""
+// for none.
 func strip(cell []byte, unit string, among evidence) (bare []byte, found evidence) {
 	if bytes.IndexByte(cell, 0xC2) >= 0 || bytes.IndexByte(cell, 0xE2) >= 0 { // the first bytes of these characters
 		for _, s := range [][2]string{{"\u00a0", " "}, {"\u202f", " "}, {"\u2019", "'"}} {
@@ -80,7 +81,8 @@ func mark(bit evidence, text string) notation {
 	}}
 }
 
-// unitOf returns the unit of a cell like 12 kg, and "" for other cells. A unit has no digits and begins with a letter or °.
+// unitOf returns the unit of a cell like 12 kg, and "" for other cells. A unit has no digits and begins with a letter
+// or °.
 func unitOf(cell []byte) string {
 	number, unit := splitUnit(cell)
 	first, _ := utf8.DecodeRuneInString(unit)

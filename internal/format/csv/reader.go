@@ -290,7 +290,9 @@ func (r *Reader) Next() (*table.Table, error) {
 			return nil, r.restart()
 		}
 		if b.Parsed.rows > 0 && r.hollow.rows > 0 {
-			r.rows += r.hollow.rows
+			if r.rows += min(r.hollow.rows, maxHollow); r.rows > table.MaxRows {
+				return nil, r.tooManyRows()
+			}
 			return r.hollow.take(&r.layout)
 		}
 		r.queue = r.queue[1:]
@@ -305,12 +307,16 @@ func (r *Reader) Next() (*table.Table, error) {
 			return nil, r.note
 		}
 		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
-			return nil, r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
+			return nil, r.tooManyRows()
 		}
 		if b.Parsed.table != nil {
 			return b.Parsed.table, nil
 		}
 	}
+}
+
+func (r *Reader) tooManyRows() error {
+	return r.lines.Source.Invalid("TOO_MANY_ROWS", "the file has more than %d rows, the largest number supported", table.MaxRows)
 }
 
 // finish returns the error for the end of the table, io.EOF if all is well.

@@ -77,6 +77,42 @@ func TestBlocksOfTables(t *testing.T) {
 	}
 }
 
+// Rows of empty cells that other rows follow are read in tables of a limited size.
+func TestManyEmptyRows(t *testing.T) {
+	r, err := Open(input{"a,b\n1,2\n" + strings.Repeat(",\n", 200_000) + "3,4\n", 4096}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, largest, place := 0, 0, ""
+	for {
+		part, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, largest = rows+part.Rows(), max(largest, part.Rows())
+		place = part.Place(part.Rows() - 1)
+	}
+	if rows != 200_002 || place != "on line 200003" {
+		t.Errorf("%d rows, the last is %s", rows, place)
+	}
+	if largest > maxHollow {
+		t.Errorf("a table has %d rows", largest)
+	}
+}
+
+// Latin-1 is recognized even if the ends of cells and the beginnings of the next ones are valid together.
+func TestLatinAcrossCells(t *testing.T) {
+	ascii := 2 * scan.Sniffed / len("1,x\n") // rows before the first other character, which the sniffing does not see
+	all := readAll(t, input{text: "a,b\n" + strings.Repeat("1,x\n", ascii) + "1,JO\xc3\n2,\xa9x\n"})
+	if got := all.Columns[1].Texts[ascii:]; !reflect.DeepEqual(got, []string{"JOÃ", "©x"}) {
+		t.Errorf("the cells are %q", got)
+	}
+}
+
 // A header and rows that are longer than what is usually examined are found all the same.
 func TestLongHeaders(t *testing.T) {
 	const columns = 8000

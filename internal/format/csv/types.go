@@ -10,36 +10,38 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// evidence is what the cells of a column have shown, in bits. The kind of the column follows from it. Workers send it to each
-// other as TextSurvey, so a bit keeps its meaning.
+// evidence is what the cells of a column have shown, in bits. The kind of the column follows from it. Workers send it
+// to each other as TextSurvey, so a bit keeps its meaning.
 type evidence uint32
 
 const (
-	// The bits of readings, from 0 on, say that some cell is not a number by this reading; see reading.bit.
-	isText evidence = 1<<len(readings) - 1
+	// Bits 0 to 7: some cell is not a number by the reading of this number, see reading.bit.
+	isText evidence = 1<<len(readings) - 1 // not a number by any reading
 
-	// The bits of notations say that some number has the notation. Marks are those of which a column has at most one.
-	firstMark      evidence = 1 << 8
-	percent                 = firstMark
-	sawUnit        evidence = 1 << 23 // a unit that is not among the marks, such as kg
+	// Bits 8 to 23: some number has a mark, of which a column has at most one. Bits 8 to 16 are those of notations, and 17 to
+	// 22 are free for others.
+	firstMark evidence = 1 << 8
+	percent            = firstMark
+	sawUnit   evidence = 1 << 23 // a unit that is not among the marks, such as kg
+	allMarks  evidence = 1<<24 - 1<<8
+
+	// Bits 24 to 31: what else some cell shows.
+	sawBare        evidence = 1 << 24 // a number without a mark
+	sawPadded      evidence = 1 << 25 // an integer that does not print as it was written: 007
+	sawCell        evidence = 1 << 26 // a cell that is not missing
 	sawParentheses evidence = 1 << 27 // a negative number as (5)
 	sawMinus       evidence = 1 << 28 // a negative number with U+2212 instead of a hyphen
+	sawZeros       evidence = 1 << 29 // an integer with leading zeros
 	sawLimit       evidence = 1 << 30 // a sign such as < before a number or * after it
-	allMarks                = sawBare - firstMark
+	sawNonzero     evidence = 1 << 31 // a number other than 0 without a mark
 	allSigns                = sawParentheses | sawMinus | sawLimit
-
-	sawBare    evidence = 1 << 24 // a number without a mark
-	sawPadded  evidence = 1 << 25 // an integer that does not print as it was written: 007
-	sawCell    evidence = 1 << 26 // a cell that is not missing
-	sawZeros   evidence = 1 << 29 // an integer with leading zeros
-	sawNonzero evidence = 1 << 31 // a number other than 0 without a mark
 )
 
 // isWord reports whether a cell is not a number by any reading.
 func (e evidence) isWord() bool { return e&isText == isText }
 
-// classify returns the evidence that a cell gives about its column, none for a missing value. unit is that of the column, ""
-// for none.
+// classify returns the evidence that a cell gives about its column, none for a missing value. unit is that of the
+// column, "" for none.
 func classify(cell []byte, unit string) evidence {
 	if table.IsMissingNumber(cell) {
 		return 0
@@ -93,8 +95,8 @@ type kind struct {
 	unit    string   // of numbers, if around has sawUnit
 }
 
-// kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator of
-// the table, "" if unknown.
+// kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator
+// of the table, "" if unknown.
 func (c *csvColumn) kind(d dialect, decimals string) kind {
 	marked, notated := c.seen&allMarks, c.seen&(allMarks|allSigns)
 	switch {

@@ -153,7 +153,8 @@ func SuspectNoun(all []*cleavev1.Suspect) string {
 	return "seeds and constraints"
 }
 
-// SuspectCount counts the suspects of a result: "12 of 400 constraints". The result does not tell how many seeds there were.
+// SuspectCount counts the suspects of a result: "12 of 400 constraints". The result does not tell how many seeds there
+// were.
 func SuspectCount(r *cleavev1.Result) string {
 	all := r.GetSuspects()
 	what := SuspectNoun(all)
@@ -166,7 +167,8 @@ func SuspectCount(r *cleavev1.Result) string {
 	return fmt.Sprintf("%d %s", len(all), what)
 }
 
-// SuspectText describes a suspect: "17-204 (must, 0.98)". Points and classes without a name are known by their numbers.
+// SuspectText describes a suspect: "17-204 (must, 0.98)". Points and classes without a name are known by their
+// numbers.
 func SuspectText(s *cleavev1.Suspect, names, classes []string) string {
 	if s.Other == nil {
 		return fmt.Sprintf("%s (%s, %.2f)", NameIn(names, s.GetRow()), NameIn(classes, s.GetLabel()), s.GetStrength())

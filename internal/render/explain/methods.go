@@ -61,8 +61,8 @@ func MethodText(m *cleavev1.Method) string {
 	return method
 }
 
-// ComparedBy says what rows are compared by in a space: "their nearest neighbors". A space of rows means something else for a
-// kernel matrix, which has no columns.
+// ComparedBy says what rows are compared by in a space: "their nearest neighbors". A space of rows means something
+// else for a kernel matrix, which has no columns.
 func ComparedBy(space cleavev1.Space, kernelMatrix bool) string {
 	switch space {
 	case cleavev1.Space_SPACE_ROWS:

@@ -16,8 +16,8 @@ func Count(n int) string {
 
 const minus = "\u2212"
 
-// Number formats a number with four significant digits, or with all digits before the decimal point if there are more. It
-// omits trailing zeros, and uses a power of ten from 1e9 on and below 1e-4. NaN is "none".
+// Number formats a number with four significant digits, or with all digits before the decimal point if there are more.
+// It omits trailing zeros, and uses a power of ten from 1e9 on and below 1e-4. NaN is "none".
 func Number(v float64) string {
 	size := math.Abs(v)
 	sign := ""

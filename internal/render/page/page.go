@@ -1,5 +1,6 @@
-// Package page writes report.html: what a job was asked, what it found and how to repeat it, on one page that loads nothing
-// else. Callers supply the content. The page is complete without scripts, which add zoom, highlighting and tooltips.
+// Package page writes report.html: what a job was asked, what it found and how to repeat it, on one page that loads
+// nothing else. Callers supply the content. The page is complete without scripts, which add zoom, highlighting and
+// tooltips.
 package page
 
 import (

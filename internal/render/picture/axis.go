@@ -33,7 +33,8 @@ func (a axis) share(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// rangeOf returns the range of the values. If they are equal, up to rounding, it returns a wider range with them in the middle.
+// rangeOf returns the range of the values. If they are equal, up to rounding, it returns a wider range with them in
+// the middle.
 func rangeOf(values ...float64) (lo, hi float64) {
 	if len(values) == 0 {
 		return 0, 1
@@ -96,8 +97,8 @@ func linearTicks(lo, hi float64, want int, smallest float64) []tick {
 	return ticks
 }
 
-// formatTick writes v with as many digits as a step of the axis needs, and with an exponent if the largest value of the
-// axis is a million or more, or less than 0.001.
+// formatTick writes v with as many digits as a step of the axis needs, and with an exponent if the largest value of
+// the axis is a million or more, or less than 0.001.
 func formatTick(v, step, largest float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"

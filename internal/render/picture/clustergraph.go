@@ -29,9 +29,9 @@ const (
 	maxLinks = 400
 )
 
-// Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the width
-// of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of very many
-// lines the heaviest, and Note says so.
+// Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the
+// width of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of
+// very many lines the heaviest, and Note says so.
 func (c ClusterGraphPlot) Figure() (*Figure, error) {
 	if c.Graph == nil {
 		return nil, fmt.Errorf("draw the cluster graph: no graph")

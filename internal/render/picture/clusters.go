@@ -51,8 +51,8 @@ const (
 	maxFade        = 3
 )
 
-// Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as bold
-// lines on top. Of a large data set it draws a sample, and Note says so.
+// Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as
+// bold lines on top. Of a large data set it draws a sample, and Note says so.
 func (c ClustersPlot) Figure() (*Figure, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("draw the clusters: %w", err)
@@ -195,8 +195,8 @@ func (c ClustersPlot) frame() frame {
 	x, y := axisOf(c.Axes[0], 0.04, xs), axisOf(c.Axes[1], 0.04, ys)
 	f := frame{left: 12, top: 12, right: figureWidth - buttonRoom, x: x, y: y}
 	f.bottom = figureHeight - 8 - roomBelow(axis{name: x.name, ticks: ticksOf(x)})
-	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and its labels: the
-	// second round knows how much room they take.
+	// The labels of the y axis take room from the x axis, which with equal scales changes the y axis and its labels:
+	// the second round knows how much room they take.
 	for range 2 {
 		f.x, f.y = x, y
 		if (x.name == "") == (y.name == "") {
@@ -249,8 +249,8 @@ func (c ClustersPlot) choose(pairs []constraint.Pair) []int32 {
 	return chosen
 }
 
-// shuffleKey returns the key by which points are put into a random-looking order. It is the finalizer of splitmix64, a bijection, so
-// no two points have the same key.
+// shuffleKey returns the key by which points are put into a random-looking order. It is the finalizer of splitmix64, a
+// bijection, so no two points have the same key.
 func shuffleKey(i int32) uint64 {
 	z := uint64(i) + 0x9E3779B97F4A7C15
 	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
@@ -258,7 +258,8 @@ func shuffleKey(i int32) uint64 {
 	return z ^ (z >> 31)
 }
 
-// crowding returns the CSS class of a figure by its number of points. The more there are, the smaller are their markers.
+// crowding returns the CSS class of a figure by its number of points. The more there are, the smaller are their
+// markers.
 func crowding(points int) string {
 	switch {
 	case points > 1500:
@@ -271,7 +272,8 @@ func crowding(points int) string {
 	return ""
 }
 
-// edges returns an even sample of the edges between the given points, and how many edges the graph has; loops do not count.
+// edges returns an even sample of the edges between the given points, and how many edges the graph has; loops do not
+// count.
 func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 	if c.Graph == nil {
 		return nil, 0
@@ -437,8 +439,8 @@ func pairClass(p constraint.Pair, violated bool) string {
 }
 
 // mismatches returns the points whose true class is not the most frequent one of their cluster, the errors that purity
-// counts; of equally frequent classes the smaller number counts. If that is more than half of the points it returns none,
-// because rings around most points say nothing about any of them.
+// counts; of equally frequent classes the smaller number counts. If that is more than half of the points it returns
+// none, because rings around most points say nothing about any of them.
 func (c ClustersPlot) mismatches() map[int32]bool {
 	type cell struct{ label, class int32 }
 	counts := make(map[cell]int)

@@ -120,7 +120,8 @@ func (c CurvesPlot) axes(columns int) (x, y axis) {
 	return x, y
 }
 
-// curveLegend lists the curves from left to right, on as many lines as they need, and returns where the last line ends.
+// curveLegend lists the curves from left to right, on as many lines as they need, and returns where the last line
+// ends.
 func (g *Figure) curveLegend(names []string) (bottom float64) {
 	at := point{inset, fontSize}
 	for look, name := range names {

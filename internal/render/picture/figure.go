@@ -1,6 +1,6 @@
-// Package picture draws the results of a run as SVG: the clusters and their constraints in two dimensions, large graphs as
-// graphs of their clusters, the objective, silhouettes, curves and bars of scores. A Figure can become a file of its own
-// or a part of report.html. Overlay draws the segments of an image as PNG.
+// Package picture draws the results of a run as SVG: the clusters and their constraints in two dimensions, large
+// graphs as graphs of their clusters, the objective, silhouettes, curves and bars of scores. A Figure can become a
+// file of its own or a part of report.html. Overlay draws the segments of an image as PNG.
 //
 // The package reads no files, clock or global state; the same input gives the same bytes. Project, ProjectKernel,
 // ProjectSparse and LayoutGraph give the rows of a data set their two coordinates.
@@ -70,7 +70,8 @@ const (
 	inset        = 12.0 // of a figure in its file
 )
 
-// Write draws a plot, by its method Figure, and writes it as an SVG file. It writes nothing if the plot cannot be drawn.
+// Write draws a plot, by its method Figure, and writes it as an SVG file. It writes nothing if the plot cannot be
+// drawn.
 func Write(w io.Writer, figure func() (*Figure, error)) error {
 	g, err := figure()
 	if err != nil {
@@ -112,8 +113,8 @@ func (g *Figure) writeLayers(c *canvas) {
 	c.printf("<g class=\"grids\">\n%s</g>\n<g%s><g class=\"view\">\n%s</g></g>\n<g class=\"ticks\">\n%s</g>\n%s", g.grid.String(), clip, g.data.String(), g.ticks.String(), g.names.String())
 }
 
-// Write writes the figure as an SVG file, with its title above and its legend on the right. It uses the light colors, and
-// no CSS variables, which many programs do not know.
+// Write writes the figure as an SVG file, with its title above and its legend on the right. It uses the light colors,
+// and no CSS variables, which many programs do not know.
 func (g *Figure) Write(w io.Writer) error {
 	var c, legend canvas
 	below := g.drawLegend(&legend)
@@ -245,8 +246,8 @@ func ending(element, title string) string {
 	return "><title>" + escape(title) + "</title></" + element + ">"
 }
 
-// escape removes what XML forbids (control characters, invalid UTF-8), turns line breaks into spaces, and escapes markup.
-// Texts come from users.
+// escape removes what XML forbids (control characters, invalid UTF-8), turns line breaks into spaces, and escapes
+// markup. Texts come from users.
 func escape(txt string) string { return html.EscapeString(printable(txt)) }
 
 func printable(txt string) string {
@@ -301,8 +302,8 @@ func fit(txt string, size, width float64) string {
 // violations, and the first six stay distinguishable under simulated protanopia and deuteranopia.
 const colors = 12
 
-// shapes are the outlines of markers, about 10 wide. They are combined with colors in steps of six, so that the first 36
-// clusters look different, and clusters of similar colors differ in shape.
+// shapes are the outlines of markers, about 10 wide. They are combined with colors in steps of six, so that the first
+// 36 clusters look different, and clusters of similar colors differ in shape.
 var shapes = [...]string{
 	"M4.3 0A4.3 4.3 0 1 1-4.3 0A4.3 4.3 0 1 1 4.3 0Z",
 	"M-3.8-3.8H3.8V3.8H-3.8Z",

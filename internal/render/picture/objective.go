@@ -28,8 +28,8 @@ const (
 	maxLinearMoved = 50 // larger numbers of moved points get a logarithmic axis
 )
 
-// Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not finite
-// leave a gap.
+// Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not
+// finite leave a gap.
 func (o ObjectivePlot) Figure() (*Figure, error) {
 	if len(o.Iterations) != len(o.Values) {
 		return nil, fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
@@ -169,8 +169,8 @@ func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	}
 }
 
-// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the line comes from
-// the other side.
+// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the line comes
+// from the other side.
 func (o ObjectivePlot) annotateLast(g *Figure, f frame, dot point) {
 	y := dot.y - 11
 	if dot.y < f.top+f.height()*0.4 {

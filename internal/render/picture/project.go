@@ -125,6 +125,7 @@ func principalComponents(points *dataset.Points) *components {
 	var values []float64
 	var vectors [][]float64
 	if d <= maxDenseColumns {
+		// It cannot fail: the context does not end.
 		values, vectors, _ = eigen.LeadingEigenpairs(context.Background(), d, scatterMatrix(centered, d), func([]float64) int { return 2 })
 	} else {
 		values, vectors = leadingEigenpairs(d, pcaProducts, scatter(centered))
@@ -171,14 +172,15 @@ const (
 	sparseProducts  = 240
 )
 
-// ProjectSparse returns the first two principal components of every row, and the names of the axes. With many rows, the
-// components come from an even sample. It never forms the centered rows, which would not be sparse: a product with them is
-// one with the sparse rows minus one with their mean.
+// ProjectSparse returns the first two principal components of every row, and the names of the axes. With many rows,
+// the components come from an even sample. It never forms the centered rows, which would not be sparse: a product with
+// them is one with the sparse rows minus one with their mean.
 func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]string) {
 	perRow := max(1, points.NonZeros()/max(1, points.N))
 	p := &sparseRows{points: points, rows: evenSample(points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
 	p.center()
-	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more columns.
+	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more
+	// columns.
 	values, vectors := leadingEigenpairs(len(p.rows), sparseProducts, p.multiply)
 	xy = make([][2]float64, points.N)
 	for c := range axes {
@@ -229,8 +231,8 @@ func (p *sparseRows) dot(i int, with []float64) float64 {
 	return sum
 }
 
-// direction returns the sum of the centered rows, each times its weight and the factor, and the product of that sum with
-// the mean.
+// direction returns the sum of the centered rows, each times its weight and the factor, and the product of that sum
+// with the mean.
 func (p *sparseRows) direction(weights []float64, factor float64) (direction []float64, offset float64) {
 	direction = make([]float64, p.points.D)
 	all := 0.0
@@ -341,9 +343,9 @@ func (o operator) Multiply(_ context.Context, columns [][]float64) ([][]float64,
 	return products, nil
 }
 
-// leadingEigenpairs finds the two algebraically largest eigenvalues of a symmetric operator, in descending order, and unit
-// eigenvectors. It stops after so many products, which is accurate enough for a picture. Pairs beyond the size of the operator
-// are zero. The start is fixed, so the same operator gives the same answer.
+// leadingEigenpairs finds the two algebraically largest eigenvalues of a symmetric operator, in descending order, and
+// unit eigenvectors. It stops after so many products, which is accurate enough for a picture. Pairs beyond the size of
+// the operator are zero. The start is fixed, so the same operator gives the same answer.
 func leadingEigenpairs(n, products int, multiply func(dst, src [][]float64)) (values []float64, vectors [][]float64) {
 	values, vectors = make([]float64, 2), zeroVectors(2, n)
 	if n <= maxDenseColumns {
@@ -382,8 +384,8 @@ func addScaled(to []float64, by float64, v []float64) {
 	}
 }
 
-// canonicalSign returns the sign by which to multiply an eigenvector, so that its largest entry is positive; of entries that
-// are equally large but for rounding, the first.
+// canonicalSign returns the sign by which to multiply an eigenvector, so that its largest entry is positive; of
+// entries that are equally large but for rounding, the first.
 func canonicalSign(v []float64) float64 {
 	largest := 0.0
 	for _, x := range v {

@@ -17,8 +17,8 @@ type Place struct {
 	Distance float64 // to that
 }
 
-// Margin returns how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if nearer to
-// the next.
+// Margin returns how clearly a row belongs to its cluster: 1 in its middle, 0 halfway to the next cluster, negative if
+// nearer to the next.
 func (p Place) Margin() float64 {
 	if p.Next < 0 {
 		return 1
@@ -29,7 +29,8 @@ func (p Place) Margin() float64 {
 	return 0
 }
 
-// Means returns the mean of the rows of each cluster, one after the other, and their numbers. That of an empty cluster is 0.
+// Means returns the mean of the rows of each cluster, one after the other, and their numbers. That of an empty cluster
+// is 0.
 func Means(points *dataset.Points, labels []int32, k int) (means []float64, sizes []int) {
 	means, sizes = make([]float64, k*points.D), make([]int, k)
 	for i, label := range labels {
@@ -81,8 +82,8 @@ func KernelPlaces(kernel *dataset.Kernel, labels []int32, k int, rows []int32) [
 	})
 }
 
-// GraphPlaces returns the places of some vertices: the distance to a cluster is the share of the weight of their edges that does not lead
-// there. A vertex without edges to others is at distance 1 from all.
+// GraphPlaces returns the places of some vertices: the distance to a cluster is the share of the weight of their edges
+// that does not lead there. A vertex without edges to others is at distance 1 from all.
 func GraphPlaces(graph *dataset.Graph, labels []int32, k int, rows []int32) []Place {
 	sizes := make([]int, k)
 	for _, label := range labels {

@@ -44,8 +44,9 @@ func InKernel(kernel *dataset.Kernel) func(i, j int32) float64 {
 	}
 }
 
-// Sample returns at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows sorted by
-// cluster, so that it has about the same shares of clusters, and one of every cluster while the limit allows.
+// Sample returns at most limit of the rows 0..n-1, ascending, the same at every call: an even sample of the rows
+// sorted by cluster, so that it has about the same shares of clusters, and one of every cluster while the limit
+// allows.
 func Sample(labels []int32, k, limit int) []int32 {
 	n := len(labels)
 	chosen := make([]bool, n)

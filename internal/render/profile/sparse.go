@@ -8,8 +8,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// SparseTraits returns at most limit columns of each cluster that are higher than in all other rows, the largest difference
-// first. Absent values are 0, so a column that is lower than elsewhere mostly tells about other clusters and is left out.
+// SparseTraits returns at most limit columns of each cluster that are higher than in all other rows, the largest
+// difference first. Absent values are 0, so a column that is lower than elsewhere mostly tells about other clusters
+// and is left out.
 func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) [][]Trait {
 	byCluster := make([][]int32, k)
 	for i, label := range labels {

@@ -1,5 +1,5 @@
-// Package profile describes clusters in terms of their data: which columns set them apart, which rows are typical and which lie
-// between two clusters, and how well clusters are separated.
+// Package profile describes clusters in terms of their data: which columns set them apart, which rows are typical and
+// which lie between two clusters, and how well clusters are separated.
 package profile
 
 import (
@@ -37,8 +37,8 @@ type Summary struct {
 // MaxDifference is the difference of columns that vary neither within the cluster nor outside it.
 const MaxDifference = 100
 
-// Traits returns the traits of each cluster, one for each column where both sides have values, the largest difference first;
-// equal ones are in the order of the columns. For a column of texts it is the category that differs most.
+// Traits returns the traits of each cluster, one for each column where both sides have values, the largest difference
+// first; equal ones are in the order of the columns. For a column of texts it is the category that differs most.
 func Traits(columns []Column, labels []int32, k int) [][]Trait {
 	all := make([][]Trait, k)
 	for at, column := range columns {
@@ -97,7 +97,8 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 	return traits
 }
 
-// outsideRank returns the place of the row of the given rank among those whose places are not in taken, which must ascend.
+// outsideRank returns the place of the row of the given rank among those whose places are not in taken, which must
+// ascend.
 func outsideRank(taken []int, rank int) int {
 	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank }) // before taken[j] are taken[j] - j others
 }
@@ -113,7 +114,8 @@ func median(count int, value func(rank int) float64) float64 {
 	return low + (high-low)/2
 }
 
-// moments holds sums of values and of their squares, so that those of a part can be subtracted from those of the whole.
+// moments holds sums of values and of their squares, so that those of a part can be subtracted from those of the
+// whole.
 type moments struct {
 	count        int
 	sum, squares float64

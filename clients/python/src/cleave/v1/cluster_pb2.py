@@ -15,7 +15,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63leave/v1/cluster.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0f\n\rBackupRequest\"6\n\x0e\x42\x61\x63kupResponse\x12\x13\n\x0btotal_bytes\x18\x01 \x01(\x04\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x12\n\x10GetLimitsRequest\"W\n\x11GetLimitsResponse\x12!\n\x06limits\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Limits\x12\x1f\n\x05usage\x18\x02 \x01(\x0b\x32\x10.cleave.v1.Usage\"\xae\x05\n\x06Limits\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x15\n\rdataset_bytes\x18\x02 \x01(\x04\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x04\x12\x10\n\x08\x63lusters\x18\x04 \x01(\r\x12\x13\n\x0b\x63onstraints\x18\x05 \x01(\r\x12\x14\n\x0cjobs_running\x18\x06 \x01(\r\x12\x1e\n\x16jobs_running_per_owner\x18\x07 \x01(\r\x12\x13\n\x0bjobs_queued\x18\x08 \x01(\r\x12\x1d\n\x15jobs_queued_per_owner\x18\t \x01(\r\x12\x35\n\x12\x64\x65\x66\x61ult_time_limit\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_time_limit\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63\x61lls\x18\x0c \x01(\r\x12\r\n\x05reads\x18\x16 \x01(\r\x12\x0f\n\x07streams\x18\r \x01(\r\x12.\n\x0bslow_reader\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1f\n\x17upload_bytes_per_second\x18\x0f \x01(\x04\x12)\n!upload_bytes_per_second_per_owner\x18\x10 \x01(\x04\x12/\n\x0cupload_stall\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10\x64isk_quota_bytes\x18\x12 \x01(\x04\x12\x17\n\x0f\x66ree_disk_bytes\x18\x13 \x01(\x04\x12,\n\tkeep_jobs\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rkeep_datasets\x18\x15 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x7f\n\x05Usage\x12\x14\n\x0cjobs_running\x18\x01 \x01(\r\x12\x13\n\x0bjobs_queued\x18\x02 \x01(\r\x12\x17\n\x0fjobs_queued_own\x18\x03 \x01(\r\x12\r\n\x05\x63\x61lls\x18\x04 \x01(\r\x12\x0f\n\x07streams\x18\x05 \x01(\r\x12\x12\n\ndisk_bytes\x18\x06 \x01(\x04\";\n\x12ListWorkersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x13ListWorkersResponse\x12\"\n\x07workers\x18\x01 \x03(\x0b\x32\x11.cleave.v1.Worker\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x12\x44rainWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\"8\n\x13\x44rainWorkerResponse\x12!\n\x06worker\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Worker\"\xd5\x02\n\x06Worker\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12%\n\x05state\x18\x03 \x01(\x0e\x32\x16.cleave.v1.WorkerState\x12\x0f\n\x07version\x18\x04 \x01(\t\x12\x0f\n\x07threads\x18\x05 \x01(\r\x12\x14\n\x0cmemory_bytes\x18\x06 \x01(\x04\x12\x15\n\rnumeric_class\x18\x07 \x01(\t\x12/\n\x0b\x61ttach_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\x13last_heartbeat_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05tiles\x18\x0b \x01(\r\x12\x12\n\ntile_bytes\x18\x0c \x01(\x04\x12\x0f\n\x07job_ids\x18\r \x03(\t\x12\x16\n\x0estatus_message\x18\x0e \x01(\t*\x95\x01\n\x0bWorkerState\x12\x1c\n\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12WORKER_STATE_READY\x10\x01\x12\x17\n\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n\x18WORKER_STATE_QUARANTINED\x10\x04\x32\xb5\x02\n\x0e\x43lusterService\x12L\n\x0bListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n\x0b\x44rainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12\x46\n\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponse\x12?\n\x06\x42\x61\x63kup\x12\x18.cleave.v1.BackupRequest\x1a\x19.cleave.v1.BackupResponse0\x01\x42\x39Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63leave/v1/cluster.proto\x12\tcleave.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x0f\n\rBackupRequest\"6\n\x0e\x42\x61\x63kupResponse\x12\x13\n\x0btotal_bytes\x18\x01 \x01(\x04\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x12\n\x10GetLimitsRequest\"W\n\x11GetLimitsResponse\x12!\n\x06limits\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Limits\x12\x1f\n\x05usage\x18\x02 \x01(\x0b\x32\x10.cleave.v1.Usage\"\xae\x05\n\x06Limits\x12\x0c\n\x04rows\x18\x01 \x01(\r\x12\x15\n\rdataset_bytes\x18\x02 \x01(\x04\x12\x15\n\rmessage_bytes\x18\x03 \x01(\x04\x12\x10\n\x08\x63lusters\x18\x04 \x01(\r\x12\x13\n\x0b\x63onstraints\x18\x05 \x01(\r\x12\x14\n\x0cjobs_running\x18\x06 \x01(\r\x12\x1e\n\x16jobs_running_per_owner\x18\x07 \x01(\r\x12\x13\n\x0bjobs_queued\x18\x08 \x01(\r\x12\x1d\n\x15jobs_queued_per_owner\x18\t \x01(\r\x12\x35\n\x12\x64\x65\x66\x61ult_time_limit\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_time_limit\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05\x63\x61lls\x18\x0c \x01(\r\x12\r\n\x05reads\x18\x16 \x01(\r\x12\x0f\n\x07streams\x18\r \x01(\r\x12.\n\x0bslow_reader\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1f\n\x17upload_bytes_per_second\x18\x0f \x01(\x04\x12)\n!upload_bytes_per_second_per_owner\x18\x10 \x01(\x04\x12/\n\x0cupload_stall\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x10\x64isk_quota_bytes\x18\x12 \x01(\x04\x12\x17\n\x0f\x66ree_disk_bytes\x18\x13 \x01(\x04\x12,\n\tkeep_jobs\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rkeep_datasets\x18\x15 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x8e\x01\n\x05Usage\x12\x14\n\x0cjobs_running\x18\x01 \x01(\r\x12\x13\n\x0bjobs_queued\x18\x02 \x01(\r\x12\x17\n\x0fjobs_queued_own\x18\x03 \x01(\r\x12\r\n\x05\x63\x61lls\x18\x04 \x01(\r\x12\x0f\n\x07streams\x18\x05 \x01(\r\x12\x12\n\ndisk_bytes\x18\x06 \x01(\x04\x12\r\n\x05reads\x18\x07 \x01(\r\";\n\x12ListWorkersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x13ListWorkersResponse\x12\"\n\x07workers\x18\x01 \x03(\x0b\x32\x11.cleave.v1.Worker\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x12\x44rainWorkerRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\"8\n\x13\x44rainWorkerResponse\x12!\n\x06worker\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Worker\"\xd5\x02\n\x06Worker\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12%\n\x05state\x18\x03 \x01(\x0e\x32\x16.cleave.v1.WorkerState\x12\x0f\n\x07version\x18\x04 \x01(\t\x12\x0f\n\x07threads\x18\x05 \x01(\r\x12\x14\n\x0cmemory_bytes\x18\x06 \x01(\x04\x12\x15\n\rnumeric_class\x18\x07 \x01(\t\x12/\n\x0b\x61ttach_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\x13last_heartbeat_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05tiles\x18\x0b \x01(\r\x12\x12\n\ntile_bytes\x18\x0c \x01(\x04\x12\x0f\n\x07job_ids\x18\r \x03(\t\x12\x16\n\x0estatus_message\x18\x0e \x01(\t*\x95\x01\n\x0bWorkerState\x12\x1c\n\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12WORKER_STATE_READY\x10\x01\x12\x17\n\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n\x18WORKER_STATE_QUARANTINED\x10\x04\x32\xb5\x02\n\x0e\x43lusterService\x12L\n\x0bListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\x12L\n\x0b\x44rainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\x12\x46\n\tGetLimits\x12\x1b.cleave.v1.GetLimitsRequest\x1a\x1c.cleave.v1.GetLimitsResponse\x12?\n\x06\x42\x61\x63kup\x12\x18.cleave.v1.BackupRequest\x1a\x19.cleave.v1.BackupResponse0\x01\x42\x39Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cleave.v1.cluster_pb2', globals())
@@ -23,8 +23,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1'
-  _WORKERSTATE._serialized_start=1692
-  _WORKERSTATE._serialized_end=1841
+  _WORKERSTATE._serialized_start=1708
+  _WORKERSTATE._serialized_end=1857
   _BACKUPREQUEST._serialized_start=103
   _BACKUPREQUEST._serialized_end=118
   _BACKUPRESPONSE._serialized_start=120
@@ -35,18 +35,18 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _GETLIMITSRESPONSE._serialized_end=283
   _LIMITS._serialized_start=286
   _LIMITS._serialized_end=972
-  _USAGE._serialized_start=974
-  _USAGE._serialized_end=1101
-  _LISTWORKERSREQUEST._serialized_start=1103
-  _LISTWORKERSREQUEST._serialized_end=1162
-  _LISTWORKERSRESPONSE._serialized_start=1164
-  _LISTWORKERSRESPONSE._serialized_end=1246
-  _DRAINWORKERREQUEST._serialized_start=1248
-  _DRAINWORKERREQUEST._serialized_end=1287
-  _DRAINWORKERRESPONSE._serialized_start=1289
-  _DRAINWORKERRESPONSE._serialized_end=1345
-  _WORKER._serialized_start=1348
-  _WORKER._serialized_end=1689
-  _CLUSTERSERVICE._serialized_start=1844
-  _CLUSTERSERVICE._serialized_end=2153
+  _USAGE._serialized_start=975
+  _USAGE._serialized_end=1117
+  _LISTWORKERSREQUEST._serialized_start=1119
+  _LISTWORKERSREQUEST._serialized_end=1178
+  _LISTWORKERSRESPONSE._serialized_start=1180
+  _LISTWORKERSRESPONSE._serialized_end=1262
+  _DRAINWORKERREQUEST._serialized_start=1264
+  _DRAINWORKERREQUEST._serialized_end=1303
+  _DRAINWORKERRESPONSE._serialized_start=1305
+  _DRAINWORKERRESPONSE._serialized_end=1361
+  _WORKER._serialized_start=1364
+  _WORKER._serialized_end=1705
+  _CLUSTERSERVICE._serialized_start=1860
+  _CLUSTERSERVICE._serialized_end=2169
 # @@protoc_insertion_point(module_scope)

@@ -114,20 +114,22 @@ class ListWorkersResponse(_message.Message):
     def __init__(self, workers: _Optional[_Iterable[_Union[Worker, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Usage(_message.Message):
-    __slots__ = ["calls", "disk_bytes", "jobs_queued", "jobs_queued_own", "jobs_running", "streams"]
+    __slots__ = ["calls", "disk_bytes", "jobs_queued", "jobs_queued_own", "jobs_running", "reads", "streams"]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     DISK_BYTES_FIELD_NUMBER: _ClassVar[int]
     JOBS_QUEUED_FIELD_NUMBER: _ClassVar[int]
     JOBS_QUEUED_OWN_FIELD_NUMBER: _ClassVar[int]
     JOBS_RUNNING_FIELD_NUMBER: _ClassVar[int]
+    READS_FIELD_NUMBER: _ClassVar[int]
     STREAMS_FIELD_NUMBER: _ClassVar[int]
     calls: int
     disk_bytes: int
     jobs_queued: int
     jobs_queued_own: int
     jobs_running: int
+    reads: int
     streams: int
-    def __init__(self, jobs_running: _Optional[int] = ..., jobs_queued: _Optional[int] = ..., jobs_queued_own: _Optional[int] = ..., calls: _Optional[int] = ..., streams: _Optional[int] = ..., disk_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, jobs_running: _Optional[int] = ..., jobs_queued: _Optional[int] = ..., jobs_queued_own: _Optional[int] = ..., calls: _Optional[int] = ..., streams: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., reads: _Optional[int] = ...) -> None: ...
 
 class Worker(_message.Message):
     __slots__ = ["attach_time", "job_ids", "last_heartbeat_time", "memory_bytes", "name", "numeric_class", "state", "status_message", "threads", "tile_bytes", "tiles", "version", "worker_id"]

@@ -91,10 +91,12 @@ class GetEmbeddingResponse(_message.Message):
     def __init__(self, head: _Optional[_Union[_result_pb2.EmbeddingHead, _Mapping]] = ..., values: _Optional[_Union[_dataset_pb2.DenseValues, _Mapping]] = ...) -> None: ...
 
 class GetJobRequest(_message.Message):
-    __slots__ = ["job_id"]
+    __slots__ = ["job_id", "without_spec"]
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_SPEC_FIELD_NUMBER: _ClassVar[int]
     job_id: str
-    def __init__(self, job_id: _Optional[str] = ...) -> None: ...
+    without_spec: bool
+    def __init__(self, job_id: _Optional[str] = ..., without_spec: bool = ...) -> None: ...
 
 class GetJobResponse(_message.Message):
     __slots__ = ["job", "spec"]

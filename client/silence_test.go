@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// cutOff are the jobs of coordinators of which the first cannot be connected to: its machine drops all packets.
+type cutOff struct {
+	cleavev1.JobServiceClient
+	calls int
+}
+
+func (j *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+	if j.calls++; j.calls == 1 {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	return endedStream{}, nil
+}
+
+// endedStream is a watch of a job that has succeeded.
+type endedStream struct {
+	grpc.ServerStreamingClient[cleavev1.WatchJobResponse]
+}
+
+func (endedStream) Recv() (*cleavev1.WatchJobResponse, error) {
+	ended := &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: 1, What: &cleavev1.Event_Ended{Ended: ended}}}}, nil
+}
+
+// A watch that cannot connect goes on with another coordinator; it ends with the context of its caller, and only with that.
+func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Dial("127.0.0.1:1,127.0.0.1:2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		first, _, err := c.leader.choose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Jobs = &cutOff{}
+		if ended, err := c.Watch(t.Context(), "job", 0, silent{}); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("the watch ended with %v, %v", ended, err)
+		}
+		if now, _, err := c.leader.choose(); err != nil || now == first {
+			t.Errorf("the client still calls %s, %v", now, err)
+		}
+		c.Jobs = &cutOff{}
+		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
+		defer cancel()
+		if _, err := c.Watch(ctx, "job", 0, silent{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a watch whose time is over ended with %v", err)
+		}
+	})
+}
