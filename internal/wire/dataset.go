@@ -90,7 +90,8 @@ func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
 	case *cleavev1.DatasetHeader_SparsePoints:
 		what, wanted = "sparse points", "sparse_rows"
 	}
-	field, add := "", func() error { return nil }
+	var field string
+	var add func() error
 	switch part := part.GetPart().(type) {
 	case *cleavev1.CreateDatasetRequest_Values:
 		field, add = "values", func() error { return u.addValues(part.Values.GetValues()) }
