@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -95,6 +96,26 @@ func TestWatchOfAJobThatEndedBefore(t *testing.T) {
 	f.watch = func(int, *cleavev1.WatchJobRequest, watchStream) error { return nil }
 	if r := invoke(t, "watch job-1 --after 99 --server "+f.address); r.code != 0 || r.stdout != "SUCCEEDED: CYCLE\n" {
 		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+}
+
+// fullDisk is an output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	f := startFake(t)
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+		return sendSteps(stream, 1, 1, succeeded)
+	}
+	for _, command := range []string{"watch job-1", "watch --json job-1", "submit --quiet --data p.csv --k 2"} {
+		var stderr strings.Builder
+		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
+		if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: exit code %d, %q", command, code, stderr.String())
+		}
 	}
 }
 

@@ -203,8 +203,9 @@ func (a *app) watchCommand() *cobra.Command {
 
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	var w client.Watcher = report.NewFullProgress(a.stdout)
+	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr}
 	if asJSON {
-		w = &report.EventLines{Events: a.stdout, Warnings: a.stderr}
+		w = lines
 	}
 	ended, err := c.Watch(ctx, jobID, after, w)
 	if ctx.Err() != nil {
@@ -216,10 +217,10 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 	if err := c.JobError(ctx, jobID, ended); err != nil {
 		return err
 	}
-	if !asJSON {
-		fmt.Fprintf(a.stdout, "%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
+	if asJSON {
+		return lines.Err()
 	}
-	return nil
+	return a.printf("%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
 }
 
 // stillRunning returns the error for a user who stops watching a job: the job continues, and how to get back to it.
@@ -275,7 +276,9 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	p.End()
 	id := job.GetJobId()
 	if !f.json {
-		fmt.Fprintln(a.stdout, id)
+		if err := a.printf("%s\n", id); err != nil {
+			return fmt.Errorf("job %s was submitted, but its id cannot be printed: %w", id, err)
+		}
 	}
 	var ended *cleavev1.JobEnded
 	if f.wait {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,7 +129,9 @@ func (a *app) contextsCommand() *cobra.Command {
 					if name == known.Current {
 						mark = "*"
 					}
-					fmt.Fprintf(a.stdout, "%s %s  %s\n", mark, name, known.All[name].Server)
+					if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
+						return err
+					}
 				}
 				return nil
 			case len(args) != 2 || args[0] != "use":

@@ -290,19 +290,29 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
-type EventLines struct{ Events, Warnings io.Writer }
+type EventLines struct {
+	Events, Warnings io.Writer
 
-// Item writes an event.
+	err error
+}
+
+// Item writes an event, unless one before it could not be written.
 func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
-	if item.GetEvent() == nil {
+	if item.GetEvent() == nil || l.err != nil {
 		return
 	}
-	if text, err := protojson.Marshal(item.GetEvent()); err == nil {
-		if text, err = json.Marshal(json.RawMessage(text)); err == nil { // protojson varies its white space
-			fmt.Fprintf(l.Events, "%s\n", text)
-		}
+	text, err := protojson.Marshal(item.GetEvent())
+	if err == nil {
+		text, err = json.Marshal(json.RawMessage(text)) // protojson varies its white space
 	}
+	if err == nil {
+		_, err = fmt.Fprintf(l.Events, "%s\n", text)
+	}
+	l.err = err
 }
+
+// Err returns why an event could not be written, or nil.
+func (l *EventLines) Err() error { return l.err }
 
 // Uploading writes nothing.
 func (l *EventLines) Uploading(int, uint64) {}
