@@ -263,18 +263,14 @@ func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleav
 		names[filter.FileRow(int(s[0]))] = ""
 	}
 	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
-		column, err := recipe.Find(t, steps.Label)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if _, seed := names[first+row]; seed {
-				names[first+row] = t.Columns[column].CellText(row)
+				names[first+row] = t.Columns[0].CellText(row)
 			}
 		}
 		first += t.Rows()
 		return nil
-	})
+	}, steps.Label)
 	if fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, nil
 	}

@@ -115,20 +115,16 @@ func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableI
 func (s *streamed) nameDropped(ctx context.Context) error {
 	ids, at, kept := slices.Clone(s.rows.IDs), 0, s.rows.Kept
 	err := s.client.EachTableRows(ctx, s.id, func(t *table.Table) error {
-		column, err := recipe.Find(t, s.recipe.ID)
-		if err != nil {
-			return err
-		}
 		for row := range t.Rows() {
 			if len(kept) > 0 && int(kept[0]) == at {
 				kept = kept[1:]
 			} else if at < len(ids) {
-				ids[at] = cmp.Or(t.Columns[column].CellText(row), "total") // only a row of totals has no id
+				ids[at] = cmp.Or(t.Columns[0].CellText(row), "total") // only a row of totals has no id
 			}
 			at++
 		}
 		return nil
-	})
+	}, s.recipe.ID)
 	s.rows = recipe.NewRows(s.rows.Count, s.rows.Kept, ids)
 	return err
 }
