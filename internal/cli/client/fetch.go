@@ -153,13 +153,21 @@ func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clus
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range [][]float64{scores.Distance, scores.Margin, scores.Confidence} {
+		if len(list) != 0 && len(list) != len(p.Labels) {
+			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences", len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
+		}
+	}
 	if len(scores.Distance) == len(p.Labels) && len(scores.Margin) == len(p.Labels) {
 		p.Rows = scores
 	}
 	if scores.Posterior = len(scores.Confidence) == len(p.Labels); !scores.Posterior {
 		scores.Confidence = nil
 	}
-	return p, err
+	return p, nil
 }
 
 // FetchModel fetches the model of a job that has one.
