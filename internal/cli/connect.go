@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -91,8 +92,10 @@ func withPorts(servers string) string {
 	_, port, _ := net.SplitHostPort(coordinator.DefaultConfig().Listen)
 	list := strings.Split(servers, ",")
 	for at, server := range list {
-		if server = strings.TrimSpace(server); server != "" && !strings.ContainsAny(server, ":/") {
-			server = net.JoinHostPort(server, port)
+		server = strings.TrimSpace(server)
+		host := strings.Trim(server, "[]")
+		if _, err := netip.ParseAddr(host); err == nil || server != "" && !strings.ContainsAny(server, ":/") {
+			server = net.JoinHostPort(host, port)
 		}
 		list[at] = server
 	}

@@ -11,6 +11,7 @@ func TestAddressesWithoutAPort(t *testing.T) {
 		"localhost":            "localhost:7400",
 		"a, b:1":               "a:7400,b:1",
 		"10.0.0.1,[::1]:7":     "10.0.0.1:7400,[::1]:7",
+		"::1,[::1]":            "[::1]:7400,[::1]:7400",
 		"unix:///run/cleave":   "unix:///run/cleave",
 		"dns:///cleave.svc:70": "dns:///cleave.svc:70",
 	} {
