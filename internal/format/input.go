@@ -146,7 +146,8 @@ func CheckFormat(name string) error {
 	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported; use %s", name, strings.Join(Formats(), ", "))
 }
 
-// TableSuffixes lists the suffixes of files that OpenTable accepts, without those of compression.
+// TableSuffixes lists the suffixes of tables that help and errors name, without those of compression. OpenTable accepts a few
+// more; see textTables.
 func TableSuffixes() []string { return tableSuffixes }
 
 var tableSuffixes = []string{".csv", ".tsv", ".parquet", ".arrow"}
