@@ -124,7 +124,7 @@ type sweep struct {
 	results *report.Sweep
 }
 
-// run runs all jobs, a few at a time. Files are read by one goroutine, in order.
+// run runs all jobs, a few at a time. Files are read by one goroutine, in order. The first error cancels the jobs that run.
 func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -139,7 +139,9 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		}
 		request, score, err := s.prepare(ctx, c, at == 0)
 		if err != nil {
-			return fault.Wrap(err, "%s", c)
+			err = fault.Wrap(err, "%s", c)
+			stop(err)
+			return err
 		}
 		jobs.Go(func() {
 			defer func() { <-free }()
