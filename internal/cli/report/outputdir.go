@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -199,7 +200,7 @@ func (d *OutputDir) remove(name string) error {
 }
 
 func (d *OutputDir) failed(name string, err error) error {
-	return fault.Invalid("BAD_OUTPUT", "%s: %s cannot be written or removed: %v", d.Path, name, shell.WithoutPath(err))
+	return fmt.Errorf("%s: %s cannot be written or removed: %w", d.Path, name, shell.WithoutPath(err))
 }
 
 // syncFolder makes the names of the files in a folder durable, where the system can.

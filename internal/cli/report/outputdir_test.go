@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -123,6 +124,18 @@ func TestOutputWritesNothingAfterAnInterrupt(t *testing.T) {
 	out.Abandon()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// What a disk refuses is not the fault of the command line.
+func TestOutputThatTheDiskRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "labels.csv", "inside"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := writeOutput(t, dir, texts("labels.csv"))
+	if err == nil || shell.ExitCode(err) != 1 || !strings.Contains(err.Error(), "labels.csv cannot be written or removed") {
+		t.Errorf("exit code %d: %v", shell.ExitCode(err), err)
 	}
 }
 
