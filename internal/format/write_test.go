@@ -27,6 +27,9 @@ func TestWriters(t *testing.T) {
 		"matrix": {func(w io.Writer) error {
 			return WriteMatrix(w, []string{"a,b", "c"}, [][]float64{{0.1, 1e-300}, {-3, 2}})
 		}, "\"a,b\",c\n0.1,1e-300\n-3,2\n"},
+		"texts": {func(w io.Writer) error {
+			return WriteMatrix(w, []string{"", "NA", " a", "b;c", "d\te", "f\"g"}, nil)
+		}, "\"\",NA,\" a\",\"b;c\",\"d\te\",\"f\"\"g\"\n"},
 		"bare": {func(w io.Writer) error { return WriteMatrix(w, nil, [][]float64{{1}, {2}}) }, "1\n2\n"},
 		"indexed": {func(w io.Writer) error {
 			return WriteIndexedMatrix(w, []string{"index", "u0"}, [][]float64{{0.5}, {2}})
