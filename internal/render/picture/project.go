@@ -124,6 +124,7 @@ func principalComponents(points *dataset.Points) *components {
 	var values []float64
 	var vectors [][]float64
 	if d <= maxDenseColumns {
+		// It cannot fail: the context does not end.
 		values, vectors, _ = eigen.LeadingEigenpairs(context.Background(), d, scatterMatrix(centered, d), func([]float64) int { return 2 })
 	} else {
 		values, vectors = leadingEigenpairs(d, pcaProducts, scatter(centered))
