@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -267,12 +268,12 @@ func PrintMessage(w io.Writer, message proto.Message) error {
 }
 
 // ShortName returns the value of an enum without its prefix: RUNNING for JOB_STATE_RUNNING.
-func ShortName(value fmt.Stringer) string {
-	name := value.String()
-	for _, prefix := range []string{"JOB_STATE_", "STOP_REASON_", "WORKER_STATE_", "DATASET_KIND_", "PRIORITY_"} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	return name
+func ShortName(value interface {
+	fmt.Stringer
+	protoreflect.Enum
+}) string {
+	prefix := strings.TrimSuffix(string(value.Descriptor().Values().ByNumber(0).Name()), "UNSPECIFIED")
+	return strings.TrimPrefix(value.String(), prefix)
 }
 
 // FormatTime writes a time in the local time zone; it returns "" for nil.

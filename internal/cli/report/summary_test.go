@@ -64,3 +64,17 @@ func TestUpperFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestShortNames(t *testing.T) {
+	for want, got := range map[string]string{
+		"RUNNING":      ShortName(cleavev1.JobState_JOB_STATE_RUNNING),
+		"HIGH":         ShortName(cleavev1.Priority_PRIORITY_HIGH),
+		"OLDEST_FIRST": ShortName(cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST),
+		"UNSPECIFIED":  ShortName(cleavev1.JobState_JOB_STATE_UNSPECIFIED),
+		"77":           ShortName(cleavev1.JobState(77)), // of a later version
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
