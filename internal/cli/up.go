@@ -144,11 +144,15 @@ func (a *app) upCertificates(f *upFlags) error {
 		}
 		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"), filepath.Join(f.dir, "ca", credentials.KeyFile))
 	}
-	for name, party := range map[string]certs.Party{
-		coordinatorRole: {Hosts: f.allHosts()},
-		workerRole:      {Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}},
-		"admin":         {Caller: &identity.Caller{Name: "admin", Role: identity.Admin}},
+	for _, one := range []struct {
+		name  string
+		party certs.Party
+	}{
+		{coordinatorRole, certs.Party{Hosts: f.allHosts()}},
+		{workerRole, certs.Party{Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}}},
+		{"admin", certs.Party{Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
 	} {
+		name, party := one.name, one.party
 		before, exists, err := folder.Party(name)
 		switch {
 		case err != nil:

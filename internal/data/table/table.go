@@ -225,8 +225,8 @@ func (columns Columns) called(names []string) (called []string, guessed []bool) 
 	for at, name := range names {
 		called[at] = strings.ToLower(name)
 	}
-	for file, here := range map[string]string{"id": "index", "class": "label"} {
-		at := slices.Index(called, file)
+	for _, name := range []struct{ file, here string }{{"id", "index"}, {"class", "label"}} {
+		at, here := slices.Index(called, name.file), name.here
 		if at >= 0 && !slices.Contains(called, here) && columns.has(here) {
 			called[at] = here
 		}
