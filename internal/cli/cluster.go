@@ -254,7 +254,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
+		return wouldOverwrite(path)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
 	if err != nil {
@@ -275,11 +275,27 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := publish(file.Name(), path); err != nil {
 		return err
 	}
 	return a.printf("%s has the state of revision %d and %s, %s in all; restore it into an empty directory with: coordinator --restore %s --data-dir DIR\n",
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
+}
+
+func wouldOverwrite(path string) error {
+	return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
+}
+
+// publish gives a temporary file its name, unless a file of this name exists. The caller removes the temporary name.
+func publish(temporary, path string) error {
+	err := os.Link(temporary, path) // unlike Rename it replaces nothing
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return wouldOverwrite(path)
+	case err != nil: // the file system has no links
+		return os.Rename(temporary, path)
+	}
+	return nil
 }
 
 // receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes anything.
