@@ -346,6 +346,7 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		ctx, done := c.Context(ctx)
 		defer done()
 		silent := report.NewProgress(io.Discard, true)
+		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
 		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent, client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)

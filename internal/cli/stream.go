@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -23,6 +24,9 @@ import (
 func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
 	s := j.Stream()
 	if !c.Remote() && s == nil {
+		if j.Data != nil {
+			shell.LimitGarbage(dataset.EncodedSize(j.Data))
+		}
 		return j.Spec, j.Data, nil
 	}
 	if s != nil {
@@ -55,6 +59,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 		return err
 	})
 	if err == nil {
+		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
 		var more []string
 		more, err = j.Sent(int(stored.GetRows()))
 		notices = append(notices, more...)

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,14 +150,4 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 	}
 	c.embedded = cluster
 	return c, nil
-}
-
-// limitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
-// as the data. Large data is a few arrays, which cost little to collect.
-func limitGarbage(dataBytes int64) {
-	const large, percent = 32 << 20, 20
-	if dataBytes >= large && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-		debug.FreeOSMemory()
-	}
 }

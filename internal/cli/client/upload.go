@@ -28,7 +28,6 @@ func (c *Client) UploadInputs(ctx context.Context, name string, spec *cleavev1.J
 // upload uploads a data set, unless the coordinator has it, and returns its id. An embedded coordinator shares the memory of data.
 func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, w Watcher) (string, error) {
 	if c.embedded != nil {
-		limitGarbage(dataset.EncodedSize(data))
 		return c.embedded.ShareDataset(ctx, name, data)
 	}
 	return c.target().Dataset(ctx, name, data, func() { w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data))) })
@@ -82,8 +81,5 @@ func (c *Client) StreamTable(ctx context.Context, name string, read func(send fu
 			return err
 		})
 	})
-	if err == nil {
-		limitGarbage(int64(stored.GetBytes())) // its labels will be large as well
-	}
 	return stored, err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,16 @@ func DefaultMemory() uint64 {
 		return unknown
 	}
 	return total / 10 * 8
+}
+
+// LimitGarbage makes garbage collection more frequent for large data, unless GOGC is set. By default garbage may become as large
+// as the data. Large data is a few arrays, which cost little to collect. It affects the whole process, so only commands call it.
+func LimitGarbage(dataBytes int64) {
+	const large, percent = 32 << 20, 20
+	if dataBytes >= large && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+		debug.FreeOSMemory()
+	}
 }
 
 // allowedMemory returns the bytes that this process may use, or math.MaxUint64 if that is not known.
