@@ -164,6 +164,9 @@ func conventional(v float64) (apart float64, is bool) {
 	return 0, false
 }
 
+// maxAbsent is the largest number of values of a column that stand for missing ones: -1, -9, 99 and 999 may occur together.
+const maxAbsent = 4
+
 // findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat and are far
 // from all others. One that does not repeat must be very far. The other values must be varied and at least as frequent.
 func findAbsent(c *table.Column) []float64 {
@@ -171,7 +174,7 @@ func findAbsent(c *table.Column) []float64 {
 		return nil
 	}
 	var absent []float64
-	for range 4 {
+	for range maxAbsent {
 		e := extremesOf(c, absent)
 		switch {
 		case e.most.isAbsent(e, e.most.next-e.least.value):

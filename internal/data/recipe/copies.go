@@ -184,9 +184,9 @@ func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
 	switch len(copies) {
 	case 0:
 	case 1:
-		f.notice(singular, "column %s is left out: a copy, perhaps in another unit; --keep %s uses it", copies[0], flags[0])
+		f.notice(listed, "column %s is left out: a copy, perhaps in another unit; --keep %s uses it", copies[0], flags[0])
 	default:
-		f.notice(singular, "columns %s are left out: copies, perhaps in other units; --keep %s uses them", text.First(copies, maxAlike), typedList(flags))
+		f.notice(listed, "columns %s are left out: copies, perhaps in other units; --keep %s uses them", text.First(copies, maxAlike), typedList(flags))
 	}
 	return rest, nil
 }

@@ -104,9 +104,9 @@ func whyNoFeature(c *table.Column) (k kind, why string) {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return singular, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
+		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", c.Texts[0])
 	case isProse(c):
-		return singular, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
+		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
 	}
 	return rowIDs, "its values are all different, so they do not group rows; --id-column makes it the row id"
 }

@@ -93,9 +93,9 @@ func (f *fitting) findID() {
 		if f.recipe.ID == "" && !hasUnits(c) && !isProse(c) {
 			f.recipe.ID = c.Name
 			if holdsDates(c) {
-				f.notice(singular, "column %q is the row id: its dates are all different; --dates numbers uses them as days", c.Name)
+				f.notice(listed, "column %q is the row id: its dates are all different; --dates numbers uses them as days", c.Name)
 			} else {
-				f.notice(singular, "column %q is the row id: its values are all different", c.Name)
+				f.notice(listed, "column %q is the row id: its values are all different", c.Name)
 			}
 		} else {
 			k, why := whyNoFeature(c)
@@ -124,14 +124,14 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(singular, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(listed, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(singular, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(listed, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(singular, c, "it is named like an id, but %q is the row id", f.recipe.ID)
+		f.leaveOut(listed, c, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
-		f.notice(singular, "column %q is the row id, not a feature", c.Name)
+		f.notice(listed, "column %q is the row id, not a feature", c.Name)
 	}
 }
 
@@ -146,9 +146,9 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(singular, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
 			} else {
-				f.notice(singular, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
+				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (f *fitting) findFeatures() error {
 		case isConstant(g.column):
 			constants = append(constants, g)
 		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice(singular, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
 			candidates = append(candidates, g)
 		case g.made.Categories == nil && likeID(g.column) != "":
 			counting = append(counting, g)
@@ -203,10 +203,10 @@ func (f *fitting) findFeatures() error {
 	case len(counting) > 0:
 		f.noticeConstant(constants)
 		candidates = counting
-		f.notice(singular, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
+		f.notice(listed, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
 	case len(constants) > 0:
 		candidates = constants
-		f.notice(singular, "all rows are equal: every column that is left is constant")
+		f.notice(listed, "all rows are equal: every column that is left is constant")
 	default:
 		return f.noFeatures()
 	}
@@ -273,7 +273,7 @@ type kind uint8
 
 // The kinds of notices.
 const (
-	singular kind = iota // ids, classes and other unique cases, of which all are listed
+	listed kind = iota // always listed in full: ids, classes, totals
 	emptyColumn
 	mostlyEmpty
 	hardlyRepeats
@@ -314,9 +314,9 @@ func arranged(notices []notice) []string {
 	for _, n := range notices {
 		list[n.kind] = append(list[n.kind], n.text)
 	}
-	all := list[singular]
-	for k, texts := range list[singular+1:] {
-		rule := alike[int(singular)+1+k]
+	all := list[listed]
+	for k, texts := range list[listed+1:] {
+		rule := alike[int(listed)+1+k]
 		if more := len(texts) - rule.most; more > 1 {
 			texts = append(texts[:rule.most], fmt.Sprintf(rule.more, more))
 		}
@@ -356,7 +356,7 @@ func (f *fitting) findAdded() {
 			}
 		}
 		if len(left) > 0 {
-			f.notice(singular, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
+			f.notice(listed, "columns %s are left out: an earlier run added them with --join; select columns with --columns to use them", quoted(left))
 		}
 	}
 }

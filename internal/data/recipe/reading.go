@@ -76,7 +76,7 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 			g.made.Dates = order
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(singular, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+			f.leaveOut(listed, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case g.asked:
 			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
@@ -161,7 +161,7 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 	}
 	if 2*in < rows {
 		if first, other := unitsOf(c); other != "" {
-			f.leaveOut(singular, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
+			f.leaveOut(listed, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
 			return false, nil
 		}
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
@@ -229,7 +229,7 @@ func (f *fitting) noticeConstant(list []candidate) {
 	if len(list) > 1 {
 		format = "columns %s are left out: each is the same in all rows; --keep %s uses them"
 	}
-	f.notice(singular, format, quoted(names), typedList(flags))
+	f.notice(listed, format, quoted(names), typedList(flags))
 }
 
 // noticeCategories reports what the values of a column become.
@@ -237,14 +237,14 @@ func (f *fitting) noticeCategories(g *candidate) {
 	c, made := g.column, &g.made
 	switch {
 	case made.Dates != "":
-		f.notice(singular, "column %q %s", c.Name, momentOf(made.Dates).says)
+		f.notice(listed, "column %q %s", c.Name, momentOf(made.Dates).says)
 	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
 	case g.coded:
 		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
 	case made.isSwitch():
 		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.saysSwitch())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
-		f.notice(singular, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
+		f.notice(listed, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		like := ""
 		if g.merged {

@@ -28,7 +28,7 @@ func (f *fitting) findTotal() {
 	for at := range f.Columns {
 		if c := &f.Columns[at]; f.roles[at] != unused && saysTotal(c) && (slices.Contains(totals, lastName(c)) || f.hasMeans()) {
 			r.TotalColumn = c.Name
-			f.notice(singular, "the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
+			f.notice(listed, "the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
 			break
 		}
 	}
@@ -55,7 +55,7 @@ func (f *fitting) findTotal() {
 		if means > sums {
 			what = "means"
 		}
-		f.notice(singular, "the last row is left out: it holds the %s of the rows above; --keep-last-row uses it", what)
+		f.notice(listed, "the last row is left out: it holds the %s of the rows above; --keep-last-row uses it", what)
 	}
 	whole := f.Columns
 	f.Table, f.retyped = f.First(last), make([]bool, len(whole))
