@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,11 +58,14 @@ func Answer(f Facts) []Paragraph {
 	return all
 }
 
-// given writes "seed" for "constraint" if the user gave seeds and no constraints.
+// constraintWord matches the word alone and not names that have it, such as that of a column constraints_met.
+var constraintWord = regexp.MustCompile(`\bconstraint(s?)\b`)
+
+// given writes "seed" for "constraint" if the user gave seeds and no constraints. The coordinator's sentences have the word too.
 func (e *explainer) given(sentences []string) []string {
 	if s := e.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
 		for at := range sentences {
-			sentences[at] = strings.ReplaceAll(sentences[at], "constraint", "seed")
+			sentences[at] = constraintWord.ReplaceAllString(sentences[at], "seed$1")
 		}
 	}
 	return sentences
