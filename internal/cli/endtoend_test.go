@@ -191,7 +191,7 @@ func TestInterruptOfAnEmbeddedRun(t *testing.T) {
 	succeed(t, "generate two-circles --n 300 --out g")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	stderr := &cancelOnText{text: "restart 1", cancel: interrupt}
+	stderr := &cancelOnText{text: "restart ", cancel: interrupt}
 	// This many restarts take minutes, so that the run cannot end before it is interrupted.
 	args := strings.Fields("run --data g/data.csv --k 5 --init random --restarts 10000 --out o")
 	code := Main(ctx, args, strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
