@@ -324,8 +324,12 @@ const (
 const maxCandidates = 8
 
 // pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing
-// matches, it returns given, so that the coordinator reports the error.
+// matches, it returns given, so that the coordinator reports the error. An empty text, such as an unset variable of a
+// script, is refused: it is a prefix of everything.
 func pick(what, given string, all []candidate) (string, error) {
+	if given == "" {
+		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
+	}
 	var begun []candidate
 	for _, c := range all {
 		for _, name := range append([]string{c.id}, c.names...) {

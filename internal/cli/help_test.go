@@ -127,6 +127,7 @@ func TestPick(t *testing.T) {
 		{given: "0199a1", want: "0199a1"}, // one's whole id, though others begin so
 		{given: "worker", want: "02"},
 		{given: "7", want: "7"},
+		{given: "", fails: "the job is empty"}, // an unset variable of a script
 		{given: "0199", fails: `"0199" matches 3 jobs: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
 	} {
 		got, err := pick("job", c.given, all)

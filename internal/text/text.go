@@ -42,7 +42,7 @@ func Bytes[N int64 | uint64](bytes N) string {
 	for len(units) > 1 && value >= 1024 {
 		value, units = value/1024, units[1:]
 	}
-	if value >= 1000 {
+	if value >= 999.5 { // %.3g would write 1e+03
 		return fmt.Sprintf("%.0f %s", value, units[0])
 	}
 	return fmt.Sprintf("%.3g %s", value, units[0])
