@@ -178,9 +178,9 @@ func uploadNotFound(id string) error {
 }
 
 // uploadLost returns the error of a client that resumes an upload of which less is kept than GetUpload said. Clients try
-// again after it, and begin with asking GetUpload.
+// again after it, and first ask GetUpload.
 func uploadLost(id string) error {
-	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "the parts of the upload %.60q are no longer kept; ask how many are, and send the others", id).With("upload_id", id)
+	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "the coordinator no longer has all of these parts of the upload %.60q; call GetUpload, and send the parts after those that it reports", id).With("upload_id", id)
 }
 
 // uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.

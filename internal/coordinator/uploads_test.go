@@ -88,20 +88,27 @@ func TestUploadsShareMemory(t *testing.T) {
 	}
 }
 
-// An upload that breaks off goes on where it was, in another call, and gives the same data set.
-func TestUploadsGoOn(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	points := noise(t, 3000, 100) // several parts
-	whole, err := dataset.ID(points)
+// uploadOfThreeParts returns the messages of an upload with the id "nightly", a header and three parts, and the id of its data set.
+func uploadOfThreeParts(t *testing.T) (messages []*cleavev1.CreateDatasetRequest, datasetID string) {
+	t.Helper()
+	points := noise(t, 3000, 100)
+	datasetID, err := dataset.ID(points)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts []*cleavev1.CreateDatasetRequest
-	if err := wire.Parts("noise", points, func(part *cleavev1.CreateDatasetRequest) error { parts = append(parts, part); return nil }); err != nil || len(parts) != 4 {
-		t.Fatalf("%d parts, %v", len(parts), err)
+	err = wire.Parts("noise", points, func(m *cleavev1.CreateDatasetRequest) error { messages = append(messages, m); return nil })
+	if err != nil || len(messages) != 4 {
+		t.Fatalf("%d messages, %v", len(messages), err)
 	}
+	messages[0].GetHeader().UploadId = "nightly"
+	return messages, datasetID
+}
+
+// An upload that breaks off goes on where it was, in another call, and gives the same data set.
+func TestUploadsGoOn(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	parts, whole := uploadOfThreeParts(t)
 	header := parts[0].GetHeader()
-	header.UploadId = "nightly"
 	send := func(parts ...*cleavev1.CreateDatasetRequest) (stream grpc.ClientStreamingClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse], leave func()) {
 		ctx, leave := context.WithCancel(t.Context())
 		stream, err := h.datasets.CreateDataset(ctx)
@@ -119,7 +126,7 @@ func TestUploadsGoOn(t *testing.T) {
 		response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
 		return response.GetParts(), err
 	}
-	_, err = arrived()
+	_, err := arrived()
 	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND")
 	_, leave := send(parts[:3]...)
 	for h.c.uploads.Reserved() < 2*8*2<<17 { // two parts have come
@@ -169,17 +176,8 @@ func TestUploadsGoOn(t *testing.T) {
 // in which the attempts are noticed, the parts that GetUpload reported suffice to resume.
 func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
-	points := noise(t, 3000, 100) // three parts
-	whole, err := dataset.ID(points)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var parts []*cleavev1.CreateDatasetRequest
-	if err := wire.Parts("noise", points, func(part *cleavev1.CreateDatasetRequest) error { parts = append(parts, part); return nil }); err != nil || len(parts) != 4 {
-		t.Fatalf("%d parts, %v", len(parts), err)
-	}
+	parts, whole := uploadOfThreeParts(t)
 	header := parts[0].GetHeader()
-	header.UploadId = "nightly"
 	await := func(what string, happened func() bool) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); !happened(); time.Sleep(time.Millisecond) {
@@ -237,6 +235,6 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		}
 		header.FirstPart = 0
 	}
-	_, err = resume(2)
+	_, err := resume(2)
 	wantError(t, err, codes.Unavailable, "UPLOAD_NOT_FOUND") // clients try again, and start over
 }

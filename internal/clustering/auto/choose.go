@@ -94,7 +94,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 			return first, choice, nil
 		}
 		choice.Chosen.Space = near.name
-		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g of spectral clustering", own, spectral)
+		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g for spectral clustering", own, spectral)
 		return near, choice, nil
 	default:
 		choice.Reason = reason("k-means cuts the nearest-neighbor graph hardly more than spectral clustering does: its normalized cut is %.3g, versus %.3g", own, spectral)

@@ -128,7 +128,7 @@ func (u *Upload) End() {
 }
 
 // Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it. Of
-// several attempts at one upload, which may be noticed to have broken off in any order, the one with most parts is kept.
+// several attempts at one upload, it keeps the one with the most parts: broken connections are noticed in any order.
 func (u *Upload) Keep(id string, kept KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
