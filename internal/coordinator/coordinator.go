@@ -11,12 +11,15 @@
 // A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished and counts their attempts; snapshots.go has it continue from a snapshot. trust.go restarts a run
-// that used the answers of a faulty worker. retention.go deletes expired jobs and data. backup.go copies everything for
-// administrators, and restores it.
+// that used the answers of a faulty worker. results.go reads the results of jobs, and predict.go labels new points by
+// them. deletion.go deletes a job, and retention.go decides which jobs and data have expired.
 //
-// What is a job of its own is a package below: problem turns specs into problems, runner runs them, queue decides which job is next,
-// eventlog and progress keep what watchers see, checkpoint stores the states of runs, content stores what clients upload, garbage
-// deletes what nothing refers to, and records knows the keys of all that is stored.
+// contentservice.go serves data sets and tables, and uploads.go resumes interrupted uploads of them. backup.go copies
+// everything for administrators, and restores it.
+//
+// The packages below do the parts: problem turns specs into problems, runner runs them, queue decides which job is
+// next, eventlog and progress keep what watchers see, checkpoint stores the states of runs, content stores what clients
+// upload, garbage deletes what nothing refers to, and records knows the keys of all that is stored.
 package coordinator
 
 import (
