@@ -18,8 +18,8 @@ type cutOff struct {
 	calls int
 }
 
-func (j *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
-	if j.calls++; j.calls == 1 {
+func (c *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+	if c.calls++; c.calls == 1 {
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}

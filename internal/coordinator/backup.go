@@ -62,12 +62,12 @@ type backupStream struct {
 	stream grpc.ServerStreamingServer[cleavev1.BackupResponse]
 }
 
-func (w backupStream) Write(p []byte) (int, error) {
+func (s backupStream) Write(p []byte) (int, error) {
 	for part := range slices.Chunk(p, backupPart) {
-		if w.ctx.Err() != nil {
-			return 0, context.Cause(w.ctx)
+		if s.ctx.Err() != nil {
+			return 0, context.Cause(s.ctx)
 		}
-		if err := w.stream.Send(&cleavev1.BackupResponse{Content: part}); err != nil {
+		if err := s.stream.Send(&cleavev1.BackupResponse{Content: part}); err != nil {
 			return 0, err
 		}
 	}

@@ -73,11 +73,11 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 // unlisted is a state that does not answer about garbage.
 type unlisted struct{ store.State }
 
-func (s unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+func (u unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
 	if prefix == records.GarbagePrefix {
 		return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
 	}
-	return s.State.List(ctx, prefix, after, limit)
+	return u.State.List(ctx, prefix, after, limit)
 }
 
 // A coordinator serves although it cannot look for garbage, which only takes space.

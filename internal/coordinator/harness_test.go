@@ -81,11 +81,11 @@ func newBarrier() *barrier {
 	return &barrier{entered: make(chan struct{}, 100), open: make(chan struct{})}
 }
 
-func (g *barrier) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+func (b *barrier) run(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 	o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
-	g.entered <- struct{}{}
+	b.entered <- struct{}{}
 	select {
-	case <-g.open:
+	case <-b.open:
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(1)})
 		return result(1, clustering.StopConverged), nil
 	case <-ctx.Done():

@@ -18,19 +18,19 @@ type awaySnapshots struct {
 	refuse int // reads
 }
 
-func (b *awaySnapshots) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if strings.Contains(name, "/snapshots/") && b.refuse > 0 {
-		b.refuse--
+func (s *awaySnapshots) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if strings.Contains(name, "/snapshots/") && s.refuse > 0 {
+		s.refuse--
 		return nil, fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
 	}
-	return b.Blobs.Open(ctx, name, offset, length)
+	return s.Blobs.Open(ctx, name, offset, length)
 }
 
-func (b *awaySnapshots) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+func (s *awaySnapshots) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	if strings.Contains(name, "/snapshots/") {
 		return fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now")
 	}
-	return b.Blobs.Put(ctx, name, write)
+	return s.Blobs.Put(ctx, name, write)
 }
 
 // A job whose snapshots cannot be read now waits for them, and does not start over.

@@ -46,17 +46,17 @@ type memoryDatasets struct {
 	ended chan struct{} // one for each blocked reader whose context ended
 }
 
-func (s *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
-	s.opens.Add(1)
-	if s.block.Load() {
-		s.began <- struct{}{}
+func (m *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	m.opens.Add(1)
+	if m.block.Load() {
+		m.began <- struct{}{}
 		<-ctx.Done()
-		s.ended <- struct{}{}
+		m.ended <- struct{}{}
 		return nil, ctx.Err()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, found := s.sets[id]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, found := m.sets[id]
 	if !found {
 		return nil, fmt.Errorf("no data set %s", id)
 	}
@@ -67,16 +67,16 @@ func (s *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, len
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-func (s *memoryDatasets) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
+func (m *memoryDatasets) put(t *testing.T, d dataset.Dataset) (id string, size int64) {
 	t.Helper()
 	data, err := dataset.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hash := sha256.Sum256(data)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sets[hex.EncodeToString(hash[:])] = data
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sets[hex.EncodeToString(hash[:])] = data
 	return hex.EncodeToString(hash[:]), int64(len(data))
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Distribute implements WorkerService.
-func (v *service) Distribute(stream workerv1.WorkerService_DistributeServer) error {
+func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) error {
 	first, err := stream.Recv()
 	if err != nil {
 		return err
@@ -21,11 +21,11 @@ func (v *service) Distribute(stream workerv1.WorkerService_DistributeServer) err
 	if join == nil {
 		return wire.Status(fault.Invalid("NO_JOIN", "the first message of a distribution must be a join"))
 	}
-	w, bytes, peers, err := v.fleet.checkJoin(join)
+	w, bytes, peers, err := svc.fleet.checkJoin(join)
 	if err != nil {
 		return wire.Status(err)
 	}
-	return v.fleet.distributor.Serve(stream, join, w, bytes, peers)
+	return svc.fleet.distributor.Serve(stream, join, w, bytes, peers)
 }
 
 // checkJoin checks that a worker may have the data set that it asks for. It returns the worker, the size of the data set,

@@ -51,19 +51,19 @@ func (c *cluster) attachScripted(hello *workerv1.Hello) (*scriptedWorker, *worke
 	return a, m.GetWelcome(), err
 }
 
-func (a *scriptedWorker) send(m *workerv1.AttachRequest) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
-		a.c.Error(err)
+func (w *scriptedWorker) send(m *workerv1.AttachRequest) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
+		w.c.Error(err)
 	}
 }
 
 // answerCommands answers commands until the stream ends: with the failure that script returns, or with
 // Done if it returns nil.
-func (a *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1.Failure) error {
+func (w *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1.Failure) error {
 	for {
-		m, err := a.stream.Recv()
+		m, err := w.stream.Recv()
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (a *scriptedWorker) answerCommands(script func(*workerv1.Command) *workerv1
 			if f := script(c); f != nil {
 				answer.Outcome = &workerv1.Answer_Failure{Failure: f}
 			}
-			a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
+			w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: answer}})
 		}
 	}
 }
@@ -173,15 +173,15 @@ func TestInvalidInputFailsTheJobWithItsReason(t *testing.T) {
 
 // startHeartbeats sends heartbeats until stop is called. With each it sends an answer to a command that
 // does not exist, which the coordinator must ignore.
-func (a *scriptedWorker) startHeartbeats() (stop func()) {
+func (w *scriptedWorker) startHeartbeats() (stop func()) {
 	ticker, over := time.NewTicker(heartbeat), make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
 		for sequence := uint64(0); ; sequence++ {
 			select {
 			case <-ticker.C:
-				a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
-				a.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
+				w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{Sequence: sequence}}})
+				w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: &workerv1.Answer{CommandId: 1 << 40}}})
 			case <-over:
 				return
 			}

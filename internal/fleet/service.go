@@ -24,7 +24,7 @@ type service struct {
 
 // Attach serves one stream of a worker. Other goroutines read and write, and the handler only waits for the end. It
 // can therefore end the stream of a lost session even if a Send to a paused worker is blocked.
-func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
+func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	first, err := stream.Recv()
 	if err != nil {
 		return err
@@ -34,28 +34,28 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		return wire.Status(fault.Invalid("NO_HELLO", "the first message of a worker must be its hello"))
 	}
 	if err := checkCompatible(hello); err != nil {
-		v.fleet.cfg.Observe.Session(sessionRefused)
-		v.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
+		svc.fleet.cfg.Observe.Session(sessionRefused)
+		svc.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
-	s, a, err := v.fleet.admit(hello, v.referee != nil)
+	s, a, err := svc.fleet.admit(hello, svc.referee != nil)
 	if err != nil {
 		return err
 	}
-	if v.referee != nil {
+	if svc.referee != nil {
 		select {
-		case v.referee <- s:
+		case svc.referee <- s:
 		default: // it attached again
 		}
 	}
 	broken := make(chan error, 1)
-	go func() { broken <- v.read(stream, s, a) }()
-	go v.write(stream, s, a)
+	go func() { broken <- svc.read(stream, s, a) }()
+	go svc.write(stream, s, a)
 	select {
 	case reason := <-a.ended:
 		return reason
 	case err := <-broken:
-		v.fleet.detach(s, a, err)
+		svc.fleet.detach(s, a, err)
 		select {
 		case reason := <-a.ended: // it was ended before it broke, so report that reason to the worker
 			return reason
@@ -66,22 +66,22 @@ func (v *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 }
 
 // read handles messages until the stream breaks or is replaced.
-func (v *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
+func (svc *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
 	for {
 		m, err := stream.Recv()
 		if err != nil {
 			return err
 		}
-		if !v.fleet.receive(s, a, m) {
+		if !svc.fleet.receive(s, a, m) {
 			return nil
 		}
 	}
 }
 
 // write sends the messages of the session until the stream ends. A farewell is the last message.
-func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
+func (svc *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
 	for {
-		batch, current := v.fleet.outgoing(s, a)
+		batch, current := svc.fleet.outgoing(s, a)
 		if !current {
 			return
 		}
@@ -90,7 +90,7 @@ func (v *service) write(stream workerv1.WorkerService_AttachServer, s *session, 
 				return // read gets the error too
 			}
 			if m.GetFarewell() != nil {
-				v.fleet.endDrained(s, a)
+				svc.fleet.endDrained(s, a)
 				return
 			}
 		}
@@ -149,15 +149,15 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64
 }
 
 // FetchDataset implements WorkerService.
-func (v *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	v.fleet.mu.Lock()
-	_, _, err := v.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
-	v.fleet.mu.Unlock()
+func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
+	svc.fleet.mu.Lock()
+	_, _, err := svc.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
+	svc.fleet.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	err = v.sendDataset(r, stream)
-	v.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
+	err = svc.sendDataset(r, stream)
+	svc.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
 	return wire.Status(err)
 }
 
@@ -173,8 +173,8 @@ func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 	}
 }
 
-func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	reader, err := v.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
+func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
+	reader, err := svc.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
 	if err != nil {
 		return err
 	}
@@ -186,8 +186,8 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
 				return err
 			}
-			v.fleet.hear(r.GetSessionId()) // there is room for a chunk because the worker has taken earlier ones
-			v.fleet.cfg.Observe.DatasetSent(n)
+			svc.fleet.hear(r.GetSessionId()) // there is room for a chunk because the worker has taken earlier ones
+			svc.fleet.cfg.Observe.DatasetSent(n)
 		}
 		switch {
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
@@ -199,11 +199,11 @@ func (v *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.W
 }
 
 // FetchPayload implements WorkerService.
-func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
-	if !v.fleet.hear(r.GetSessionId()) {
+func (svc *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
+	if !svc.fleet.hear(r.GetSessionId()) {
 		return errOver
 	}
-	data, found := v.fleet.payloads.find(r.GetReference())
+	data, found := svc.fleet.payloads.find(r.GetReference())
 	if !found {
 		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
 	}
@@ -212,14 +212,14 @@ func (v *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.
 		if err := stream.Send(&workerv1.FetchPayloadResponse{Data: chunk}); err != nil {
 			return err
 		}
-		v.fleet.hear(r.GetSessionId())
+		svc.fleet.hear(r.GetSessionId())
 		data = data[len(chunk):]
 	}
 	return nil
 }
 
 // SendResult implements WorkerService. The reference is the id of the command that the result belongs to.
-func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) error {
+func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) error {
 	var sessionID, reference string
 	var data []byte
 	limit := -1
@@ -233,7 +233,7 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 		}
 		if limit < 0 {
 			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if err := v.fleet.onPending(sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
+			if err := svc.fleet.onPending(sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
 				return err
 			}
 		}
@@ -245,10 +245,10 @@ func (v *service) SendResult(stream workerv1.WorkerService_SendResultServer) err
 			data = slices.Grow(data, min(limit, 2*need)-len(data))
 		}
 		data = append(data, m.GetData()...)
-		v.fleet.hear(sessionID)
+		svc.fleet.hear(sessionID)
 	}
 	// The result is kept until the answer that refers to it arrives.
-	if err := v.fleet.onPending(sessionID, reference, func(c *call) { c.result = data }); err != nil {
+	if err := svc.fleet.onPending(sessionID, reference, func(c *call) { c.result = data }); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})

@@ -46,31 +46,31 @@ type iterationTraffic struct {
 }
 
 // count returns the bytes on each connection so far.
-func (f *traffic) count() []int64 {
-	now := make([]int64, len(f.workers))
-	for w := range f.workers {
-		now[w] = f.workers[w].link.bytes.Load()
+func (tr *traffic) count() []int64 {
+	now := make([]int64, len(tr.workers))
+	for w := range tr.workers {
+		now[w] = tr.workers[w].link.bytes.Load()
 	}
 	return now
 }
 
 // Observe implements clustering.Observer.
-func (f *traffic) Observe(e clustering.Event) {
-	now := f.count()
+func (tr *traffic) Observe(e clustering.Event) {
+	now := tr.count()
 	if done, is := e.(clustering.IterationDone); is {
 		i := iterationTraffic{moved: done.Moved}
 		for w := range now {
-			i.bytes = append(i.bytes, now[w]-f.before[w])
+			i.bytes = append(i.bytes, now[w]-tr.before[w])
 		}
-		f.iterations = append(f.iterations, i)
+		tr.iterations = append(tr.iterations, i)
 	}
-	f.before = now
+	tr.before = now
 }
 
 // most returns the largest number of bytes that a worker exchanged since a count.
-func (f *traffic) most(since []int64) int64 {
+func (tr *traffic) most(since []int64) int64 {
 	most := int64(0)
-	for w, now := range f.count() {
+	for w, now := range tr.count() {
 		most = max(most, now-since[w])
 	}
 	return most
@@ -87,7 +87,7 @@ func startTraffic(t *testing.T, workers int, change ...func(*worker.Config)) (*c
 }
 
 // runKernel runs kernel k-means.
-func (f *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
+func (tr *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Spec) *clustering.Result {
 	c.Helper()
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -96,7 +96,7 @@ func (f *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Sp
 	id, size := c.datasets.put(c.T, data)
 	e := c.launch(fleet.Task{JobID: jobID, DatasetID: id, Need: planning.Workload{
 		Matrix: p.Matrix, DatasetBytes: size, K: spec.K, Lanes: p.Lanes(), Block: p.Candidates(), SparseEntries: int64(p.Rows())}})
-	result, err := kernelkmeans.Run(c.ctx, p, e, f)
+	result, err := kernelkmeans.Run(c.ctx, p, e, tr)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -105,12 +105,12 @@ func (f *traffic) runKernel(c *cluster, data dataset.Dataset, spec clustering.Sp
 
 // check checks every iteration once it is settled: at most perMove bytes for each point that moved anywhere, and
 // fixed. It returns how many bytes an iteration takes on average.
-func (f *traffic) check(t *testing.T, perMove, fixed int64) (mean int64) {
+func (tr *traffic) check(t *testing.T, perMove, fixed int64) (mean int64) {
 	t.Helper()
-	if len(f.iterations) < settled+5 {
-		t.Fatalf("only %d iterations", len(f.iterations))
+	if len(tr.iterations) < settled+5 {
+		t.Fatalf("only %d iterations", len(tr.iterations))
 	}
-	moved, all, beyond, later := 0, int64(0), int64(0), f.iterations[settled:]
+	moved, all, beyond, later := 0, int64(0), int64(0), tr.iterations[settled:]
 	for at, i := range later {
 		moved += i.moved
 		for w, bytes := range i.bytes {
@@ -121,7 +121,7 @@ func (f *traffic) check(t *testing.T, perMove, fixed int64) (mean int64) {
 			beyond = max(beyond, bytes-perMove*int64(i.moved))
 		}
 	}
-	last, mean := later[len(later)-1], all/int64(len(later)*len(f.workers))
+	last, mean := later[len(later)-1], all/int64(len(later)*len(tr.workers))
 	t.Logf("per iteration and worker: %d moves, %d bytes; at most %d beyond %d for each move; %d bytes in the last, with %d moves",
 		moved/len(later), mean, beyond, perMove, last.bytes[0], last.moved)
 	return mean

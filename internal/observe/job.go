@@ -48,23 +48,23 @@ const queued = "queued"
 type jobContextKey struct{}
 
 // Accepted records that a job was created.
-func (o *Coordinator) Accepted() { o.count(func(m *coordinatorMetrics) { m.jobsAccepted.Inc() }) }
+func (c *Coordinator) Accepted() { c.count(func(m *coordinatorMetrics) { m.jobsAccepted.Inc() }) }
 
 // Resumed records that an unfinished job was taken over.
-func (o *Coordinator) Resumed() { o.count(func(m *coordinatorMetrics) { m.jobsResumed.Inc() }) }
+func (c *Coordinator) Resumed() { c.count(func(m *coordinatorMetrics) { m.jobsResumed.Inc() }) }
 
 // BeginJob starts to observe a job. parent is where its trace began, as returned by TraceParent. Operations of the
 // job must run with the returned context, and the caller must close the Job.
-func (o *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.Context, *Job) {
-	if o == nil {
+func (c *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.Context, *Job) {
+	if c == nil {
 		return ctx, nil
 	}
 	now := time.Now()
-	j := &Job{o: o, began: now, phase: queued, since: now}
-	if o.traces() {
+	j := &Job{o: c, began: now, phase: queued, since: now}
+	if c.traces() {
 		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
-		j.inJob, j.span = o.tracing.tracer.Start(within, "job", trace.WithAttributes(jobKey.String(id)))
-		j.inPhase, j.phaseSpan = o.tracing.tracer.Start(j.inJob, queued)
+		j.inJob, j.span = c.tracing.tracer.Start(within, "job", trace.WithAttributes(jobKey.String(id)))
+		j.inPhase, j.phaseSpan = c.tracing.tracer.Start(j.inJob, queued)
 	}
 	return context.WithValue(ctx, jobContextKey{}, j), j
 }

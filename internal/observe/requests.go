@@ -50,26 +50,26 @@ func harmless(id string) bool {
 
 // Unary assigns an id to a call and measures it. It must be the outermost interceptor, so that it sees the code that
 // the caller sees.
-func (o *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (c *Coordinator) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	ctx, header := withRequestID(ctx)
 	_ = grpc.SetHeader(ctx, header) // fails only if the call is over
 	response, err := handler(ctx, request)
-	o.request(info.FullMethod, began, status.Code(err))
+	c.request(info.FullMethod, began, status.Code(err))
 	return response, err
 }
 
 // Stream is Unary for streams.
-func (o *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (c *Coordinator) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
 	ctx, header := withRequestID(stream.Context())
 	_ = stream.SetHeader(header)
 	named := &namedStream{ServerStream: stream, ctx: ctx}
-	if kind := uploads[info.FullMethod]; kind != "" && o.counts() {
-		named.received = o.metrics.uploadBytes.WithLabelValues(kind)
+	if kind := uploads[info.FullMethod]; kind != "" && c.counts() {
+		named.received = c.metrics.uploadBytes.WithLabelValues(kind)
 	}
 	err := handler(server, named)
-	o.request(info.FullMethod, began, status.Code(err))
+	c.request(info.FullMethod, began, status.Code(err))
 	return err
 }
 

@@ -35,7 +35,7 @@ type counted struct{ sent, received prometheus.Counter }
 type countedKey struct{}
 
 // TagRPC implements stats.Handler.
-func (h *trafficCounter) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+func (t *trafficCounter) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	method, is := strings.CutPrefix(info.FullMethodName, workerService)
 	if !is {
 		return ctx
@@ -44,11 +44,11 @@ func (h *trafficCounter) TagRPC(ctx context.Context, info *stats.RPCTagInfo) con
 	if kind == "" {
 		kind = "other"
 	}
-	return context.WithValue(ctx, countedKey{}, &counted{sent: h.bytes.WithLabelValues(kind, "sent"), received: h.bytes.WithLabelValues(kind, "received")})
+	return context.WithValue(ctx, countedKey{}, &counted{sent: t.bytes.WithLabelValues(kind, "sent"), received: t.bytes.WithLabelValues(kind, "received")})
 }
 
 // HandleRPC implements stats.Handler.
-func (h *trafficCounter) HandleRPC(ctx context.Context, event stats.RPCStats) {
+func (t *trafficCounter) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	of, _ := ctx.Value(countedKey{}).(*counted)
 	if of == nil {
 		return
@@ -62,30 +62,30 @@ func (h *trafficCounter) HandleRPC(ctx context.Context, event stats.RPCStats) {
 }
 
 // TagConn implements stats.Handler.
-func (h *trafficCounter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+func (t *trafficCounter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
 	return ctx
 }
 
 // HandleConn implements stats.Handler.
-func (h *trafficCounter) HandleConn(context.Context, stats.ConnStats) {}
+func (t *trafficCounter) HandleConn(context.Context, stats.ConnStats) {}
 
 // ServerOptions returns options that make a server count the bytes that it exchanges with workers, and take part in the
 // traces of its clients.
-func (o *Coordinator) ServerOptions() []grpc.ServerOption {
+func (c *Coordinator) ServerOptions() []grpc.ServerOption {
 	var options []grpc.ServerOption
-	if o.counts() {
-		options = append(options, grpc.StatsHandler(&trafficCounter{bytes: o.metrics.traffic}))
+	if c.counts() {
+		options = append(options, grpc.StatsHandler(&trafficCounter{bytes: c.metrics.traffic}))
 	}
-	if o.traces() {
-		options = append(options, o.tracing.serverOption())
+	if c.traces() {
+		options = append(options, c.tracing.serverOption())
 	}
 	return options
 }
 
 // DialOptions returns options that make a worker count the bytes that it exchanges with its coordinator.
-func (o *Worker) DialOptions() []grpc.DialOption {
-	if !o.counts() {
+func (w *Worker) DialOptions() []grpc.DialOption {
+	if !w.counts() {
 		return nil
 	}
-	return []grpc.DialOption{grpc.WithStatsHandler(&trafficCounter{bytes: o.metrics.traffic})}
+	return []grpc.DialOption{grpc.WithStatsHandler(&trafficCounter{bytes: w.metrics.traffic})}
 }

@@ -18,12 +18,12 @@ type Worker struct {
 	tracing *tracing       // nil if tracing is off
 }
 
-func (o *Worker) counts() bool { return o != nil && o.metrics != nil }
+func (w *Worker) counts() bool { return w != nil && w.metrics != nil }
 
 // count calls record with the metrics, unless they are off.
-func (o *Worker) count(record func(*workerMetrics)) {
-	if o.counts() {
-		record(o.metrics)
+func (w *Worker) count(record func(*workerMetrics)) {
+	if w.counts() {
+		record(w.metrics)
 	}
 }
 
@@ -92,35 +92,35 @@ func (m *workerMetrics) total() (t workerTotal) {
 }
 
 // Watch adds a function that returns the state of a worker for gauges, until stop is called.
-func (o *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
-	if !o.counts() {
+func (w *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
+	if !w.counts() {
 		return func() {}
 	}
-	m := o.metrics
+	m := w.metrics
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.workers = append(m.workers, &look)
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.workers = slices.DeleteFunc(m.workers, func(w *func() WorkerSnapshot) bool { return w == &look })
+		m.workers = slices.DeleteFunc(m.workers, func(other *func() WorkerSnapshot) bool { return other == &look })
 	}
 }
 
 // Command records a command. parent is what the coordinator sent with it. The caller must call end with the kind of
 // failure that is answered, or "".
-func (o *Worker) Command(parent, command, job, worker string, tiles int) (end func(failure string)) {
-	if o == nil {
+func (w *Worker) Command(parent, command, job, worker string, tiles int) (end func(failure string)) {
+	if w == nil {
 		return func(string) {}
 	}
 	began, span := time.Now(), trace.Span(nil)
-	if o.tracing != nil && parent != "" {
+	if w.tracing != nil && parent != "" {
 		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
-		_, span = o.tracing.tracer.Start(within, command, trace.WithSpanKind(trace.SpanKindServer),
+		_, span = w.tracing.tracer.Start(within, command, trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(jobKey.String(job), workerKey.String(worker), tilesKey.Int(tiles)))
 	}
 	return func(failure string) {
-		o.count(func(m *workerMetrics) { m.commands.ended(command, failure, time.Since(began)) })
+		w.count(func(m *workerMetrics) { m.commands.ended(command, failure, time.Since(began)) })
 		if span != nil {
 			endSpan(span, failure)
 		}
@@ -128,49 +128,49 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 }
 
 // TilesBuilt records that tiles were built.
-func (o *Worker) TilesBuilt(count int) {
-	o.count(func(m *workerMetrics) { m.tilesBuilt.Add(float64(count)) })
+func (w *Worker) TilesBuilt(count int) {
+	w.count(func(m *workerMetrics) { m.tilesBuilt.Add(float64(count)) })
 }
 
 // Swept records that a command read stored tiles.
-func (o *Worker) Swept(command string, bytes int64) {
+func (w *Worker) Swept(command string, bytes int64) {
 	if bytes > 0 {
-		o.count(func(m *workerMetrics) { m.swept.WithLabelValues(command).Add(float64(bytes)) })
+		w.count(func(m *workerMetrics) { m.swept.WithLabelValues(command).Add(float64(bytes)) })
 	}
 }
 
 // Fetched records bytes that came from the coordinator.
-func (o *Worker) Fetched(what string, bytes int) {
-	o.count(func(m *workerMetrics) { m.fetched.WithLabelValues(what).Add(float64(bytes)) })
+func (w *Worker) Fetched(what string, bytes int) {
+	w.count(func(m *workerMetrics) { m.fetched.WithLabelValues(what).Add(float64(bytes)) })
 }
 
 // Piece records bytes of a data set that came from a source of pieces.
-func (o *Worker) Piece(source string, bytes int) {
-	o.count(func(m *workerMetrics) { m.pieces.WithLabelValues(source).Add(float64(bytes)) })
+func (w *Worker) Piece(source string, bytes int) {
+	w.count(func(m *workerMetrics) { m.pieces.WithLabelValues(source).Add(float64(bytes)) })
 }
 
 // Served records bytes that the worker passed on to another.
-func (o *Worker) Served(bytes int) { o.count(func(m *workerMetrics) { m.served.Add(float64(bytes)) }) }
+func (w *Worker) Served(bytes int) { w.count(func(m *workerMetrics) { m.served.Add(float64(bytes)) }) }
 
 // Heartbeat records that a heartbeat was sent.
-func (o *Worker) Heartbeat() { o.count(func(m *workerMetrics) { m.heartbeats.Inc() }) }
+func (w *Worker) Heartbeat() { w.count(func(m *workerMetrics) { m.heartbeats.Inc() }) }
 
 // Attached records that the worker attached to a coordinator.
-func (o *Worker) Attached() { o.count(func(m *workerMetrics) { m.attachments.Inc() }) }
+func (w *Worker) Attached() { w.count(func(m *workerMetrics) { m.attachments.Inc() }) }
 
 // Ready returns nil if the workers of this process are attached, and otherwise an error that says why not.
-func (o *Worker) Ready(context.Context) error {
-	if !o.counts() {
+func (w *Worker) Ready(context.Context) error {
+	if !w.counts() {
 		return nil
 	}
-	o.metrics.mu.Lock()
-	defer o.metrics.mu.Unlock()
-	for _, look := range o.metrics.workers {
+	w.metrics.mu.Lock()
+	defer w.metrics.mu.Unlock()
+	for _, look := range w.metrics.workers {
 		if !(*look)().Attached {
 			return errors.New("it is not attached to a coordinator")
 		}
 	}
-	if len(o.metrics.workers) == 0 {
+	if len(w.metrics.workers) == 0 {
 		return errors.New("it is starting")
 	}
 	return nil

@@ -56,66 +56,66 @@ const gcFactor = 2
 // CoordinatorBytes returns the peak memory of the coordinator for a job's eigenvectors, the levels of its graph, its
 // landmarks, the sample that starts race on, its neighbor graph, and the results of a range of k. It does not include
 // the data set, and is 0 if the job has none of these.
-func (p Workload) CoordinatorBytes() int64 {
-	run := addSaturated(p.runBytes(), p.Range.coordinatorBytes(int64(p.Rows())))
-	if p.Search == nil {
+func (w Workload) CoordinatorBytes() int64 {
+	run := addSaturated(w.runBytes(), w.Range.coordinatorBytes(int64(w.Rows())))
+	if w.Search == nil {
 		return run
 	}
-	search := p.Search.Neighbors
+	search := w.Search.Neighbors
 	return addSaturated(max(run, search.coordinatorBytes()), search.graphBytes())
 }
 
 // runBytes returns the coordinator's memory for a job, without a search that runs first.
-func (p Workload) runBytes() int64 {
-	levels := p.Levels.coordinatorBytes()
-	if p.Eigen == nil {
-		return max(levels, p.landmarkBytes(), p.raceBytes())
+func (w Workload) runBytes() int64 {
+	levels := w.Levels.coordinatorBytes()
+	if w.Eigen == nil {
+		return max(levels, w.landmarkBytes(), w.raceBytes())
 	}
-	n := int64(p.Rows())
-	columns := eigen.SearchColumns(p.Eigen.Pairs, p.Eigen.Generalized) * max(1, p.Eigen.Searches)
+	n := int64(w.Rows())
+	columns := eigen.SearchColumns(w.Eigen.Pairs, w.Eigen.Generalized) * max(1, w.Eigen.Searches)
 	if float64(columns)*float64(n) > Unlimited/(16*gcFactor) {
 		return Unlimited // rather than overflow
 	}
 	search := n * int64(columns)
-	if p.Eigen.Dense {
+	if w.Eigen.Dense {
 		search = eigen.DenseMatrices * n * n
 	}
-	embedding := n * int64(8*embeddingCopies*p.Eigen.Columns+embeddingLaneBytes*min(p.Eigen.Restarts, vector.MaxLanes))
-	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*p.Eigen.SparseEntries))
+	embedding := n * int64(8*embeddingCopies*w.Eigen.Columns+embeddingLaneBytes*min(w.Eigen.Restarts, vector.MaxLanes))
+	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*w.Eigen.SparseEntries))
 }
 
 // AssumedProducts returns how many vectors the matrix is multiplied by. For a search it is an assumption.
-func (p Workload) AssumedProducts() int64 {
+func (w Workload) AssumedProducts() int64 {
 	switch {
-	case p.Eigen == nil:
+	case w.Eigen == nil:
 		return 0
-	case p.Eigen.Dense:
-		return int64(p.Rows())
+	case w.Eigen.Dense:
+		return int64(w.Rows())
 	}
-	products := kernelSteps * p.Eigen.block()
-	if p.Matrix.Function == kernel.Adjacency && !p.Eigen.Generalized { // most steps of a pencil work on the surrogate
-		products = graphSteps * p.Eigen.block()
+	products := kernelSteps * w.Eigen.block()
+	if w.Matrix.Function == kernel.Adjacency && !w.Eigen.Generalized { // most steps of a pencil work on the surrogate
+		products = graphSteps * w.Eigen.block()
 	}
 	return products
 }
 
 // labelsFromEigenvectors reports whether the labels come from the eigenvectors, without iterations after them.
-func (p Workload) labelsFromEigenvectors() bool { return p.Eigen != nil && !p.Eigen.OnlyForStart }
+func (w Workload) labelsFromEigenvectors() bool { return w.Eigen != nil && !w.Eigen.OnlyForStart }
 
 // vectorsPerPass returns how many vectors one reading of the matrix serves.
-func (p Workload) vectorsPerPass() int64 { return int64(max(1, p.Products)) }
+func (w Workload) vectorsPerPass() int64 { return int64(max(1, w.Products)) }
 
 // eigenPasses returns the number of passes over the matrix for eigenvectors.
-func (p Workload) eigenPasses() float64 {
-	if p.Eigen == nil {
+func (w Workload) eigenPasses() float64 {
+	if w.Eigen == nil {
 		return 0
 	}
-	block := p.vectorsPerPass()
-	if !p.Eigen.Dense {
-		block = p.Eigen.block()
+	block := w.vectorsPerPass()
+	if !w.Eigen.Dense {
+		block = w.Eigen.block()
 	}
-	readings := (block + p.vectorsPerPass() - 1) / p.vectorsPerPass() // readings of the matrix for one block
-	return float64(p.AssumedProducts() / block * readings)
+	readings := (block + w.vectorsPerPass() - 1) / w.vectorsPerPass() // readings of the matrix for one block
+	return float64(w.AssumedProducts() / block * readings)
 }
 
 // Rates of products and of the search, like those in time.go.
@@ -129,29 +129,29 @@ const (
 // searchWork returns the coordinator's time in nanoseconds. Every new column is made orthogonal to the basis, twice,
 // and multiplied by it, and the wanted vectors are combined from the basis; vectors are sent; and k-means clusters
 // the eigenvectors.
-func (p Workload) searchWork(workers int) float64 {
-	if p.Eigen == nil {
+func (w Workload) searchWork(workers int) float64 {
+	if w.Eigen == nil {
 		return 0
 	}
-	n, products := float64(p.Rows()), float64(p.AssumedProducts())
+	n, products := float64(w.Rows()), float64(w.AssumedProducts())
 	work := products * n * 8 * moveByte * float64(workers+1)
-	work += float64(p.Eigen.Restarts*iterations*p.K*p.Eigen.Columns) * n * scoreValue
-	if p.Eigen.Dense {
+	work += float64(w.Eigen.Restarts*iterations*w.K*w.Eigen.Columns) * n * scoreValue
+	if w.Eigen.Dense {
 		return work + 20*n*n*n*searchValue
 	}
-	_, basis := eigen.SearchSize(p.Eigen.Pairs)
+	_, basis := eigen.SearchSize(w.Eigen.Pairs)
 	perColumn := 6 * float64(basis)
-	return work + products*n*perColumn*searchValue + p.eigenPasses()*coordination
+	return work + products*n*perColumn*searchValue + w.eigenPasses()*coordination
 }
 
 // explainEigen describes what is assumed about the search, or returns "" if there is none.
-func (p Workload) explainEigen() string {
+func (w Workload) explainEigen() string {
 	switch {
-	case p.Eigen == nil:
+	case w.Eigen == nil:
 		return ""
-	case p.Eigen.Dense:
-		return fmt.Sprintf("; eigenvectors are found at once, from all %d columns of the matrix", p.Rows())
+	case w.Eigen.Dense:
+		return fmt.Sprintf("; eigenvectors are found at once, from all %d columns of the matrix", w.Rows())
 	}
 	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: well separated eigenvalues take fewer, crowded ones many times as many",
-		p.AssumedProducts(), p.Eigen.block())
+		w.AssumedProducts(), w.Eigen.block())
 }

@@ -40,30 +40,30 @@ const (
 
 // landmarkWork returns the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a
 // sample and, if there are few points, the run with the matrix.
-func (p Workload) landmarkWork() float64 {
-	if p.Vectors == nil || p.Vectors.Features == nil {
+func (w Workload) landmarkWork() float64 {
+	if w.Vectors == nil || w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := float64(p.Vectors.Features.Landmarks), float64(min(sampleRows, p.Rows()))
+	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(sampleRows, w.Rows()))
 	exact := 0.0
-	if n := float64(p.Rows()); n <= exactRows {
+	if n := float64(w.Rows()); n <= exactRows {
 		exact = n * n * exactEntry
 	}
-	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(p.Vectors.Columns)*float64(p.K)*scoreValue
+	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(w.Vectors.Columns)*float64(w.K)*scoreValue
 }
 
 // landmarkBytes returns the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the
 // sample with its features, of which k-means has another copy. If there are few points, it includes their matrix, and
 // as much for sums.
-func (p Workload) landmarkBytes() int64 {
-	if p.Vectors == nil || p.Vectors.Features == nil {
+func (w Workload) landmarkBytes() int64 {
+	if w.Vectors == nil || w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := int64(p.Vectors.Features.Landmarks), int64(min(sampleRows, p.Rows()))
-	if n := int64(p.Rows()); n <= exactRows {
-		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*p.Vectors.Columns))
+	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(sampleRows, w.Rows()))
+	if n := int64(w.Rows()); n <= exactRows {
+		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*w.Vectors.Columns))
 	}
-	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*p.Vectors.Columns+2*p.Vectors.Features.Columns))
+	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*w.Vectors.Columns+2*w.Vectors.Features.Columns))
 }
 
 // What plans propose instead of a matrix that takes longer than longRun seconds.
@@ -74,23 +74,23 @@ const (
 )
 
 // byLandmarks returns the job with landmarks in place of the matrix.
-func (p Workload) byLandmarks() Workload {
+func (w Workload) byLandmarks() Workload {
 	return Workload{
 		Vectors: &Vectors{
-			Rows: p.Matrix.Rows, Columns: proposedRank, Width: proposedRank,
-			Features: &Features{Function: p.Matrix.Function, Columns: p.Matrix.Columns, Landmarks: ProposedLandmarks},
+			Rows: w.Matrix.Rows, Columns: proposedRank, Width: proposedRank,
+			Features: &Features{Function: w.Matrix.Function, Columns: w.Matrix.Columns, Landmarks: ProposedLandmarks},
 		},
-		DatasetBytes: p.DatasetBytes, Scaled: p.Scaled, K: p.K, Restarts: 1,
+		DatasetBytes: w.DatasetBytes, Scaled: w.Scaled, K: w.K, Restarts: 1,
 	}
 }
 
 // proposal describes landmarks as an alternative to a matrix that takes long. It returns "" if they are not worth
 // proposing.
-func (p Workload) proposal(plan *Plan, workers []Worker) string {
-	if !p.Landmarkable || p.K > ProposedLandmarks/10 || plan.Seconds < longRun {
+func (w Workload) proposal(plan *Plan, workers []Worker) string {
+	if !w.Landmarkable || w.K > ProposedLandmarks/10 || plan.Seconds < longRun {
 		return ""
 	}
-	other, err := Make(p.byLandmarks(), workers)
+	other, err := Make(w.byLandmarks(), workers)
 	if err != nil || other.Seconds > plan.Seconds/2 {
 		return ""
 	}

@@ -83,8 +83,8 @@ func (l *Levels) work() float64 {
 }
 
 // onlyLevels reports whether the job does not use workers.
-func (p Workload) onlyLevels() bool {
-	return p.Levels != nil && p.Vectors == nil && p.Neighbors == nil && p.Matrix.Rows == 0
+func (w Workload) onlyLevels() bool {
+	return w.Levels != nil && w.Vectors == nil && w.Neighbors == nil && w.Matrix.Rows == 0
 }
 
 // explain describes what the coordinator does.

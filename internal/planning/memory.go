@@ -23,92 +23,92 @@ const productRowBytes = 2 * kernel.ProductRowBytes
 const blockValueBytes = 24
 
 // blockBytes returns what the blocks of all lanes take: for each point, a value per cluster and per point.
-func (p Workload) blockBytes() int64 {
-	return p.lanes() * int64(p.Block) * int64(p.Block+p.K) * blockValueBytes
+func (w Workload) blockBytes() int64 {
+	return w.lanes() * int64(w.Block) * int64(w.Block+w.K) * blockValueBytes
 }
 
 // sparseEntryBytes is the size of one entry of the sparse part: column and value, packed on arrival and unpacked.
 const sparseEntryBytes = 24
 
 // TileSize returns the memory of one tile and its sums.
-func (p Workload) TileSize(tile int) partition.Size {
-	if p.Vectors != nil {
-		return p.vectorTileSize(tile)
+func (w Workload) TileSize(tile int) partition.Size {
+	if w.Vectors != nil {
+		return w.vectorTileSize(tile)
 	}
-	if p.Neighbors != nil {
-		return p.Neighbors.tileSize(tile)
+	if w.Neighbors != nil {
+		return w.Neighbors.tileSize(tile)
 	}
-	return p.Matrix.TileSize(tile, p.K, int(p.lanes()))
+	return w.Matrix.TileSize(tile, w.K, int(w.lanes()))
 }
 
-func (p Workload) lanes() int64 { return int64(max(1, p.Lanes)) }
+func (w Workload) lanes() int64 { return int64(max(1, w.Lanes)) }
 
 // TileSizes returns the sizes of all tiles.
-func (p Workload) TileSizes() []partition.Size {
-	if p.onlyLevels() {
+func (w Workload) TileSizes() []partition.Size {
+	if w.onlyLevels() {
 		return nil
 	}
-	sizes := make([]partition.Size, partition.TileCount(p.Rows()))
+	sizes := make([]partition.Size, partition.TileCount(w.Rows()))
 	for tile := range sizes {
-		sizes[tile] = p.TileSize(tile)
+		sizes[tile] = w.TileSize(tile)
 	}
 	return sizes
 }
 
 // EntryBytes returns the memory of a tile's entries alone.
-func (p Workload) EntryBytes(tile int) int64 {
-	size := p.TileSize(tile)
+func (w Workload) EntryBytes(tile int) int64 {
+	size := w.TileSize(tile)
 	return size.Stored - size.Computed
 }
 
 // FixedBytes returns a worker's memory for the job in addition to its tiles: the data as the kernel needs them, what
 // belongs to the rows, and what its threads work with.
-func (p Workload) FixedBytes(threads int) int64 {
-	if p.Vectors != nil {
-		return p.vectorFixedBytes(threads)
+func (w Workload) FixedBytes(threads int) int64 {
+	if w.Vectors != nil {
+		return w.vectorFixedBytes(threads)
 	}
-	if p.Neighbors != nil {
-		return p.neighborFixedBytes(threads)
+	if w.Neighbors != nil {
+		return w.neighborFixedBytes(threads)
 	}
-	perRow := p.lanes()*rowOperationBytes + int64(max(0, p.Products-1))*productRowBytes
-	fixed := p.Matrix.SharedBytes(p.K, p.edges()+p.SparseEntries) + int64(p.Matrix.Rows)*perRow +
-		p.SparseEntries*sparseEntryBytes + p.blockBytes() + int64(max(1, threads))*p.Matrix.ThreadBytes(p.K, int(p.lanes()))
-	switch p.Matrix.Function {
+	perRow := w.lanes()*rowOperationBytes + int64(max(0, w.Products-1))*productRowBytes
+	fixed := w.Matrix.SharedBytes(w.K, w.edges()+w.SparseEntries) + int64(w.Matrix.Rows)*perRow +
+		w.SparseEntries*sparseEntryBytes + w.blockBytes() + int64(max(1, threads))*w.Matrix.ThreadBytes(w.K, int(w.lanes()))
+	switch w.Matrix.Function {
 	case kernel.Adjacency:
-		return fixed + p.DatasetBytes
+		return fixed + w.DatasetBytes
 	case kernel.Given:
-		return fixed + p.TileBuildBytes()
+		return fixed + w.TileBuildBytes()
 	}
 	return fixed
 }
 
 // TileBuildBytes returns the temporary memory for building one tile of a given matrix: its rows in float64, and once
 // more while the receiving buffer grows.
-func (p Workload) TileBuildBytes() int64 {
-	if p.Matrix.Function != kernel.Given {
+func (w Workload) TileBuildBytes() int64 {
+	if w.Matrix.Function != kernel.Given {
 		return 0
 	}
-	return 16 * int64(p.Matrix.Rows) * int64(partition.TileRows(p.Matrix.Rows))
+	return 16 * int64(w.Matrix.Rows) * int64(partition.TileRows(w.Matrix.Rows))
 }
 
 // FetchBytes returns the memory of a data set while it arrives: its own bytes, and as many again while the receiving
 // buffer grows. A given matrix and the rows of a job by rows are fetched tile by tile instead.
-func (p Workload) FetchBytes() int64 {
-	if p.byTiles() {
+func (w Workload) FetchBytes() int64 {
+	if w.byTiles() {
 		return 0
 	}
-	return 2 * p.DatasetBytes
+	return 2 * w.DatasetBytes
 }
 
 // byTiles reports whether the data set is fetched tile by tile.
-func (p Workload) byTiles() bool { return p.Matrix.Function == kernel.Given || p.ByRows() }
+func (w Workload) byTiles() bool { return w.Matrix.Function == kernel.Given || w.ByRows() }
 
 // HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
 // vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are
 // centered, and scaled points once they are copied to the job's units.
-func (p Workload) HeldDatasetBytes() int64 {
-	if !p.hasMatrix() && !p.byTiles() && !p.Scaled || p.Matrix.Function == kernel.Adjacency {
-		return p.DatasetBytes
+func (w Workload) HeldDatasetBytes() int64 {
+	if !w.hasMatrix() && !w.byTiles() && !w.Scaled || w.Matrix.Function == kernel.Adjacency {
+		return w.DatasetBytes
 	}
 	return 0
 }
@@ -116,34 +116,34 @@ func (p Workload) HeldDatasetBytes() int64 {
 // ScaledCopyBytes returns the size of a copy of the data set in the units of the job, which exists in addition to
 // FixedBytes until the matrix has its own. For vectors and neighbors it is 0, because FixedBytes contains the copy in
 // place of the data set.
-func (p Workload) ScaledCopyBytes() int64 {
-	if p.Scaled && p.hasMatrix() {
-		return p.DatasetBytes
+func (w Workload) ScaledCopyBytes() int64 {
+	if w.Scaled && w.hasMatrix() {
+		return w.DatasetBytes
 	}
 	return 0
 }
 
 // MinFreeBytes returns how much memory a worker must have free to take part at all: first to receive the data set,
 // then for the data set and its copy in other units in addition to FixedBytes.
-func (p Workload) MinFreeBytes(threads int) int64 {
-	released := p.DatasetBytes - p.HeldDatasetBytes() // released once the fixed part exists
-	if p.byTiles() {
+func (w Workload) MinFreeBytes(threads int) int64 {
+	released := w.DatasetBytes - w.HeldDatasetBytes() // released once the fixed part exists
+	if w.byTiles() {
 		released = 0
 	}
-	return max(p.FetchBytes(), released+p.ScaledCopyBytes()+p.FixedBytes(threads))
+	return max(w.FetchBytes(), released+w.ScaledCopyBytes()+w.FixedBytes(threads))
 }
 
-func (p Workload) edges() int64 {
-	return max(0, p.DatasetBytes-8*int64(p.Matrix.Rows)) / 12
+func (w Workload) edges() int64 {
+	return max(0, w.DatasetBytes-8*int64(w.Matrix.Rows)) / 12
 }
 
 // Host describes a worker with this much free memory to the placement. A member of the job has already allocated the
 // fixed part.
-func (p Workload) Host(id string, threads int, free int64, member bool) partition.Host {
+func (w Workload) Host(id string, threads int, free int64, member bool) partition.Host {
 	host := partition.Host{ID: id, Weight: float64(threads), FreeBytes: free, Accepting: true}
 	if !member {
-		host.FreeBytes -= p.FixedBytes(threads)
-		if free < p.MinFreeBytes(threads) {
+		host.FreeBytes -= w.FixedBytes(threads)
+		if free < w.MinFreeBytes(threads) {
 			host.FreeBytes = -1
 		}
 	}

@@ -63,51 +63,51 @@ func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workl
 
 // tileSize returns the memory of the rows and the neighbors of one tile: as found, in the answer of several tiles,
 // and packed.
-func (s *Neighbors) tileSize(tile int) partition.Size {
-	bytes := 3 * 4 * int64(partition.Tile(s.Rows, tile).Len()) * int64(1+s.Count)
+func (n *Neighbors) tileSize(tile int) partition.Size {
+	bytes := 3 * 4 * int64(partition.Tile(n.Rows, tile).Len()) * int64(1+n.Count)
 	return partition.Size{Stored: bytes, Computed: bytes}
 }
 
 // neighborFixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived
 // from it, and what its threads work with.
-func (p Workload) neighborFixedBytes(threads int) int64 {
-	s := p.Neighbors
+func (w Workload) neighborFixedBytes(threads int) int64 {
+	s := w.Neighbors
 	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))
 	if s.Given {
 		const rowBytes = 28 // its number, and its diagonal entry, packed and unpacked
-		return rowBytes*n + p.TileBuildBytes() + each*neighbor.ListBytes(count)
+		return rowBytes*n + w.TileBuildBytes() + each*neighbor.ListBytes(count)
 	}
 	if s.Sparse {
-		return p.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
+		return w.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
 	}
-	return p.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
+	return w.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
 }
 
 // Edges returns the maximum number of edges of the neighbor graph.
-func (s *Neighbors) Edges() int64 {
-	n := int64(s.Rows)
-	return min(n*int64(s.Count), n*(n-1)/2)
+func (n *Neighbors) Edges() int64 {
+	rows := int64(n.Rows)
+	return min(rows*int64(n.Count), rows*(rows-1)/2)
 }
 
 // graphBytes returns the coordinator's memory for the neighbor graph: as it is clustered, and packed for workers.
-func (s *Neighbors) graphBytes() int64 {
-	return gcFactor * 2 * dataset.GraphBytes(int64(s.Rows), 2*s.Edges())
+func (n *Neighbors) graphBytes() int64 {
+	return gcFactor * 2 * dataset.GraphBytes(int64(n.Rows), 2*n.Edges())
 }
 
 // coordinatorBytes returns the memory for making the graph: the neighbors as they arrive and put together, and the
 // edges.
-func (s *Neighbors) coordinatorBytes() int64 {
+func (n *Neighbors) coordinatorBytes() int64 {
 	const neighborBytes, edgeBytes = 2 * 4, 16
-	return gcFactor * (neighborBytes*int64(s.Rows)*int64(s.Count) + edgeBytes*s.Edges())
+	return gcFactor * (neighborBytes*int64(n.Rows)*int64(n.Count) + edgeBytes*n.Edges())
 }
 
 // explainNeighbors explains the plan.
-func (p Workload) explainNeighbors(offer string) string {
-	if p.Neighbors.Given {
+func (w Workload) explainNeighbors(offer string) string {
+	if w.Neighbors.Given {
 		return "every worker that gets tiles reads their rows of the kernel matrix; " + offer
 	}
 	return fmt.Sprintf("every worker that gets tiles holds the data set of %s whole, and a copy of it in which neighbors are found; %s",
-		text.Bytes(p.DatasetBytes), offer)
+		text.Bytes(w.DatasetBytes), offer)
 }
 
 // Rates of the search, like those in time.go.
@@ -121,22 +121,22 @@ const (
 )
 
 // work returns the time of one thread for all rows, in nanoseconds.
-func (s *Neighbors) work() float64 {
-	n, d := float64(s.Rows), float64(s.Columns)
+func (n *Neighbors) work() float64 {
+	rows, columns := float64(n.Rows), float64(n.Columns)
 	switch {
-	case s.Given:
-		return n * n * (8*fetchByte + kernelDistance)
-	case s.Sparse:
-		return float64(s.Products)*cosineProduct + n*n*cosinePair
+	case n.Given:
+		return rows * rows * (8*fetchByte + kernelDistance)
+	case n.Sparse:
+		return float64(n.Products)*cosineProduct + rows*rows*cosinePair
 	}
-	return n*placeRow + n*s.compared()*(comparePair+compareValue*d)
+	return rows*placeRow + rows*n.compared()*(comparePair+compareValue*columns)
 }
 
 // compared returns approximately how many rows a row is compared with if columns are independent: all of them, unless
 // there are few columns. It was measured for 20,000 to 400,000 rows of 1 to 8 columns.
-func (s *Neighbors) compared() float64 {
+func (n *Neighbors) compared() float64 {
 	const nearby, perColumn = 350, 1.9
-	return min(float64(s.Rows), nearby*math.Pow(perColumn, min(float64(s.Columns), 64)))
+	return min(float64(n.Rows), nearby*math.Pow(perColumn, min(float64(n.Columns), 64)))
 }
 
 // NeighborSeconds returns approximately how long it takes to find the neighbors of all rows on this many threads like

@@ -49,13 +49,13 @@ func CoordinatorBytes(parts []Workload) int64 {
 }
 
 // partName returns what a part is for.
-func (p Workload) partName() string {
+func (w Workload) partName() string {
 	switch {
-	case p.Neighbors != nil:
+	case w.Neighbors != nil:
 		return "the search for neighbors"
-	case p.Scaled:
+	case w.Scaled:
 		return "the points in other units"
-	case p.Vectors != nil:
+	case w.Vectors != nil:
 		return "the points as they are"
 	}
 	return "the matrix"

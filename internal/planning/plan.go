@@ -18,9 +18,9 @@ type Worker struct {
 }
 
 // on returns the workload as it is on a worker.
-func (p Workload) on(w Worker) Workload {
-	p.Whole = p.Whole || w.Whole
-	return p
+func (w Workload) on(worker Worker) Workload {
+	w.Whole = w.Whole || worker.Whole
+	return w
 }
 
 // Plan describes how a job is distributed and what it takes.
@@ -126,38 +126,38 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 }
 
 // explain explains the plan in words.
-func (p Workload) explain(plan *Plan, workers []Worker) string {
-	if p.onlyLevels() {
-		return p.Levels.explain()
+func (w Workload) explain(plan *Plan, workers []Worker) string {
+	if w.onlyLevels() {
+		return w.Levels.explain()
 	}
 	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
-	if p.Vectors != nil {
-		return p.explainVectors(plan, offer)
+	if w.Vectors != nil {
+		return w.explainVectors(plan, offer)
 	}
-	if p.Neighbors != nil {
-		return p.explainNeighbors(offer)
+	if w.Neighbors != nil {
+		return w.explainNeighbors(offer)
 	}
-	entries := text.Bytes(p.entries())
+	entries := text.Bytes(w.entries())
 	switch {
-	case p.Matrix.Function == kernel.Adjacency:
-		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(p.DatasetBytes), offer)
-	case p.Storage == None && plan.Computed > 0:
-		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, about %.0f times slower than reading it", entries, p.slowdown())
+	case w.Matrix.Function == kernel.Adjacency:
+		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(w.DatasetBytes), offer)
+	case w.Storage == None && plan.Computed > 0:
+		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, about %.0f times slower than reading it", entries, w.slowdown())
 	case plan.Computed == 0:
 		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
 	case plan.Stored == 0:
 		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
-			text.Bytes(p.EntryBytes(0)), offer, p.slowdown())
+			text.Bytes(w.EntryBytes(0)), offer, w.slowdown())
 	}
 	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; the others are recomputed on each use, about %.0f times slower than reading them",
-		plan.Stored, plan.Tiles, entries, offer, p.slowdown())
+		plan.Stored, plan.Tiles, entries, offer, w.slowdown())
 }
 
 // entries returns the memory of the entries of all tiles.
-func (p Workload) entries() int64 {
+func (w Workload) entries() int64 {
 	total := int64(0)
-	for tile := range partition.TileCount(p.Rows()) {
-		total = addSaturated(total, p.EntryBytes(tile))
+	for tile := range partition.TileCount(w.Rows()) {
+		total = addSaturated(total, w.EntryBytes(tile))
 	}
 	return total
 }

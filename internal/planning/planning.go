@@ -53,53 +53,53 @@ type Workload struct {
 }
 
 // Rows returns the number of rows, n.
-func (p Workload) Rows() int {
+func (w Workload) Rows() int {
 	switch {
-	case p.onlyLevels():
-		return p.Levels.Vertices
-	case p.Vectors != nil:
-		return p.Vectors.Rows
-	case p.Neighbors != nil:
-		return p.Neighbors.Rows
+	case w.onlyLevels():
+		return w.Levels.Vertices
+	case w.Vectors != nil:
+		return w.Vectors.Rows
+	case w.Neighbors != nil:
+		return w.Neighbors.Rows
 	}
-	return p.Matrix.Rows
+	return w.Matrix.Rows
 }
 
 // hasMatrix reports whether the tiles are rows of a matrix.
-func (p Workload) hasMatrix() bool { return p.Vectors == nil && p.Neighbors == nil }
+func (w Workload) hasMatrix() bool { return w.Vectors == nil && w.Neighbors == nil }
 
 // computable reports whether tiles need not be stored.
-func (p Workload) computable() bool {
-	return p.hasMatrix() && p.Matrix.Function != kernel.Given && p.Matrix.Function != kernel.Adjacency
+func (w Workload) computable() bool {
+	return w.hasMatrix() && w.Matrix.Function != kernel.Given && w.Matrix.Function != kernel.Adjacency
 }
 
 // StorageRule returns which tiles are stored. Tiles of graphs, given matrices, vectors and neighbors always are.
-func (p Workload) StorageRule() partition.StorageRule {
+func (w Workload) StorageRule() partition.StorageRule {
 	switch {
-	case !p.computable() || p.Storage == Float32:
+	case !w.computable() || w.Storage == Float32:
 		return partition.StoreAll
-	case p.Storage == None:
+	case w.Storage == None:
 		return partition.StoreNone
 	}
 	return partition.StoreWhatFits
 }
 
 // StorageName returns the name of what is stored, given whether there are stored tiles and tiles that are not stored.
-func (p Workload) StorageName(stored, computed bool) string {
+func (w Workload) StorageName(stored, computed bool) string {
 	entries := "float32"
-	if p.Matrix.HalfScale != 0 {
+	if w.Matrix.HalfScale != 0 {
 		entries = "float16"
 	}
 	switch {
-	case p.onlyLevels():
+	case w.onlyLevels():
 		return "sparse"
-	case p.Vectors != nil && p.Vectors.isSparse():
+	case w.Vectors != nil && w.Vectors.isSparse():
 		return "sparse vectors"
-	case p.Vectors != nil:
+	case w.Vectors != nil:
 		return "vectors"
-	case p.Neighbors != nil:
+	case w.Neighbors != nil:
 		return "neighbors"
-	case p.Matrix.Function == kernel.Adjacency:
+	case w.Matrix.Function == kernel.Adjacency:
 		return "sparse"
 	case stored && computed:
 		return entries + "+none"

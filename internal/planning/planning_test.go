@@ -63,9 +63,9 @@ func drawWorkers(t *rapid.T, maxFree int64) []Worker {
 }
 
 // all is more than enough memory for a worker of 8 threads to hold the whole job, stored.
-func (p Workload) all() int64 {
-	total := p.FixedBytes(8) + p.MinFreeBytes(8)
-	for _, size := range p.TileSizes() {
+func (w Workload) all() int64 {
+	total := w.FixedBytes(8) + w.MinFreeBytes(8)
+	for _, size := range w.TileSizes() {
 		total += size.Stored
 	}
 	return total

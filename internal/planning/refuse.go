@@ -20,29 +20,29 @@ const DoesNotFit = "PLAN_DOES_NOT_FIT"
 const maxMoreWorkers = 1_000
 
 // refuse returns an error that says what is needed, what is available, and what would fit.
-func (p Workload) refuse(workers []Worker) error {
+func (w Workload) refuse(workers []Worker) error {
 	needed, free, minFree := int64(0), int64(0), int64(0)
-	for tile := range partition.TileCount(p.Rows()) {
-		needed = addSaturated(needed, sizeBy(p.StorageRule(), p.TileSize(tile)))
+	for tile := range partition.TileCount(w.Rows()) {
+		needed = addSaturated(needed, sizeBy(w.StorageRule(), w.TileSize(tile)))
 	}
-	for _, w := range workers {
-		needed = addSaturated(needed, p.on(w).FixedBytes(w.Threads))
-		minFree = max(minFree, p.on(w).MinFreeBytes(w.Threads))
-		free = addSaturated(free, max(0, w.Free))
+	for _, worker := range workers {
+		needed = addSaturated(needed, w.on(worker).FixedBytes(worker.Threads))
+		minFree = max(minFree, w.on(worker).MinFreeBytes(worker.Threads))
+		free = addSaturated(free, max(0, worker.Free))
 	}
-	how := "with storage " + p.Storage.String()
+	how := "with storage " + w.Storage.String()
 	switch {
-	case !p.hasMatrix():
+	case !w.hasMatrix():
 		how = "with all points in memory"
-	case p.StorageRule() == partition.StoreWhatFits:
+	case w.StorageRule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s are free on %s",
-		how, text.Bytes(needed), text.Plural(p.Rows(), "row"), text.Plural(partition.TileCount(p.Rows()), "tile"), text.Bytes(p.minTileBytes()), text.Bytes(minFree),
+		how, text.Bytes(needed), text.Plural(w.Rows(), "row"), text.Plural(partition.TileCount(w.Rows()), "tile"), text.Bytes(w.minTileBytes()), text.Bytes(minFree),
 		text.Bytes(free), text.Plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string
-	for _, r := range p.remedies(workers) {
+	for _, r := range w.remedies(workers) {
 		remedies = append(remedies, r.text)
 		f = f.With(r.key, fmt.Sprint(r.value))
 	}
@@ -60,23 +60,23 @@ type remedy struct {
 }
 
 // remedies returns changes, each of which would be enough.
-func (p Workload) remedies(workers []Worker) []remedy {
+func (w Workload) remedies(workers []Worker) []remedy {
 	var remedies []remedy
-	if lean := p; p.computable() && p.StorageRule() == partition.StoreAll {
+	if lean := w; w.computable() && w.StorageRule() == partition.StoreAll {
 		if lean.Storage = None; lean.fits(workers) {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}
-	if p.Landmarkable && p.K <= ProposedLandmarks/10 && p.byLandmarks().fits(workers) {
+	if w.Landmarkable && w.K <= ProposedLandmarks/10 && w.byLandmarks().fits(workers) {
 		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", ProposedLandmarks), "landmarks", ProposedLandmarks})
 	}
-	if rows := p.maxRows(workers); rows > 0 {
+	if rows := w.maxRows(workers); rows > 0 {
 		remedies = append(remedies, remedy{"about " + text.Plural(rows, "row"), "largest_rows", rows})
 	}
-	if more := p.moreWorkers(workers); more > 0 {
+	if more := w.moreWorkers(workers); more > 0 {
 		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest", "more_workers", more})
 	}
-	if bytes := p.bytesPerWorker(workers); bytes > 0 {
+	if bytes := w.bytesPerWorker(workers); bytes > 0 {
 		remedies = append(remedies, remedy{text.Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
 	}
 	return remedies
@@ -84,10 +84,10 @@ func (p Workload) remedies(workers []Worker) []remedy {
 
 // minTileBytes returns the smallest memory of a full tile that the storage mode allows; if tiles differ, that of the
 // largest.
-func (p Workload) minTileBytes() int64 {
-	size := sizeBy(p.StorageRule(), p.TileSize(0))
-	if p.Vectors != nil && p.Vectors.isSparse() {
-		for _, other := range p.TileSizes() {
+func (w Workload) minTileBytes() int64 {
+	size := sizeBy(w.StorageRule(), w.TileSize(0))
+	if w.Vectors != nil && w.Vectors.isSparse() {
+		for _, other := range w.TileSizes() {
 			size = max(size, other.Stored)
 		}
 	}
@@ -102,10 +102,10 @@ func sizeBy(rule partition.StorageRule, size partition.Size) int64 {
 }
 
 // fits reports whether all tiles fit on the workers, counting each as a full tile.
-func (p Workload) fits(workers []Worker) bool {
-	size, tiles := p.minTileBytes(), int64(partition.TileCount(p.Rows()))
-	for _, w := range workers {
-		if host := p.on(w).Host("", w.Threads, w.Free, false); host.FreeBytes > 0 {
+func (w Workload) fits(workers []Worker) bool {
+	size, tiles := w.minTileBytes(), int64(partition.TileCount(w.Rows()))
+	for _, worker := range workers {
+		if host := w.on(worker).Host("", worker.Threads, worker.Free, false); host.FreeBytes > 0 {
 			tiles -= host.FreeBytes / size
 		}
 	}
@@ -114,11 +114,11 @@ func (p Workload) fits(workers []Worker) bool {
 
 // maxRows returns how many rows of the same kind would fit, rounded down to three digits, or 0 if none would. For
 // graphs and sparse points it returns 0, because their memory does not depend on the rows alone.
-func (p Workload) maxRows(workers []Worker) int {
-	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency || p.Neighbors != nil && p.Neighbors.Sparse || p.Vectors != nil && p.Vectors.isSparse() {
+func (w Workload) maxRows(workers []Worker) int {
+	if w.hasMatrix() && w.Matrix.Function == kernel.Adjacency || w.Neighbors != nil && w.Neighbors.Sparse || w.Vectors != nil && w.Vectors.isSparse() {
 		return 0
 	}
-	rows := sort.Search(p.Rows(), func(n int) bool { return !p.withRows(n + 1).fits(workers) })
+	rows := sort.Search(w.Rows(), func(n int) bool { return !w.withRows(n + 1).fits(workers) })
 	unit := 1
 	for rows/unit >= 1000 {
 		unit *= 10
@@ -127,25 +127,25 @@ func (p Workload) maxRows(workers []Worker) int {
 }
 
 // withRows returns the same workload with another number of rows.
-func (p Workload) withRows(rows int) Workload {
-	p.DatasetBytes = int64(float64(p.DatasetBytes) * float64(rows) / float64(p.Rows()))
+func (w Workload) withRows(rows int) Workload {
+	w.DatasetBytes = int64(float64(w.DatasetBytes) * float64(rows) / float64(w.Rows()))
 	switch {
-	case p.Vectors != nil:
-		vectors := *p.Vectors
+	case w.Vectors != nil:
+		vectors := *w.Vectors
 		vectors.Rows = rows
-		p.Vectors = &vectors
-	case p.Neighbors != nil:
-		neighbors := *p.Neighbors
+		w.Vectors = &vectors
+	case w.Neighbors != nil:
+		neighbors := *w.Neighbors
 		neighbors.Rows = rows
-		p.Neighbors, p.Matrix.Rows = &neighbors, rows
+		w.Neighbors, w.Matrix.Rows = &neighbors, rows
 	default:
-		p.Matrix.Rows = rows
+		w.Matrix.Rows = rows
 	}
-	return p
+	return w
 }
 
 // moreWorkers returns how many more workers like the largest would be enough, or 0 if no number is.
-func (p Workload) moreWorkers(workers []Worker) int {
+func (w Workload) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
 		return 0
 	}
@@ -155,7 +155,7 @@ func (p Workload) moreWorkers(workers []Worker) int {
 		for len(grown) < len(workers)+more {
 			grown = append(grown, largest)
 		}
-		return p.fits(grown[:len(workers)+more])
+		return w.fits(grown[:len(workers)+more])
 	})
 	if more == maxMoreWorkers {
 		return 0
@@ -165,18 +165,18 @@ func (p Workload) moreWorkers(workers []Worker) int {
 
 // bytesPerWorker returns how much memory on each of the workers would be enough, rounded up to whole MiB, or 0 if
 // unknown.
-func (p Workload) bytesPerWorker(workers []Worker) int64 {
+func (w Workload) bytesPerWorker(workers []Worker) int64 {
 	const unit = 1 << 20
-	limit := (p.MinFreeBytes(1)+p.FixedBytes(1))/unit + p.minTileBytes()/unit*int64(partition.TileCount(p.Rows())) + 1<<20
+	limit := (w.MinFreeBytes(1)+w.FixedBytes(1))/unit + w.minTileBytes()/unit*int64(partition.TileCount(w.Rows())) + 1<<20
 	if len(workers) == 0 || limit < 0 || limit > 1<<40 {
 		return 0
 	}
 	each := slices.Clone(workers)
 	needed := sort.Search(int(limit), func(units int) bool {
-		for w := range each {
-			each[w].Free = max(workers[w].Free, int64(units)*unit)
+		for i := range each {
+			each[i].Free = max(workers[i].Free, int64(units)*unit)
 		}
-		return p.fits(each)
+		return w.fits(each)
 	})
 	if needed == int(limit) {
 		return 0

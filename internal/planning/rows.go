@@ -22,16 +22,16 @@ const (
 )
 
 // ByRows reports whether workers fetch only the rows of their tiles.
-func (p Workload) ByRows() bool {
-	return p.Vectors != nil && !p.Whole && p.DatasetBytes > wholePieces*PieceBytes
+func (w Workload) ByRows() bool {
+	return w.Vectors != nil && !w.Whole && w.DatasetBytes > wholePieces*PieceBytes
 }
 
 // BuildPieces returns how many pieces a worker of a job by rows holds while it builds the tiles of their rows, in addition
 // to as many of the next tiles: enough for every thread to build one tile, whose rows may begin and end within a piece in
 // each place of the data set where they are.
-func (p Workload) BuildPieces(threads int) int64 {
-	rows, places := int64(max(1, threads))*p.tileDataBytes(), int64(1)
-	if p.Vectors.isSparse() {
+func (w Workload) BuildPieces(threads int) int64 {
+	rows, places := int64(max(1, threads))*w.tileDataBytes(), int64(1)
+	if w.Vectors.isSparse() {
 		places = sparsePlaces
 	}
 	return max(leastBuildPieces, (rows+PieceBytes-1)/PieceBytes+2*places-1)
@@ -42,13 +42,13 @@ func (p Workload) BuildPieces(threads int) int64 {
 const sparsePlaces = 3
 
 // tileDataBytes returns the size of the rows of a full tile in the data set; if tiles differ, that of the largest.
-func (p Workload) tileDataBytes() int64 {
-	rows := int64(partition.TileRows(p.Vectors.Rows))
-	if p.Vectors.isSparse() {
-		return 8*(rows+1) + (4+8)*slices.Max(p.Vectors.Entries)
+func (w Workload) tileDataBytes() int64 {
+	rows := int64(partition.TileRows(w.Vectors.Rows))
+	if w.Vectors.isSparse() {
+		return 8*(rows+1) + (4+8)*slices.Max(w.Vectors.Entries)
 	}
-	columns := p.Vectors.Columns
-	if f := p.Vectors.Features; f != nil {
+	columns := w.Vectors.Columns
+	if f := w.Vectors.Features; f != nil {
 		columns = f.Columns
 	}
 	return 8 * int64(columns) * rows
@@ -56,20 +56,20 @@ func (p Workload) tileDataBytes() int64 {
 
 // rowBuildBytes returns the memory for building tiles by rows: the pieces of these tiles and of the next ones, and the
 // rows of a tile for each thread, once more if they are converted to other units.
-func (p Workload) rowBuildBytes(threads int) int64 {
+func (w Workload) rowBuildBytes(threads int) int64 {
 	copies := int64(1)
-	if p.Scaled {
+	if w.Scaled {
 		copies = 2
 	}
-	return min(2*p.BuildPieces(threads)*PieceBytes, p.DatasetBytes) + copies*int64(max(1, threads))*p.tileDataBytes()
+	return min(2*w.BuildPieces(threads)*PieceBytes, w.DatasetBytes) + copies*int64(max(1, threads))*w.tileDataBytes()
 }
 
 // featureRowsBytes returns the memory for computing features by rows, in addition to that of the tiles: the landmarks, packed
 // while the receiving buffer grows, and for each thread the landmarks together with the points of a tile, as they came and
 // as the kernel needs them, and the projection in bundles.
-func (p Workload) featureRowsBytes(threads int) int64 {
-	f, rows := p.Vectors.Features, partition.TileRows(p.Vectors.Rows)+p.Vectors.Features.Landmarks
-	each := 8*int64(rows)*int64(f.Columns) + kernel.FeatureBytes(rows, f.Columns, f.Landmarks, p.Vectors.Columns)
+func (w Workload) featureRowsBytes(threads int) int64 {
+	f, rows := w.Vectors.Features, partition.TileRows(w.Vectors.Rows)+w.Vectors.Features.Landmarks
+	each := 8*int64(rows)*int64(f.Columns) + kernel.FeatureBytes(rows, f.Columns, f.Landmarks, w.Vectors.Columns)
 	return (8+projectionBytes)*int64(f.Landmarks)*int64(f.Columns) + int64(max(1, threads))*each
 }
 
@@ -79,8 +79,8 @@ const labelRowBytes = 4 + 12
 
 // laneBytes returns the memory of some rows of a tile in one lane. A worker of a job by rows gets and returns nothing but
 // labels for the rows of others, so what an operation takes for a row belongs to the row's tile.
-func (p Workload) laneBytes(rows int) int64 {
-	if p.ByRows() {
+func (w Workload) laneBytes(rows int) int64 {
+	if w.ByRows() {
 		return vector.LaneBytes(rows) + (rowOperationBytes-labelRowBytes)*int64(rows)
 	}
 	return vector.LaneBytes(rows)

@@ -24,29 +24,29 @@ func SnapshotBytes(parts []Workload) int64 {
 }
 
 // stateBytes returns the size of the states of a part once all of it is done or in progress.
-func (p Workload) stateBytes() float64 {
-	labels := float64(p.Rows()) * labelBytes(p.K)
-	restarts := float64(max(1, p.Restarts))
-	if p.Eigen != nil {
-		restarts += float64(p.Eigen.Restarts)
+func (w Workload) stateBytes() float64 {
+	labels := float64(w.Rows()) * labelBytes(w.K)
+	restarts := float64(max(1, w.Restarts))
+	if w.Eigen != nil {
+		restarts += float64(w.Eigen.Restarts)
 	}
-	bytes := float64(max(1, p.Times)) * restarts * (labels + restartSnapshotBytes)
-	running := float64(p.lanes()) + 1 // plus the best finished one, which keeps its whole state
+	bytes := float64(max(1, w.Times)) * restarts * (labels + restartSnapshotBytes)
+	running := float64(w.lanes()) + 1 // plus the best finished one, which keeps its whole state
 	bytes += running * labels
-	if v := p.Vectors; v != nil {
-		bytes += running * 8 * (float64(p.K)*float64(v.Width) + float64(v.scatter()))
+	if v := w.Vectors; v != nil {
+		bytes += running * 8 * (float64(w.K)*float64(v.Width) + float64(v.scatter()))
 	}
-	if e := p.Eigen; e != nil && !e.Dense {
-		bytes += 8 * float64(p.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
+	if e := w.Eigen; e != nil && !e.Dense {
+		bytes += 8 * float64(w.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
 	}
-	if p.Neighbors != nil {
-		bytes += 4 * float64(p.Rows()) * float64(p.Neighbors.Count)
+	if w.Neighbors != nil {
+		bytes += 4 * float64(w.Rows()) * float64(w.Neighbors.Count)
 	}
-	if l := p.Levels; l != nil {
+	if l := w.Levels; l != nil {
 		bytes += float64(max(1, l.Fits)) * float64(l.Vertices) * labelBytes(l.K)
 	}
-	if p.Search != nil {
-		bytes += p.Search.stateBytes()
+	if w.Search != nil {
+		bytes += w.Search.stateBytes()
 	}
 	return bytes
 }

@@ -29,88 +29,88 @@ const (
 )
 
 // passes returns how many passes a job makes over the whole matrix after it is built. Lanes share them.
-func (p Workload) passes() float64 {
-	if p.onlyLevels() {
+func (w Workload) passes() float64 {
+	if w.onlyLevels() {
 		return 0
 	}
-	if p.Vectors != nil {
-		return p.vectorPasses()
+	if w.Vectors != nil {
+		return w.vectorPasses()
 	}
-	if p.Neighbors != nil {
+	if w.Neighbors != nil {
 		return 1
 	}
-	starts := min(1, float64(p.K)/float64(p.Matrix.Rows)) // a column for each cluster
-	rounds := (int64(max(1, p.Restarts)) + p.lanes() - 1) / p.lanes()
+	starts := min(1, float64(w.K)/float64(w.Matrix.Rows)) // a column for each cluster
+	rounds := (int64(max(1, w.Restarts)) + w.lanes() - 1) / w.lanes()
 	passes := float64(rounds) * (sweepsPerRun + starts)
-	if p.labelsFromEigenvectors() {
+	if w.labelsFromEigenvectors() {
 		passes = 1 // for the objective of the labels
 	}
-	passes += p.eigenPasses()
-	if p.Degrees {
+	passes += w.eigenPasses()
+	if w.Degrees {
 		passes++
 	}
-	if p.Shift {
+	if w.Shift {
 		passes += productsOfShift
 	}
 	return passes
 }
 
 // entryNanoseconds returns the time of one thread to compute one entry.
-func (p Workload) entryNanoseconds() float64 {
-	if p.Matrix.Function == kernel.Given {
+func (w Workload) entryNanoseconds() float64 {
+	if w.Matrix.Function == kernel.Given {
 		return 8 * fetchByte
 	}
-	named, ofPoints := catalog.FindKernel(p.Matrix.Function.String())
+	named, ofPoints := catalog.FindKernel(w.Matrix.Function.String())
 	if !ofPoints {
 		return graphEntry
 	}
-	if p.Matrix.Entries > 0 {
-		return named.EntryNanos + sparseProduct*float64(p.Matrix.Entries)/float64(p.Matrix.Rows)
+	if w.Matrix.Entries > 0 {
+		return named.EntryNanos + sparseProduct*float64(w.Matrix.Entries)/float64(w.Matrix.Rows)
 	}
-	return named.EntryNanos + feature*float64(p.Matrix.Columns)
+	return named.EntryNanos + feature*float64(w.Matrix.Columns)
 }
 
 // slowdown returns how many times longer it takes to compute an entry than to read it.
-func (p Workload) slowdown() float64 { return max(1, p.entryNanoseconds()/readEntry) }
+func (w Workload) slowdown() float64 { return max(1, w.entryNanoseconds()/readEntry) }
 
 // seconds estimates how long a plan takes: as long as its slowest worker, plus the coordinator's work.
-func (p Workload) seconds(plan *Plan) float64 {
-	if p.onlyLevels() {
-		return p.Levels.work() / 1e9
+func (w Workload) seconds(plan *Plan) float64 {
+	if w.onlyLevels() {
+		return w.Levels.work() / 1e9
 	}
-	n, longest := float64(p.Rows()), 0.0
-	runs := float64(max(1, p.Restarts) * iterations)
-	if p.labelsFromEigenvectors() || p.Neighbors != nil {
+	n, longest := float64(w.Rows()), 0.0
+	runs := float64(max(1, w.Restarts) * iterations)
+	if w.labelsFromEigenvectors() || w.Neighbors != nil {
 		runs = 0
 	}
-	products := float64(p.AssumedProducts())
+	products := float64(w.AssumedProducts())
 	for _, share := range plan.Shares {
 		tiles := float64(share.Stored + share.Computed)
-		rows := min(n, tiles*float64(partition.TileRows(p.Rows())))
-		if p.Neighbors != nil {
-			longest = max(longest, p.Neighbors.work()*rows/n/float64(max(1, share.Threads)))
+		rows := min(n, tiles*float64(partition.TileRows(w.Rows())))
+		if w.Neighbors != nil {
+			longest = max(longest, w.Neighbors.work()*rows/n/float64(max(1, share.Threads)))
 			continue
 		}
-		if p.Vectors != nil {
-			longest = max(longest, p.vectorWork(rows)/float64(max(1, share.Threads)))
+		if w.Vectors != nil {
+			longest = max(longest, w.vectorWork(rows)/float64(max(1, share.Threads)))
 			continue
 		}
-		clusters := float64(p.K)
-		if p.Matrix.Function == kernel.Adjacency {
-			clusters = min(clusters, 2+float64(p.edges())/n) // the clusters in which a vertex has neighbors
+		clusters := float64(w.K)
+		if w.Matrix.Function == kernel.Adjacency {
+			clusters = min(clusters, 2+float64(w.edges())/n) // the clusters in which a vertex has neighbors
 		}
 		work := runs * rows * clusters * assignEntry
-		if p.Matrix.Function == kernel.Adjacency {
-			work += rows / n * float64(p.edges()) * ((plan.Passes-p.eigenPasses())*edge + products*productEdge)
+		if w.Matrix.Function == kernel.Adjacency {
+			work += rows / n * float64(w.edges()) * ((plan.Passes-w.eigenPasses())*edge + products*productEdge)
 		} else {
 			stored := rows * n * float64(share.Stored) / tiles
 			computed := rows * n * float64(share.Computed) / tiles
-			sum := float64(p.lanes()-1)*addEntry*plan.Passes + products*productEntry
-			work += stored*(p.entryNanoseconds()+plan.Passes*readEntry+sum) + computed*(plan.Passes*p.entryNanoseconds()+sum)
+			sum := float64(w.lanes()-1)*addEntry*plan.Passes + products*productEntry
+			work += stored*(w.entryNanoseconds()+plan.Passes*readEntry+sum) + computed*(plan.Passes*w.entryNanoseconds()+sum)
 		}
 		longest = max(longest, work/float64(max(1, share.Threads)))
 	}
-	return (longest + runs*coordination + p.searchWork(len(plan.Shares)) + p.Levels.work() + p.landmarkWork() + p.raceWork()) / 1e9
+	return (longest + runs*coordination + w.searchWork(len(plan.Shares)) + w.Levels.work() + w.landmarkWork() + w.raceWork()) / 1e9
 }
 
 // prepareByte is the time, in nanoseconds on one thread, to make what a job needs from a byte of its data set:
@@ -119,24 +119,24 @@ const prepareByte = 50.0
 
 // PieceSeconds returns an upper estimate of how long one thread of a worker takes for the largest piece of work after
 // which it can report progress: preparing the data set, or building and reading one tile.
-func (p Workload) PieceSeconds() float64 {
-	n := float64(p.Rows())
-	rows := min(n, float64(partition.TileRows(p.Rows())))
+func (w Workload) PieceSeconds() float64 {
+	n := float64(w.Rows())
+	rows := min(n, float64(partition.TileRows(w.Rows())))
 	work := 0.0
 	switch {
-	case p.onlyLevels():
-	case p.Neighbors != nil:
-		work = p.Neighbors.work() * rows / n
-	case p.Vectors != nil:
-		lanes := float64(p.lanes())
-		p.Restarts = 1
-		work = lanes * p.vectorWork(rows) // the work of a whole run, which is more than enough
-	case p.Matrix.Function == kernel.Adjacency:
+	case w.onlyLevels():
+	case w.Neighbors != nil:
+		work = w.Neighbors.work() * rows / n
+	case w.Vectors != nil:
+		lanes := float64(w.lanes())
+		w.Restarts = 1
+		work = lanes * w.vectorWork(rows) // the work of a whole run, which is more than enough
+	case w.Matrix.Function == kernel.Adjacency:
 		// One tile may contain all edges.
-		work = float64(p.edges()) * (graphEntry + edge + float64(p.vectorsPerPass())*productEdge)
+		work = float64(w.edges()) * (graphEntry + edge + float64(w.vectorsPerPass())*productEdge)
 	default:
-		entry := p.entryNanoseconds() + readEntry + float64(p.lanes())*addEntry + float64(p.vectorsPerPass())*productEntry
+		entry := w.entryNanoseconds() + readEntry + float64(w.lanes())*addEntry + float64(w.vectorsPerPass())*productEntry
 		work = rows * n * entry
 	}
-	return (work + prepareByte*float64(p.DatasetBytes)) / 1e9
+	return (work + prepareByte*float64(w.DatasetBytes)) / 1e9
 }

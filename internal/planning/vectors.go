@@ -46,13 +46,13 @@ func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
 // vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its rows
 // take in each lane. All tiles are stored.
-func (p Workload) vectorTileSize(tile int) partition.Size {
-	v := p.Vectors
+func (w Workload) vectorTileSize(tile int) partition.Size {
+	v := w.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
-	ofLanes, values := p.lanes()*p.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
+	ofLanes, values := w.lanes()*w.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
 	if v.isSparse() {
 		values = vector.SparseTileBytes(rows, v.Entries[tile], v.Width > v.Columns)
-		if p.ByRows() {
+		if w.ByRows() {
 			values += vector.ColumnBytes(v.Entries[tile])
 		}
 	}
@@ -65,11 +65,11 @@ const answerBytes = 64 << 20
 
 // MaxPointsPerRequest returns for how many points, over all its queries, one command may ask for the distances to all
 // clusters.
-func (p Workload) MaxPointsPerRequest() int { return max(1, answerBytes/(8*p.K)) }
+func (w Workload) MaxPointsPerRequest() int { return max(1, answerBytes/(8*w.K)) }
 
 // MaxTilesPerRequest returns for how many tiles one command may ask for their scatter in all lanes.
-func (p Workload) MaxTilesPerRequest() int {
-	return int(max(1, answerBytes/(8*p.lanes()*p.Vectors.scatter())))
+func (w Workload) MaxTilesPerRequest() int {
+	return int(max(1, answerBytes/(8*w.lanes()*w.Vectors.scatter())))
 }
 
 // scatter returns the maximum number of values of a tile's scatter.
@@ -100,51 +100,51 @@ const maxValues = 1 << 44
 // vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the part
 // from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
 // work with.
-func (p Workload) vectorFixedBytes(threads int) int64 {
-	v := p.Vectors
-	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(p.K)
-	padded := vector.PaddedClusters(p.K)
+func (w Workload) vectorFixedBytes(threads int) int64 {
+	v := w.Vectors
+	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(w.K)
+	padded := vector.PaddedClusters(w.K)
 	if padded*width > maxValues {
 		return Unlimited
 	}
-	data, perRow := p.DatasetBytes, int64(rowOperationBytes)
-	if p.ByRows() {
-		data, perRow = p.rowBuildBytes(threads), labelRowBytes
+	data, perRow := w.DatasetBytes, int64(rowOperationBytes)
+	if w.ByRows() {
+		data, perRow = w.rowBuildBytes(threads), labelRowBytes
 	}
-	lane := n*perRow + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(p.K, v.Width) + modelClusterBytes*padded
+	lane := n*perRow + (modelValueBytes+changeBytes)*padded*width + vector.WeightBytes(w.K, v.Width) + modelClusterBytes*padded
 	if v.FullMetric {
 		lane += (modelValueBytes + 8) * d * d
 	}
-	fixed := data + p.lanes()*lane + modelColumnBytes*width +
-		int64(max(1, threads))*vector.ThreadBytes(p.K, v.Width, v.isSparse())
+	fixed := data + w.lanes()*lane + modelColumnBytes*width +
+		int64(max(1, threads))*vector.ThreadBytes(w.K, v.Width, v.isSparse())
 	if f := v.Features; f != nil {
 		points := kernel.FeatureBytes(v.Rows, f.Columns, f.Landmarks, v.Columns)
-		if p.ByRows() {
-			points = p.featureRowsBytes(threads)
+		if w.ByRows() {
+			points = w.featureRowsBytes(threads)
 		}
 		fixed += points + projectionBytes*int64(f.Landmarks)*width +
 			int64(max(1, threads))*kernel.FeatureThreadBytes(f.Columns, v.Columns)
 	}
 	tiles := int64(partition.TileCount(v.Rows))
-	answer := max(8*k*min(p.lanes()*n, int64(p.MaxPointsPerRequest())), 8*p.lanes()*v.scatter()*min(tiles, int64(p.MaxTilesPerRequest())))
+	answer := max(8*k*min(w.lanes()*n, int64(w.MaxPointsPerRequest())), 8*w.lanes()*v.scatter()*min(tiles, int64(w.MaxTilesPerRequest())))
 	return fixed + 2*answer // twice, because it is also packed
 }
 
 // explainVectors explains the plan of vectors in words.
-func (p Workload) explainVectors(plan *Plan, offer string) string {
+func (w Workload) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
-	if f := p.Vectors.Features; f != nil {
-		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make", p.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
+	if f := w.Vectors.Features; f != nil {
+		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make", w.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
 	}
-	if p.Vectors.isSparse() {
+	if w.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
-	if p.ByRows() {
+	if w.ByRows() {
 		return fmt.Sprintf("%s, in %s over all workers; every worker fetches the rows of its own tiles from the data set of %s; %s",
-			what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)
+			what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
 	}
 	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
-		what, text.Bytes(plan.EntryBytes), text.Bytes(p.DatasetBytes), offer)
+		what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
 }
 
 // Rates of the k-means family, like those in time.go.
@@ -159,28 +159,28 @@ const (
 const visits = 3
 
 // vectorPasses returns how many passes a job makes over all points. A start makes one for each cluster.
-func (p Workload) vectorPasses() float64 {
-	return float64(max(1, p.Restarts)) * float64(iterations*(1+visits)+p.K)
+func (w Workload) vectorPasses() float64 {
+	return float64(max(1, w.Restarts)) * float64(iterations*(1+visits)+w.K)
 }
 
 // vectorWork returns the time of one thread for a worker's rows, in nanoseconds.
-func (p Workload) vectorWork(rows float64) float64 {
-	v := p.Vectors
+func (w Workload) vectorWork(rows float64) float64 {
+	v := w.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
 		values, score, visit = rows/float64(v.Rows)*float64(v.entries()), sparseValue, sparseValue
 	}
-	run := iterations*(values*float64(p.K)*score+visits*values*visit) + values*float64(p.K)*visit
+	run := iterations*(values*float64(w.K)*score+visits*values*visit) + values*float64(w.K)*visit
 	if v.FullMetric {
-		run += iterations * rows * float64(v.scatter()) * (1 + float64(p.K)) * visitValue
+		run += iterations * rows * float64(v.scatter()) * (1 + float64(w.K)) * visitValue
 	}
-	return float64(max(1, p.Restarts))*run + v.featureWork(rows)
+	return float64(max(1, w.Restarts))*run + v.featureWork(rows)
 }
 
 // raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
 // and as they are exchanged, and what each lane keeps of them.
-func (p Workload) raceBytes() int64 {
-	v := p.Vectors
+func (w Workload) raceBytes() int64 {
+	v := w.Vectors
 	if v == nil || v.RaceRows == 0 {
 		return 0
 	}
@@ -196,13 +196,13 @@ func (p Workload) raceBytes() int64 {
 const raceStarts = 10 + 8
 
 // raceWork returns the coordinator's time for the race in nanoseconds.
-func (p Workload) raceWork() float64 {
-	v := p.Vectors
+func (w Workload) raceWork() float64 {
+	v := w.Vectors
 	if v == nil || v.RaceRows == 0 {
 		return 0
 	}
 	of := *v
 	of.RaceRows, of.Features = 0, nil
-	run := Workload{Vectors: &of, K: p.K, Restarts: raceStarts}
+	run := Workload{Vectors: &of, K: w.K, Restarts: raceStarts}
 	return run.vectorWork(float64(v.RaceRows))
 }

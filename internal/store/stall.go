@@ -35,24 +35,24 @@ func WithStallTimeout(b Blobs, limit time.Duration) Blobs {
 	return p
 }
 
-func (b *stallGuard) Close() error {
-	b.cancel()
-	return b.Blobs.Close()
+func (g *stallGuard) Close() error {
+	g.cancel()
+	return g.Blobs.Close()
 }
 
 // probed is the name of a blob that is looked up only to see whether the store answers.
 const probed = "probe"
 
 // suspect makes operations fail until the store answers a probe, whatever the answer is.
-func (b *stallGuard) suspect() {
-	if b.hangs.Swap(true) {
+func (g *stallGuard) suspect() {
+	if g.hangs.Swap(true) {
 		return
 	}
 	go func() {
-		defer b.hangs.Store(false)
-		for answered := false; !answered && b.ctx.Err() == nil; {
-			ctx, cancel := context.WithTimeout(b.ctx, b.limit)
-			_, _ = b.Blobs.Size(ctx, probed)
+		defer g.hangs.Store(false)
+		for answered := false; !answered && g.ctx.Err() == nil; {
+			ctx, cancel := context.WithTimeout(g.ctx, g.limit)
+			_, _ = g.Blobs.Size(ctx, probed)
 			answered = ctx.Err() == nil
 			cancel()
 		}
@@ -75,13 +75,13 @@ type attempt struct {
 
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
 // abandoned.
-func (b *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
-	a := &attempt{blobs: b, name: name, gaveUp: make(chan struct{}), pipe: pipe}
-	if b.hangs.Load() {
+func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
+	a := &attempt{blobs: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
+	if g.hangs.Load() {
 		return nil, a.fault()
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithValue(ctx, attemptKey{}, a))
-	a.timer = time.AfterFunc(b.limit, a.giveUp)
+	a.timer = time.AfterFunc(g.limit, a.giveUp)
 	return a, nil
 }
 
@@ -172,70 +172,70 @@ func try[T any](ctx context.Context, b *stallGuard, name string, do func(context
 }
 
 // Size implements Blobs.
-func (b *stallGuard) Size(ctx context.Context, name string) (int64, error) {
-	return try(ctx, b, name, func(ctx context.Context) (int64, error) { return b.Blobs.Size(ctx, name) })
+func (g *stallGuard) Size(ctx context.Context, name string) (int64, error) {
+	return try(ctx, g, name, func(ctx context.Context) (int64, error) { return g.Blobs.Size(ctx, name) })
 }
 
 // SignedURL implements Blobs.
-func (b *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
+func (g *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
 	type location struct {
 		url    string
 		sealed bool
 	}
-	found, err := try(ctx, b, name, func(ctx context.Context) (l location, err error) {
-		l.url, l.sealed, err = b.Blobs.SignedURL(ctx, name, valid)
+	found, err := try(ctx, g, name, func(ctx context.Context) (l location, err error) {
+		l.url, l.sealed, err = g.Blobs.SignedURL(ctx, name, valid)
 		return l, err
 	})
 	return found.url, found.sealed, err
 }
 
 // Delete implements Blobs.
-func (b *stallGuard) Delete(ctx context.Context, name string) error {
-	_, err := try(ctx, b, name, func(ctx context.Context) (none struct{}, err error) { return none, b.Blobs.Delete(ctx, name) })
+func (g *stallGuard) Delete(ctx context.Context, name string) error {
+	_, err := try(ctx, g, name, func(ctx context.Context) (none struct{}, err error) { return none, g.Blobs.Delete(ctx, name) })
 	return err
 }
 
 // List implements Blobs.
-func (b *stallGuard) List(ctx context.Context, prefix string) ([]string, error) {
-	return try(ctx, b, prefix, func(ctx context.Context) ([]string, error) { return b.Blobs.List(ctx, prefix) })
+func (g *stallGuard) List(ctx context.Context, prefix string) ([]string, error) {
+	return try(ctx, g, prefix, func(ctx context.Context) ([]string, error) { return g.Blobs.List(ctx, prefix) })
 }
 
 // Usage implements Blobs.
-func (b *stallGuard) Usage(ctx context.Context) (int64, error) {
-	return try(ctx, b, "", b.Blobs.Usage)
+func (g *stallGuard) Usage(ctx context.Context) (int64, error) {
+	return try(ctx, g, "", g.Blobs.Usage)
 }
 
 // Free implements Blobs.
-func (b *stallGuard) Free() (int64, bool) {
+func (g *stallGuard) Free() (int64, bool) {
 	type space struct {
 		bytes int64
 		known bool
 	}
-	free, err := try(b.ctx, b, "", func(context.Context) (s space, err error) {
-		s.bytes, s.known = b.Blobs.Free()
+	free, err := try(g.ctx, g, "", func(context.Context) (s space, err error) {
+		s.bytes, s.known = g.Blobs.Free()
 		return s, nil
 	})
 	return free.bytes, free.known && err == nil
 }
 
 // RemoveTemporary implements Blobs.
-func (b *stallGuard) RemoveTemporary(ctx context.Context) {
-	_, _ = try(ctx, b, "", func(ctx context.Context) (none struct{}, err error) {
-		b.Blobs.RemoveTemporary(ctx)
+func (g *stallGuard) RemoveTemporary(ctx context.Context) {
+	_, _ = try(ctx, g, "", func(ctx context.Context) (none struct{}, err error) {
+		g.Blobs.RemoveTemporary(ctx)
 		return none, nil
 	})
 }
 
 // Open implements Blobs.
-func (b *stallGuard) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	near, far := io.Pipe()
-	a, err := b.begin(ctx, name, far)
+	a, err := g.begin(ctx, name, far)
 	if err != nil {
 		return nil, err
 	}
 	opened := make(chan error, 1)
 	go func() {
-		r, err := b.Blobs.Open(a.ctx, name, offset, length)
+		r, err := g.Blobs.Open(a.ctx, name, offset, length)
 		if opened <- err; err != nil {
 			return
 		}
@@ -277,16 +277,16 @@ func (r *guardedReader) Close() error {
 var errNotWritten = errors.New("the content was not written")
 
 // Put implements Blobs. Like every implementation, it calls write only if the name is free.
-func (b *stallGuard) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	far, near := io.Pipe()
-	a, err := b.begin(ctx, name, far)
+	a, err := g.begin(ctx, name, far)
 	if err != nil {
 		return err
 	}
 	defer a.end()
 	asked, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		err := b.Blobs.Put(a.ctx, name, func(w io.Writer) error {
+		err := g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
 			close(asked)
 			_, err := io.Copy(w, far)
 			return err

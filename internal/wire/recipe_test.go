@@ -48,19 +48,19 @@ type receivingTables struct {
 	parts int
 }
 
-func (s *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
 	u := NewTableUpload(1 << 30)
 	err := Receive(stream.Recv, func(part *cleavev1.CreateTableRequest) error {
-		s.parts++
+		r.parts++
 		return u.Add(part)
 	})
 	if err != nil {
 		return Status(err)
 	}
-	if s.got, err = u.Finish(); err != nil {
+	if r.got, err = u.Finish(); err != nil {
 		return Status(err)
 	}
-	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: TableProto(s.got)})
+	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: TableProto(r.got)})
 }
 
 // A table that is sent in batches arrives as the table of all of them, and what goes wrong with a batch is said as it is.

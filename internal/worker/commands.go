@@ -23,36 +23,36 @@ func newCommands() *commands { return &commands{wake: make(chan struct{}, 1)} }
 
 // add queues a command, unless it is queued or runs already. If it was the last that ran, add returns its answer, to
 // be sent again; otherwise it returns nil.
-func (q *commands) add(c *workerv1.Command) *workerv1.Answer {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.last != nil && q.last.GetCommandId() == c.GetCommandId() {
-		return q.last
+func (c *commands) add(command *workerv1.Command) *workerv1.Answer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last != nil && c.last.GetCommandId() == command.GetCommandId() {
+		return c.last
 	}
-	if q.running == c.GetCommandId() {
+	if c.running == command.GetCommandId() {
 		return nil
 	}
-	for _, queued := range q.queue {
-		if queued.GetCommandId() == c.GetCommandId() {
+	for _, queued := range c.queue {
+		if queued.GetCommandId() == command.GetCommandId() {
 			return nil
 		}
 	}
-	q.queue = append(q.queue, c)
+	c.queue = append(c.queue, command)
 	select {
-	case q.wake <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
 // next waits for a command to run. It returns nil when ctx has ended.
-func (q *commands) next(ctx context.Context) *workerv1.Command {
+func (c *commands) next(ctx context.Context) *workerv1.Command {
 	for {
-		if c := q.take(ctx); c != nil {
-			return c
+		if command := c.take(ctx); command != nil {
+			return command
 		}
 		select {
-		case <-q.wake:
+		case <-c.wake:
 		case <-ctx.Done():
 			return nil
 		}
@@ -60,40 +60,40 @@ func (q *commands) next(ctx context.Context) *workerv1.Command {
 }
 
 // take begins the first command of the queue, or returns nil if there is none or ctx has ended.
-func (q *commands) take(ctx context.Context) *workerv1.Command {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.queue) == 0 || ctx.Err() != nil {
+func (c *commands) take(ctx context.Context) *workerv1.Command {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	c := q.queue[0]
-	q.queue, q.running = q.queue[1:], c.GetCommandId()
-	return c
+	command := c.queue[0]
+	c.queue, c.running = c.queue[1:], command.GetCommandId()
+	return command
 }
 
 // finish records the answer to the running command. It returns false if ctx has ended: then nobody waits for the
 // answer, and the queue may be that of another session already.
-func (q *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+func (c *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if ctx.Err() != nil {
 		return false
 	}
-	q.running, q.last = 0, answer
+	c.running, c.last = 0, answer
 	return true
 }
 
 // reset forgets all commands, because those of another session may have the same ids. The context of the session
 // before must have ended.
-func (q *commands) reset() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue, q.running, q.last = nil, 0, nil
+func (c *commands) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue, c.running, c.last = nil, 0, nil
 }
 
 // current returns the id of the running command, or 0 if there is none.
-func (q *commands) current() uint64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.running
+func (c *commands) current() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
 }

@@ -181,8 +181,8 @@ type rangesOf struct {
 	size int // of a message
 }
 
-func (c rangesOf) FetchDataset(context.Context, *workerv1.FetchDatasetRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
-	return &rangeStream{left: slices.Collect(slices.Chunk(c.data, c.size))}, nil
+func (r rangesOf) FetchDataset(context.Context, *workerv1.FetchDatasetRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[workerv1.FetchDatasetResponse], error) {
+	return &rangeStream{left: slices.Collect(slices.Chunk(r.data, r.size))}, nil
 }
 
 type rangeStream struct {

@@ -27,66 +27,66 @@ func newNeighbors(search *neighbor.Search, count, threads int) *neighbors {
 	return &neighbors{search: search, order: search.Order(), count: count, threads: threads, found: map[int][]int32{}}
 }
 
-func (s *neighbors) rowsOf(tile int) []int32 {
-	at := partition.Tile(len(s.order), tile)
-	return s.order[at.From:at.To]
+func (n *neighbors) rowsOf(tile int) []int32 {
+	at := partition.Tile(len(n.order), tile)
+	return n.order[at.From:at.To]
 }
 
-func (s *neighbors) build(ctx context.Context, tiles []int, stored bool) error {
+func (n *neighbors) build(ctx context.Context, tiles []int, stored bool) error {
 	if !stored {
 		return errors.New("worker: tiles of neighbors are always stored")
 	}
 	var rows []int32
 	var fresh []int
 	for _, t := range tiles {
-		if _, there := s.found[t]; there {
+		if _, there := n.found[t]; there {
 			continue
 		}
-		fresh, rows = append(fresh, t), append(rows, s.rowsOf(t)...)
+		fresh, rows = append(fresh, t), append(rows, n.rowsOf(t)...)
 	}
-	all, err := s.search.Rows(ctx, rows, s.count, s.threads)
+	all, err := n.search.Rows(ctx, rows, n.count, n.threads)
 	if err != nil {
 		return err
 	}
 	for _, t := range fresh {
-		found := make([]int32, 0, len(s.rowsOf(t))*(1+s.count))
-		for _, i := range s.rowsOf(t) {
-			found = append(append(found, i), all[:s.count]...)
-			all = all[s.count:]
+		found := make([]int32, 0, len(n.rowsOf(t))*(1+n.count))
+		for _, i := range n.rowsOf(t) {
+			found = append(append(found, i), all[:n.count]...)
+			all = all[n.count:]
 		}
-		s.found[t] = found
+		n.found[t] = found
 	}
 	return nil
 }
 
-func (s *neighbors) Drop(tiles []int) {
+func (n *neighbors) Drop(tiles []int) {
 	for _, t := range tiles {
-		delete(s.found, t)
+		delete(n.found, t)
 	}
 }
 
 // Reset implements shard. Tiles have nothing to drop.
-func (s *neighbors) Reset() {}
+func (n *neighbors) Reset() {}
 
-func (s *neighbors) Bytes() int64 {
+func (n *neighbors) Bytes() int64 {
 	bytes := int64(0)
-	for _, found := range s.found {
+	for _, found := range n.found {
 		bytes += 4 * int64(len(found))
 	}
 	return bytes
 }
 
-func (s *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
+func (n *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
 	if c.GetNeighbors() == nil {
 		return nil, unknownCommand(c)
 	}
 	size := 0
 	for _, t := range tiles {
-		size += len(s.found[t])
+		size += len(n.found[t])
 	}
 	all := make([]int32, 0, size)
 	for _, t := range tiles {
-		found, there := s.found[t]
+		found, there := n.found[t]
 		if !there {
 			return nil, fmt.Errorf("%w: tile %d is not built", kernel.ErrNotReady, t)
 		}

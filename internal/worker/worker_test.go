@@ -34,8 +34,8 @@ type fakeCoordinator struct {
 	attach func(workerv1.WorkerService_AttachServer) error
 }
 
-func (s *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) error {
-	return s.attach(stream)
+func (f *fakeCoordinator) Attach(stream workerv1.WorkerService_AttachServer) error {
+	return f.attach(stream)
 }
 
 // runAgainst runs a worker against a fake coordinator until the worker ends.

@@ -40,13 +40,13 @@ func NewDatasets(cfg Config) *Datasets {
 }
 
 // OpenDataset implements fleet.DatasetSource: workers read canonical bytes from it. A length of 0 means to the end.
-func (s *Datasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
-	if data := s.InMemory(id); data != nil {
+func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
+	if data := d.InMemory(id); data != nil {
 		return openInMemory(data, offset, length), nil
 	}
-	record, err := s.Find(ctx, id) // whoever owns it: a job of theirs needs it
+	record, err := d.Find(ctx, id) // whoever owns it: a job of theirs needs it
 	if record == nil && err == nil {
-		err = s.notFound(id)
+		err = d.notFound(id)
 	}
 	if err != nil {
 		return nil, err
@@ -54,22 +54,22 @@ func (s *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 	if length == 0 {
 		length = -1
 	}
-	return s.open(ctx, record, id, offset, length)
+	return d.open(ctx, record, id, offset, length)
 }
 
 // urlTime is how long workers may read a data set by a URL.
 const urlTime = time.Hour
 
 // LocateDataset implements distribution.Locator: it returns a URL for a data set in an object store, and "" for others.
-func (s *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
-	if s.InMemory(id) != nil {
+func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
+	if d.InMemory(id) != nil {
 		return "", "", nil
 	}
-	record, err := s.Find(ctx, id)
+	record, err := d.Find(ctx, id)
 	if record == nil || err != nil {
 		return "", "", err
 	}
-	url, sealed, err := s.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
+	url, sealed, err := d.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
 	if sealed {
 		sealedName = record.GetBlob()
 	}
@@ -84,36 +84,36 @@ type temporaryDataset struct {
 
 // AddTemporary lets workers open a data set until it is released. It has no record and no blob, and
 // clients do not see it. The same data set may be added several times.
-func (s *Datasets) AddTemporary(data dataset.Dataset) (id string, size int64, err error) {
+func (d *Datasets) AddTemporary(data dataset.Dataset) (id string, size int64, err error) {
 	if id, err = dataset.ID(data); err != nil {
 		return "", 0, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.temporary[id] == nil {
-		s.temporary[id] = &temporaryDataset{data: data}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.temporary[id] == nil {
+		d.temporary[id] = &temporaryDataset{data: data}
 	}
-	s.temporary[id].users++
+	d.temporary[id].users++
 	return id, dataset.EncodedSize(data), nil
 }
 
 // Release undoes one AddTemporary.
-func (s *Datasets) Release(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.temporary[id].users--; s.temporary[id].users == 0 {
-		delete(s.temporary, id)
+func (d *Datasets) Release(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.temporary[id].users--; d.temporary[id].users == 0 {
+		delete(d.temporary, id)
 	}
 }
 
 // InMemory returns a temporary or shared data set, or nil if there is none with the id.
-func (s *Datasets) InMemory(id string) dataset.Dataset {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.temporary[id]; t != nil {
+func (d *Datasets) InMemory(id string) dataset.Dataset {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.temporary[id]; t != nil {
 		return t.data
 	}
-	return s.shared[id]
+	return d.shared[id]
 }
 
 // openInMemory reads length bytes of a data set in memory, 0 meaning to the end. They are encoded as they are read.
@@ -126,8 +126,8 @@ func openInMemory(data dataset.Dataset, offset, length int64) io.ReadCloser {
 }
 
 // Temporaries returns how many temporary data sets there are.
-func (s *Datasets) Temporaries() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.temporary)
+func (d *Datasets) Temporaries() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.temporary)
 }

@@ -49,9 +49,9 @@ func onePoint(t *testing.T, value float64) *dataset.Points {
 	return points
 }
 
-func (s *Datasets) addPoint(t *testing.T, value float64) string {
+func (d *Datasets) addPoint(t *testing.T, value float64) string {
 	t.Helper()
-	record, err := s.Add(t.Context(), "point", onePoint(t, value), timestamppb.Now())
+	record, err := d.Add(t.Context(), "point", onePoint(t, value), timestamppb.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,11 +39,11 @@ func NewTables(cfg Config) Tables {
 
 // AddFrom is Add for a table that was imported from objects. It records the objects, replacing those from which the caller
 // imported the same table before.
-func (s Tables) AddFrom(ctx context.Context, name string, t *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
-	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, t)
+func (t Tables) AddFrom(ctx context.Context, name string, added *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+	return t.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, added)
 }
 
 // Finder returns a function that loads the tables of one call.
-func (s Tables) Finder(ctx context.Context) wire.Tables {
-	return func(id string) (*table.Table, error) { return s.Load(ctx, id) }
+func (t Tables) Finder(ctx context.Context) wire.Tables {
+	return func(id string) (*table.Table, error) { return t.Load(ctx, id) }
 }

@@ -32,18 +32,18 @@ type heldJobs struct {
 	letGo chan struct{}
 }
 
-func (s *heldJobs) hold(what string) error {
-	s.begun <- what
-	<-s.letGo
+func (h *heldJobs) hold(what string) error {
+	h.begun <- what
+	<-h.letGo
 	return status.Error(codes.NotFound, what)
 }
 
-func (s *heldJobs) GetJob(_ context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
-	return nil, s.hold(request.GetJobId())
+func (h *heldJobs) GetJob(_ context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
+	return nil, h.hold(request.GetJobId())
 }
 
-func (s *heldJobs) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
-	return nil, s.hold(request.GetRequestId())
+func (h *heldJobs) CreateJob(_ context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+	return nil, h.hold(request.GetRequestId())
 }
 
 // served is a gate in front of a service, and a client of it.

@@ -43,37 +43,37 @@ func newLimiter(limit int, reason, message string) *limiter {
 }
 
 // take takes a slot for a client and reports whether there was one.
-func (d *limiter) take(client string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	own := d.byClient[client]
-	clients := len(d.byClient)
+func (l *limiter) take(client string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.byClient[client]
+	clients := len(l.byClient)
 	if own == 0 {
 		clients++
 	}
-	if d.taken >= d.limit || 2*d.taken >= d.limit && own > 0 && own >= d.limit/clients {
+	if l.taken >= l.limit || 2*l.taken >= l.limit && own > 0 && own >= l.limit/clients {
 		return false
 	}
-	d.taken++
-	d.byClient[client] = own + 1
+	l.taken++
+	l.byClient[client] = own + 1
 	return true
 }
 
 // giveBack frees a slot of a client.
-func (d *limiter) giveBack(client string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.taken--
-	if d.byClient[client]--; d.byClient[client] == 0 {
-		delete(d.byClient, client)
+func (l *limiter) giveBack(client string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.taken--
+	if l.byClient[client]--; l.byClient[client] == 0 {
+		delete(l.byClient, client)
 	}
 }
 
 // inUse returns how many slots are taken.
-func (d *limiter) inUse() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.taken
+func (l *limiter) inUse() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taken
 }
 
 // clientOf identifies who calls, for fairness: the caller's name, or the address of the connection if callers have none.
@@ -106,19 +106,19 @@ func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, e
 	if !l.take(client) && !(l.waiting.evict() && l.take(client)) {
 		return nil, l.refusal
 	}
-	p := &slot{giveBack: sync.OnceFunc(func() { l.giveBack(client) })}
-	p.handOver = context.AfterFunc(ctx, p.giveBack)
-	return context.WithValue(ctx, slotKey{}, p), nil
+	s := &slot{giveBack: sync.OnceFunc(func() { l.giveBack(client) })}
+	s.handOver = context.AfterFunc(ctx, s.giveBack)
+	return context.WithValue(ctx, slotKey{}, s), nil
 }
 
 // keepSlot keeps the slot of a call until the returned function is called.
 func keepSlot(ctx context.Context) (release func()) {
-	p, counted := ctx.Value(slotKey{}).(*slot)
+	s, counted := ctx.Value(slotKey{}).(*slot)
 	if !counted {
 		return func() {}
 	}
-	p.handOver()
-	return p.giveBack
+	s.handOver()
+	return s.giveBack
 }
 
 // fairQueue lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of the
@@ -131,64 +131,64 @@ type fairQueue struct {
 }
 
 // enter waits for the turn of a call. The caller calls leave when its work is done.
-func (t *fairQueue) enter(ctx context.Context, client string) (leave func(), err error) {
-	t.mu.Lock()
-	if t.free > 0 {
-		t.free--
-		t.mu.Unlock()
-		return t.leave, nil
+func (q *fairQueue) enter(ctx context.Context, client string) (leave func(), err error) {
+	q.mu.Lock()
+	if q.free > 0 {
+		q.free--
+		q.mu.Unlock()
+		return q.leave, nil
 	}
 	turn := make(chan struct{})
-	if t.queues == nil {
-		t.queues = map[string][]chan struct{}{}
+	if q.queues == nil {
+		q.queues = map[string][]chan struct{}{}
 	}
-	if len(t.queues[client]) == 0 {
-		t.clients = append(t.clients, client)
+	if len(q.queues[client]) == 0 {
+		q.clients = append(q.clients, client)
 	}
-	t.queues[client] = append(t.queues[client], turn)
-	t.mu.Unlock()
+	q.queues[client] = append(q.queues[client], turn)
+	q.mu.Unlock()
 	select {
 	case <-turn:
-		return t.leave, nil
+		return q.leave, nil
 	case <-ctx.Done():
-		t.giveUp(client, turn)
+		q.giveUp(client, turn)
 		return nil, ctx.Err()
 	}
 }
 
 // leave gives the turn of a call that is done to the next one.
-func (t *fairQueue) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.clients) == 0 {
-		t.free++
+func (q *fairQueue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.clients) == 0 {
+		q.free++
 		return
 	}
-	client := t.clients[0]
-	t.clients = t.clients[1:]
-	queue := t.queues[client]
+	client := q.clients[0]
+	q.clients = q.clients[1:]
+	queue := q.queues[client]
 	close(queue[0])
-	if t.queues[client] = queue[1:]; len(queue) > 1 {
-		t.clients = append(t.clients, client)
+	if q.queues[client] = queue[1:]; len(queue) > 1 {
+		q.clients = append(q.clients, client)
 	} else {
-		delete(t.queues, client)
+		delete(q.queues, client)
 	}
 }
 
 // giveUp removes a call that waits no longer. If its turn came at the same moment, the next call gets it.
-func (t *fairQueue) giveUp(client string, turn chan struct{}) {
-	t.mu.Lock()
-	for at, waiting := range t.queues[client] {
+func (q *fairQueue) giveUp(client string, turn chan struct{}) {
+	q.mu.Lock()
+	for at, waiting := range q.queues[client] {
 		if waiting != turn {
 			continue
 		}
-		if t.queues[client] = slices.Delete(t.queues[client], at, at+1); len(t.queues[client]) == 0 {
-			delete(t.queues, client)
-			t.clients = slices.DeleteFunc(t.clients, func(c string) bool { return c == client })
+		if q.queues[client] = slices.Delete(q.queues[client], at, at+1); len(q.queues[client]) == 0 {
+			delete(q.queues, client)
+			q.clients = slices.DeleteFunc(q.clients, func(c string) bool { return c == client })
 		}
-		t.mu.Unlock()
+		q.mu.Unlock()
 		return
 	}
-	t.mu.Unlock()
-	t.leave()
+	q.mu.Unlock()
+	q.leave()
 }

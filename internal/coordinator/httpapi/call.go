@@ -29,12 +29,12 @@ type callerKey struct{}
 // callers is a listener whose connections are callers.
 type callers struct{ net.Listener }
 
-func (l callers) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+func (c callers) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &caller{Conn: c, client: c.(Conn)}, nil
+	return &caller{Conn: conn, client: conn.(Conn)}, nil
 }
 
 // Close closes the connection, and ends the calls that it made.

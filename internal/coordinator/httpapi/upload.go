@@ -138,12 +138,12 @@ type messageLimiter struct {
 	read, limit int
 }
 
-func (b *messageLimiter) Read(p []byte) (int, error) {
-	if b.read > b.limit {
-		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", b.limit)
+func (l *messageLimiter) Read(p []byte) (int, error) {
+	if l.read > l.limit {
+		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", l.limit)
 	}
-	n, err := b.from.Read(p)
-	b.read += n
+	n, err := l.from.Read(p)
+	l.read += n
 	return n, err
 }
 

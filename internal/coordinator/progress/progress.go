@@ -61,117 +61,116 @@ type Announcement struct {
 }
 
 // Announced returns the latest announcement. It encodes it again from time to time so that the elapsed time advances.
-func (l *Progress) Announced() Announcement {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.encodedAt) >= KeepAlive/2 { // the elapsed time has advanced
-		l.shown.Encoded, l.encodedAt = eventlog.EncodeProgress(l.current()), time.Now()
+func (p *Progress) Announced() Announcement {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.encodedAt) >= KeepAlive/2 { // the elapsed time has advanced
+		p.shown.Encoded, p.encodedAt = eventlog.EncodeProgress(p.current()), time.Now()
 	}
-	return l.shown
+	return p.shown
 }
 
-// announce publishes the current progress to watchers, now or once interval has passed. The caller holds
-// l.mu.
-func (l *Progress) announce() {
-	if wait := interval - time.Since(l.announcedAt); wait > 0 {
-		if !l.scheduled {
-			l.scheduled = true
+// announce publishes the current progress to watchers, now or once interval has passed. The caller holds p.mu.
+func (p *Progress) announce() {
+	if wait := interval - time.Since(p.announcedAt); wait > 0 {
+		if !p.scheduled {
+			p.scheduled = true
 			time.AfterFunc(wait, func() {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				l.scheduled = false
-				l.announce()
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.scheduled = false
+				p.announce()
 			})
 		}
 		return
 	}
-	close(l.shown.Changed)
-	l.shown = Announcement{Version: l.version, Changed: make(chan struct{})}
-	l.announcedAt, l.encodedAt = time.Now(), time.Time{}
+	close(p.shown.Changed)
+	p.shown = Announcement{Version: p.version, Changed: make(chan struct{})}
+	p.announcedAt, p.encodedAt = time.Now(), time.Time{}
 }
 
 // update applies a change to the progress and announces it.
-func (l *Progress) update(change func(*cleavev1.Progress)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change(l.progress)
-	l.version++
-	l.announce()
+func (p *Progress) update(change func(*cleavev1.Progress)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p.progress)
+	p.version++
+	p.announce()
 }
 
 // Enter begins a phase.
-func (l *Progress) Enter(phase cleavev1.Phase, message string) {
-	l.update(func(p *cleavev1.Progress) { p.Phase, p.Message = phase, message })
+func (p *Progress) Enter(phase cleavev1.Phase, message string) {
+	p.update(func(m *cleavev1.Progress) { m.Phase, m.Message = phase, message })
 }
 
 // Show shows an event of the run, if it is one that tells how far the run is.
-func (l *Progress) Show(e *cleavev1.Event) {
+func (p *Progress) Show(e *cleavev1.Event) {
 	switch e.GetWhat().(type) {
 	case *cleavev1.Event_K, *cleavev1.Event_Iteration, *cleavev1.Event_Solver, *cleavev1.Event_MethodTried, *cleavev1.Event_Level:
 	default:
 		return
 	}
-	l.update(func(p *cleavev1.Progress) {
-		p.Solver, p.MethodTried, p.Level = e.GetSolver(), e.GetMethodTried(), e.GetLevel() // what came before is over
+	p.update(func(m *cleavev1.Progress) {
+		m.Solver, m.MethodTried, m.Level = e.GetSolver(), e.GetMethodTried(), e.GetLevel() // what came before is over
 		switch what := e.GetWhat().(type) {
 		case *cleavev1.Event_K:
-			p.K = what.K
+			m.K = what.K
 		case *cleavev1.Event_Solver:
-			l.solver.tick(l.now(), what.Solver.StepsLeft)
+			p.solver.tick(p.now(), what.Solver.StepsLeft)
 		case *cleavev1.Event_Iteration:
-			p.Iteration, p.Objective, p.Moved = what.Iteration.GetIteration(), what.Iteration.GetObjective(), what.Iteration.GetMoved()
-			if l.iterating.IsZero() {
-				l.iterating = l.now()
+			m.Iteration, m.Objective, m.Moved = what.Iteration.GetIteration(), what.Iteration.GetObjective(), what.Iteration.GetMoved()
+			if p.iterating.IsZero() {
+				p.iterating = p.now()
 			} else {
-				l.iterations++
+				p.iterations++
 			}
 		}
 	})
 }
 
 // RestartStarted records which restart the following iterations belong to.
-func (l *Progress) RestartStarted(restart, restarts int) {
-	l.update(func(p *cleavev1.Progress) { p.Restart, p.Restarts = uint32(restart), uint32(restarts) })
+func (p *Progress) RestartStarted(restart, restarts int) {
+	p.update(func(m *cleavev1.Progress) { m.Restart, m.Restarts = uint32(restart), uint32(restarts) })
 }
 
 // Tiles records how many of all tiles are built.
-func (l *Progress) Tiles(workers, built, all int) {
-	l.update(func(p *cleavev1.Progress) {
-		p.Workers, p.TilesBuilt, p.Tiles = uint32(workers), uint32(built), uint32(all)
+func (p *Progress) Tiles(workers, built, all int) {
+	p.update(func(m *cleavev1.Progress) {
+		m.Workers, m.TilesBuilt, m.Tiles = uint32(workers), uint32(built), uint32(all)
 		switch {
 		case built >= all:
-			l.building = time.Time{}
-		case l.building.IsZero():
-			l.building, l.builtAtFirst = l.now(), uint32(built)
+			p.building = time.Time{}
+		case p.building.IsZero():
+			p.building, p.builtAtFirst = p.now(), uint32(built)
 		}
 	})
 }
 
 // Current returns a copy of the progress with the elapsed time and the estimates.
-func (l *Progress) Current() *cleavev1.Progress {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current()
+func (p *Progress) Current() *cleavev1.Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current()
 }
 
-// current returns a copy of the progress with the elapsed time and the estimates. The caller holds l.mu.
-func (l *Progress) current() *cleavev1.Progress {
-	now, p := l.now(), proto.CloneOf(l.progress)
-	p.Elapsed = durationpb.New(now.Sub(l.began))
-	if spent := now.Sub(l.iterating).Seconds(); !l.iterating.IsZero() && spent > 0 {
-		p.IterationsPerSecond = float64(l.iterations) / spent
+// current returns a copy of the progress with the elapsed time and the estimates. The caller holds p.mu.
+func (p *Progress) current() *cleavev1.Progress {
+	now, m := p.now(), proto.CloneOf(p.progress)
+	m.Elapsed = durationpb.New(now.Sub(p.began))
+	if spent := now.Sub(p.iterating).Seconds(); !p.iterating.IsZero() && spent > 0 {
+		m.IterationsPerSecond = float64(p.iterations) / spent
 	}
 	// The number of iterations cannot be predicted, but building tiles and the eigensolver can be.
 	switch {
-	case p.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !l.building.IsZero() && p.GetTilesBuilt() > l.builtAtFirst:
-		perTile := now.Sub(l.building) / time.Duration(p.GetTilesBuilt()-l.builtAtFirst)
-		p.TimeLeft = durationpb.New(perTile * time.Duration(p.GetTiles()-p.GetTilesBuilt()))
-	case p.GetSolver() != nil && (p.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || p.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
-		if left, known := l.solver.timeLeft(now); known {
-			p.TimeLeft = durationpb.New(left)
+	case m.GetPhase() == cleavev1.Phase_PHASE_BUILDING && !p.building.IsZero() && m.GetTilesBuilt() > p.builtAtFirst:
+		perTile := now.Sub(p.building) / time.Duration(m.GetTilesBuilt()-p.builtAtFirst)
+		m.TimeLeft = durationpb.New(perTile * time.Duration(m.GetTiles()-m.GetTilesBuilt()))
+	case m.GetSolver() != nil && (m.GetPhase() == cleavev1.Phase_PHASE_INITIALIZING || m.GetPhase() == cleavev1.Phase_PHASE_ITERATING):
+		if left, known := p.solver.timeLeft(now); known {
+			m.TimeLeft = durationpb.New(left)
 		}
 	}
-	return p
+	return m
 }
 
 // solverClock estimates how much longer an eigensolver will take.

@@ -129,7 +129,7 @@ func (w *Writer) commitWhile(txn store.Txn, mayPass func(error) bool) error {
 // unknownOutcome wraps the error of a transaction that failed after an attempt whose answer was lost.
 type unknownOutcome struct{ error }
 
-func (e unknownOutcome) Unwrap() error { return e.error }
+func (o unknownOutcome) Unwrap() error { return o.error }
 
 // Unknown marks the error of a transaction that may have been committed.
 func Unknown(err error) error { return unknownOutcome{err} }

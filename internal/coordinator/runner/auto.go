@@ -145,56 +145,56 @@ type autoExecutors struct {
 }
 
 // release releases an executor and records the usage of the first one.
-func (x *autoExecutors) release(e interface {
+func (e *autoExecutors) release(done interface {
 	Usage() fleet.Usage
 	Release()
 }) {
-	if x.used == nil {
-		used := e.Usage()
-		x.used = &used
+	if e.used == nil {
+		used := done.Usage()
+		e.used = &used
 	}
-	e.Release()
+	done.Release()
 }
 
 // Rows implements auto.Executors.
-func (x *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
-	p.MaxLanes = x.maxLanes
-	task := x.task
-	task.Need, task.Vectors, task.Units = x.rowsNeed(p), p.Vectors, p.Units
-	e, err := x.fleet.NewKMeansExecutor(ctx, task)
+func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
+	p.MaxLanes = e.maxLanes
+	task := e.task
+	task.Need, task.Vectors, task.Units = e.rowsNeed(p), p.Vectors, p.Units
+	x, err := e.fleet.NewKMeansExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, func() { x.release(e) }, nil
+	return x, func() { e.release(x) }, nil
 }
 
 // Neighbors implements auto.Executors.
-func (x *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
-	task := x.task
-	task.Need, task.Units = planning.NeighborWorkload(x.data, x.bytes, count), units
-	if kernel, given := x.data.(*dataset.Kernel); given {
+func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
+	task := e.task
+	task.Need, task.Units = planning.NeighborWorkload(e.data, e.bytes, count), units
+	if kernel, given := e.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
-	found, used, err := x.fleet.Neighbors(ctx, task)
-	x.searched = &used
+	found, used, err := e.fleet.Neighbors(ctx, task)
+	e.searched = &used
 	return found, err
 }
 
 // Matrix implements auto.Executors.
-func (x *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
-	p, err := auto.MatrixProblem(x.data)
+func (e *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
+	p, err := auto.MatrixProblem(e.data)
 	if err != nil {
 		return nil, nil, err
 	}
-	task := x.task
-	task.Need = x.matrixNeed(p)
-	e, err := x.fleet.NewExecutor(ctx, task)
+	task := e.task
+	task.Need = e.matrixNeed(p)
+	x, err := e.fleet.NewExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := kernelkmeans.NewSetup(ctx, p, e, clustering.NopObserver{}); err != nil {
-		e.Release()
+	if _, err := kernelkmeans.NewSetup(ctx, p, x, clustering.NopObserver{}); err != nil {
+		x.Release()
 		return nil, nil, err
 	}
-	return e, func() { x.release(e) }, nil
+	return x, func() { e.release(x) }, nil
 }

@@ -51,34 +51,34 @@ type Set struct {
 func NewSet() *Set { return &Set{open: map[string]*blob.Bucket{}} }
 
 // Close closes all buckets.
-func (b *Set) Close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, bucket := range b.open {
+func (s *Set) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, bucket := range s.open {
 		_ = bucket.Close()
 	}
-	clear(b.open)
+	clear(s.open)
 }
 
 // bucket opens the bucket of a URI as a rule says. It sends nothing.
-func (b *Set) bucket(ctx context.Context, r objects.Rule, u objects.URI) (*blob.Bucket, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *Set) bucket(ctx context.Context, r objects.Rule, u objects.URI) (*blob.Bucket, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	address := r.Address(u)
-	if bucket := b.open[address]; bucket != nil {
+	if bucket := s.open[address]; bucket != nil {
 		return bucket, nil
 	}
 	bucket, err := blob.OpenBucket(context.WithoutCancel(ctx), address)
 	if err != nil {
 		return nil, fault.New(fault.FailedPrecondition, "STORE_NOT_CONFIGURED", "the object store of %s cannot be opened: %s; check its options in --import-allow, the region and the credentials", u, causeOf(err))
 	}
-	b.open[address] = bucket
+	s.open[address] = bucket
 	return bucket, nil
 }
 
 // Find returns the objects that a URI names, sorted by name, in their current versions.
-func (b *Set) Find(ctx context.Context, r objects.Rule, u objects.URI) ([]Object, error) {
-	bucket, err := b.bucket(ctx, r, u)
+func (s *Set) Find(ctx context.Context, r objects.Rule, u objects.URI) ([]Object, error) {
+	bucket, err := s.bucket(ctx, r, u)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +151,12 @@ func describe(ctx context.Context, bucket *blob.Bucket, u objects.URI) (Object, 
 
 // Sign returns a URL by which a version of an object can be read for a while, without credentials. The URL names the version if
 // there is one. etag is what the object must have if it does not.
-func (b *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag string, err error) {
+func (s *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag string, err error) {
 	u, err := objects.Parse(o.URI)
 	if err != nil {
 		return "", "", err
 	}
-	bucket, err := b.bucket(ctx, r, u)
+	bucket, err := s.bucket(ctx, r, u)
 	if err != nil {
 		return "", "", err
 	}

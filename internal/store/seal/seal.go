@@ -54,14 +54,14 @@ func NewWriter(name string, w io.Writer) *Writer {
 	return &Writer{name: name, w: w, frame: make([]byte, 0, FrameBytes)}
 }
 
-func (s *Writer) Write(p []byte) (int, error) {
+func (w *Writer) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
-		n := min(len(p), BlockBytes-len(s.frame))
-		s.frame, p = append(s.frame, p[:n]...), p[n:]
+		n := min(len(p), BlockBytes-len(w.frame))
+		w.frame, p = append(w.frame, p[:n]...), p[n:]
 		written += n
-		if len(s.frame) == BlockBytes {
-			if err := s.Finish(); err != nil {
+		if len(w.frame) == BlockBytes {
+			if err := w.Finish(); err != nil {
 				return written, err
 			}
 		}
@@ -70,10 +70,10 @@ func (s *Writer) Write(p []byte) (int, error) {
 }
 
 // Finish writes the current block. The caller calls it once, after everything is written.
-func (s *Writer) Finish() error {
-	sum := checksum(s.name, s.number, s.frame)
-	_, err := s.w.Write(binary.LittleEndian.AppendUint32(s.frame, sum))
-	s.frame, s.number = s.frame[:0], s.number+1
+func (w *Writer) Finish() error {
+	sum := checksum(w.name, w.number, w.frame)
+	_, err := w.w.Write(binary.LittleEndian.AppendUint32(w.frame, sum))
+	w.frame, w.number = w.frame[:0], w.number+1
 	return err
 }
 
@@ -137,44 +137,44 @@ func (r wholeReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (u *Reader) Read(p []byte) (int, error) {
-	for len(u.block) == 0 {
-		if u.err != nil {
-			return 0, u.err
+func (r *Reader) Read(p []byte) (int, error) {
+	for len(r.block) == 0 {
+		if r.err != nil {
+			return 0, r.err
 		}
-		u.next()
+		r.next()
 	}
-	n := copy(p, u.block)
-	u.block = u.block[n:]
+	n := copy(p, r.block)
+	r.block = r.block[n:]
 	return n, nil
 }
 
 // next reads the next block, and sets err if it is the last.
-func (u *Reader) next() {
-	n, err := io.ReadFull(u.r, u.frame)
+func (r *Reader) next() {
+	n, err := io.ReadFull(r.r, r.frame)
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		u.err = io.EOF
+		r.err = io.EOF
 	case err != nil:
-		u.err = u.explain(u.name, err)
+		r.err = r.explain(r.name, err)
 		return
 	}
 	if n < crc32.Size {
-		u.err = errCut(u.name)
+		r.err = errCut(r.name)
 		return
 	}
-	block, sum := u.frame[:n-crc32.Size], u.frame[n-crc32.Size:n]
-	if binary.LittleEndian.Uint32(sum) != checksum(u.name, u.number, block) {
-		u.err = errDamaged(u.name, u.number*BlockBytes)
+	block, sum := r.frame[:n-crc32.Size], r.frame[n-crc32.Size:n]
+	if binary.LittleEndian.Uint32(sum) != checksum(r.name, r.number, block) {
+		r.err = errDamaged(r.name, r.number*BlockBytes)
 		return
 	}
-	u.number++
-	u.block = block[min(u.skip, int64(len(block))):]
-	u.skip = 0
-	if u.left >= 0 {
-		u.block = u.block[:min(u.left, int64(len(u.block)))]
-		if u.left -= int64(len(u.block)); u.left == 0 {
-			u.err = io.EOF
+	r.number++
+	r.block = block[min(r.skip, int64(len(block))):]
+	r.skip = 0
+	if r.left >= 0 {
+		r.block = r.block[:min(r.left, int64(len(r.block)))]
+		if r.left -= int64(len(r.block)); r.left == 0 {
+			r.err = io.EOF
 		}
 	}
 }

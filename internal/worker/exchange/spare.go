@@ -27,14 +27,14 @@ type spareSet struct {
 }
 
 // put keeps a piece, and reports whether it did.
-func (k *spare) put(id string, piece int, data []byte) bool {
-	if k.take == nil {
+func (s *spare) put(id string, piece int, data []byte) bool {
+	if s.take == nil {
 		return false
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	set := k.touch(id)
-	if set.pieces[piece] != nil || !k.take(wire.PieceBytes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set := s.touch(id)
+	if set.pieces[piece] != nil || !s.take(wire.PieceBytes) {
 		return false
 	}
 	set.pieces[piece] = data
@@ -42,29 +42,29 @@ func (k *spare) put(id string, piece int, data []byte) bool {
 }
 
 // touch returns the pieces of a data set, which is the most recently used one from now on. The pieces of others may
-// make room. The caller holds k.mu.
-func (k *spare) touch(id string) *spareSet {
+// make room. The caller holds s.mu.
+func (s *spare) touch(id string) *spareSet {
 	set := &spareSet{id: id, pieces: map[int][]byte{}}
-	if at := slices.IndexFunc(k.sets, func(s *spareSet) bool { return s.id == id }); at >= 0 {
-		set = k.sets[at]
-		k.sets = slices.Delete(k.sets, at, at+1)
+	if at := slices.IndexFunc(s.sets, func(other *spareSet) bool { return other.id == id }); at >= 0 {
+		set = s.sets[at]
+		s.sets = slices.Delete(s.sets, at, at+1)
 	}
-	k.sets = append(k.sets, set)
-	if len(k.sets) > spareSets {
-		k.free(int64(len(k.sets[0].pieces)) * wire.PieceBytes)
-		k.sets = slices.Delete(k.sets, 0, 1)
+	s.sets = append(s.sets, set)
+	if len(s.sets) > spareSets {
+		s.free(int64(len(s.sets[0].pieces)) * wire.PieceBytes)
+		s.sets = slices.Delete(s.sets, 0, 1)
 	}
 	return set
 }
 
 // get returns a piece and no longer keeps it. It returns nil if there is none.
-func (k *spare) get(id string, piece int) []byte {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, set := range k.sets {
+func (s *spare) get(id string, piece int) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, set := range s.sets {
 		if data := set.pieces[piece]; set.id == id && data != nil {
 			delete(set.pieces, piece)
-			k.free(wire.PieceBytes)
+			s.free(wire.PieceBytes)
 			return data
 		}
 	}
@@ -72,11 +72,11 @@ func (k *spare) get(id string, piece int) []byte {
 }
 
 // of returns the pieces of a data set.
-func (k *spare) of(id string) []int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (s *spare) of(id string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var pieces []int
-	for _, set := range k.sets {
+	for _, set := range s.sets {
 		for p := range set.pieces {
 			if set.id == id {
 				pieces = append(pieces, p)
@@ -87,23 +87,23 @@ func (k *spare) of(id string) []int {
 }
 
 // has reports whether there is a piece.
-func (k *spare) has(id string, piece int) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.sets, func(set *spareSet) bool { return set.id == id && set.pieces[piece] != nil })
+func (s *spare) has(id string, piece int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.sets, func(set *spareSet) bool { return set.id == id && set.pieces[piece] != nil })
 }
 
 // evict drops pieces until this many bytes are free or none is left.
-func (k *spare) evict(bytes int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, set := range k.sets {
+func (s *spare) evict(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, set := range s.sets {
 		for p := range set.pieces {
 			if bytes <= 0 {
 				return
 			}
 			delete(set.pieces, p)
-			k.free(wire.PieceBytes)
+			s.free(wire.PieceBytes)
 			bytes -= wire.PieceBytes
 		}
 	}
