@@ -177,40 +177,40 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 
 // exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The
 // caller holds f.mu, and no operation uses the tiles.
-func (j *job) exclude(s *session, why *fault.Error) {
-	j.fleet.log.Warn("the job continues without a worker", "job", j.jobID, "worker", s.name, "why", why.Message)
-	j.fleet.cfg.Observe.PutAside(why.Reason)
-	j.blame.excluded[s] = why
-	for _, t := range j.placed.tilesOf(s) {
-		j.placed.remove(t)
+func (e *execution) exclude(s *session, why *fault.Error) {
+	e.fleet.log.Warn("the job continues without a worker", "job", e.jobID, "worker", s.name, "why", why.Message)
+	e.fleet.cfg.Observe.PutAside(why.Reason)
+	e.blame.excluded[s] = why
+	for _, t := range e.placed.tilesOf(s) {
+		e.placed.remove(t)
 	}
-	if j.placed.members[s] != nil {
-		j.placed.leave(s)
+	if e.placed.members[s] != nil {
+		e.placed.leave(s)
 	}
-	j.fleet.notifyChanged()
+	e.fleet.notifyChanged()
 }
 
 // distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
-func (j *job) distrust(s *session, why *fault.Error) {
-	j.fleet.log.Error("a worker gave a wrong answer", "job", j.jobID, "worker", s.name, "id", s.id, "why", why.Message)
-	j.blame.trust.refuse(s, why)
-	j.exclude(s, why)
+func (e *execution) distrust(s *session, why *fault.Error) {
+	e.fleet.log.Error("a worker gave a wrong answer", "job", e.jobID, "worker", s.name, "id", s.id, "why", why.Message)
+	e.blame.trust.refuse(s, why)
+	e.exclude(s, why)
 }
 
 // forgive gives the workers that were excluded another chance, after an operation failed because no worker could do
 // it.
-func (j *job) forgive() {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	clear(j.blame.excluded)
-	j.placed.recheck()
+func (e *execution) forgive() {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	clear(e.blame.excluded)
+	e.placed.recheck()
 }
 
 // countCrash records that the process of a worker has ended. An operation may still use the worker's tiles: removeLost
 // takes them away before the next placement. The caller holds f.mu.
-func (j *job) countCrash(s *session) {
-	if j.placed.members[s] != nil && !s.draining && !j.fleet.hasTwin(s) {
-		j.blame.countCrash(s.name)
+func (e *execution) countCrash(s *session) {
+	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwin(s) {
+		e.blame.countCrash(s.name)
 	}
 }
 
@@ -229,8 +229,8 @@ func (f *Fleet) hasTwin(s *session) bool {
 // caller holds f.mu.
 func (f *Fleet) crashMessage(s *session) string {
 	worst := 0
-	for j := range f.jobs {
-		worst = max(worst, j.blame.crashes[s.name].all)
+	for e := range f.executions {
+		worst = max(worst, e.blame.crashes[s.name].all)
 	}
 	if worst == 0 {
 		return ""

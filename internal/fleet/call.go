@@ -187,12 +187,12 @@ func (p *payloads) find(reference string) (data []byte, found bool) {
 }
 
 // keep returns a payload of values that is freed with the job, or nil if values is nil.
-func keep[T any](j *job, pack func([]T) []byte, values []T) *payload {
+func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 	if values == nil {
 		return nil
 	}
-	p := j.fleet.newPayload(func() []byte { return pack(values) })
-	j.payloads = append(j.payloads, p)
+	p := e.fleet.newPayload(func() []byte { return pack(values) })
+	e.payloads = append(e.payloads, p)
 	return p
 }
 

@@ -18,7 +18,7 @@ import (
 // Executor runs the operations of a kernel-family job on all workers. It implements kernelkmeans.Executor. The caller
 // must call Release.
 type Executor struct {
-	*job
+	*execution
 	spec        kernel.MatrixSpec
 	mean, scale *payload
 	operands    *packedOperands // guarded by operating; nil before the first SetOperands
@@ -36,9 +36,9 @@ var _ kernelkmeans.Executor = (*Executor)(nil)
 // NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker it waits, until
 // ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
-	e := &Executor{job: f.newJob(task), spec: task.Need.Matrix}
+	e := &Executor{execution: f.newExecution(task), spec: task.Need.Matrix}
 	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
-	e.mean, e.scale = keep(e.job, wire.PackFloat64s, e.spec.Mean), keep(e.job, wire.PackFloat64s, e.spec.Scale)
+	e.mean, e.scale = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackFloat64s, e.spec.Scale)
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 
 // Release frees what the job holds on workers. A running operation fails with ErrReleased.
 func (e *Executor) Release() {
-	e.job.Release()
+	e.execution.Release()
 	e.operating <- struct{}{}
 	defer func() { <-e.operating }()
 	e.operands.free()

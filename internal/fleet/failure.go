@@ -44,109 +44,109 @@ type wrongAnswer struct{ error }
 
 // handleFailure prepares the next round after a group failed, or returns the error that ends the operation. Between
 // two rounds no operation uses the tiles.
-func (j *job) handleFailure(g *group, op *operation, failures failureCounts) error {
+func (e *execution) handleFailure(g *group, op *operation, failures failureCounts) error {
 	if g.err == nil || errors.Is(g.err, errOvertaken) {
 		return nil
 	}
-	log := j.fleet.log.With("job", j.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
+	log := e.fleet.log.With("job", e.jobID, "worker", g.session.name, "operation", op.name, "tiles", len(g.tiles))
 	if errors.Is(g.err, errLost) {
 		log.Info("placing the tiles of a lost worker elsewhere")
 		return nil
 	}
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
 	if errors.Is(g.err, errWorkerJoined) {
-		j.removeUnbuilt(g.tiles)
+		e.removeUnbuilt(g.tiles)
 		return nil
 	}
 	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
-		j.distrust(g.session, fault.New(fault.Internal, workerWrong,
+		e.distrust(g.session, fault.New(fault.Internal, workerWrong,
 			"worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
 		return nil
 	}
 	if errors.Is(g.err, errStalled) {
-		j.exclude(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, j.stallTimeout))
+		e.exclude(g.session, fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, e.stallTimeout))
 		return nil
 	}
 	if f, is := errors.AsType[*failure](g.err); is {
-		return j.handleReported(g, op, f, failures, log)
+		return e.handleReported(g, op, f, failures, log)
 	}
 	return g.err
 }
 
 // handleReported decides what to do about a failure that the worker reported. The caller holds f.mu.
-func (j *job) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
+func (e *execution) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
 	s, kind := g.session, f.GetKind()
 	exclude := func(format string, args ...any) error {
-		j.exclude(s, fault.New(fault.Internal, workerFailed, format, args...))
+		e.exclude(s, fault.New(fault.Internal, workerFailed, format, args...))
 		return nil
 	}
 	switch kind {
 	case workerv1.FailureKind_FAILURE_KIND_INVALID:
 		// If a second worker gives the same reason, the job is to blame.
-		if err := j.blame.confirmInvalid(s, f.GetReason()); err != nil {
+		if err := e.blame.confirmInvalid(s, f.GetReason()); err != nil {
 			return err
 		}
-		j.exclude(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
+		e.exclude(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
 			return exclude("worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		g.member.forget()
-		for _, t := range j.placed.tilesOf(s) {
-			j.placed.tiles[t].forget()
+		for _, t := range e.placed.tilesOf(s) {
+			e.placed.tiles[t].forget()
 		}
-		j.placed.forgetCopies(s)
+		e.placed.forgetCopies(s)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
 		if g.copies != nil {
-			j.placed.dropCopiesOn(s)
+			e.placed.dropCopiesOn(s)
 			return nil
 		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
 			return exclude("worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage())
 		}
-		j.relieve(s)
+		e.relieve(s)
 	default:
-		if damage := j.fleet.damaged[j.datasetID]; damage != nil {
+		if damage := e.fleet.damaged[e.datasetID]; damage != nil {
 			return damage
 		}
 		log.Error("the worker failed", "error", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_INTERNAL) >= maxInternalFailures {
 			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
 		}
-		j.blame.failing[s] = true
+		e.blame.failing[s] = true
 		if g.copies != nil {
-			j.placed.dropCopiesOn(s)
+			e.placed.dropCopiesOn(s)
 			return nil
 		}
-		j.placed.removeFrom(s, g.tiles)
+		e.placed.removeFrom(s, g.tiles)
 	}
 	return nil
 }
 
 // removeUnbuilt takes those of the tiles that are not built off their workers, which costs nothing. The caller holds
 // f.mu.
-func (j *job) removeUnbuilt(tiles []int) {
+func (e *execution) removeUnbuilt(tiles []int) {
 	for _, t := range tiles {
-		if j.placed.tiles[t].state == notBuilt {
-			j.placed.remove(t)
+		if e.placed.tiles[t].state == notBuilt {
+			e.placed.remove(t)
 		}
 	}
 }
 
 // relieve makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that it
 // could not store are computed. The caller holds f.mu.
-func (j *job) relieve(s *session) {
-	j.blame.full[s] = true
-	j.placed.recheck()
-	tiles := j.placed.tilesOf(s)
-	j.removeUnbuilt(tiles)
+func (e *execution) relieve(s *session) {
+	e.blame.full[s] = true
+	e.placed.recheck()
+	tiles := e.placed.tilesOf(s)
+	e.removeUnbuilt(tiles)
 	for _, t := range tiles {
-		if at := &j.placed.tiles[t]; at.worker == s && !at.ready() && at.wantStored {
-			j.placed.setStored(t, false) // on the worker it already is not stored
+		if at := &e.placed.tiles[t]; at.worker == s && !at.ready() && at.wantStored {
+			e.placed.setStored(t, false) // on the worker it already is not stored
 		}
 	}
 }

@@ -4,11 +4,12 @@
 // # How a job runs
 //
 // An executor (executor.go, vectors.go) turns each call of an algorithm into an operation, which asks all tiles, or
-// some, for one thing. perform runs it in rounds until every tile has answered exactly once. A round places the tiles
-// that have no answer yet on workers (ensurePlaced), runs their groups (runGroups), adds the answers to the result
-// (merge) and deals with the groups that failed (handleFailure). A group is the tiles of one worker: runGroup gives
-// it what it lacks (the job, its tiles, operands, sums of the current labels) and then asks. A worker whose tiles are
-// in several groups runs them one after the other, as a chain.
+// some, for one thing. An execution (execution.go) is what all executors share. Its method perform runs an operation
+// in rounds until every tile has answered exactly once. A round places the tiles that have no answer yet on workers
+// (ensurePlaced), runs their groups (runGroups), adds the answers to the result (merge) and deals with the groups
+// that failed (handleFailure). A group is the tiles of one worker: runGroup gives it what it lacks (the job, its
+// tiles, operands, sums of the current labels) and then asks. A worker whose tiles are in several groups runs them
+// one after the other, as a chain.
 //
 // # A worker dies in the middle of an operation
 //
@@ -22,7 +23,7 @@
 //
 // # What owns which state
 //
-// Fleet.mu guards sessions, their pending calls, and the three parts of a job that sessions change: its placement
+// Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its ledger
 // (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
 // Each states its invariants. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session
 // has one goroutine that reads and one that writes. A job runs one operation at a time, with one goroutine per
@@ -101,16 +102,16 @@ type Fleet struct {
 	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
-	mu       sync.Mutex
-	sessions map[string]*session // those that have not ended, by id
-	conducts map[string]conduct  // of sessions that have ended, by id: the same process may attach again
-	jobs     map[*job]struct{}   // those that have started and are not released
-	damaged  map[string]error    // by data set id: the damage found when a worker last fetched it
-	nextJob  uint64
-	term     int64         // the coordinator's term as the leader; 0 before Begin
-	returned time.Time     // when the first worker attached in this term
-	changed  chan struct{} // closed and replaced at every change that a job may wait for
-	closed   bool
+	mu         sync.Mutex
+	sessions   map[string]*session     // those that have not ended, by id
+	conducts   map[string]conduct      // of sessions that have ended, by id: the same process may attach again
+	executions map[*execution]struct{} // those that have started and are not released
+	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
+	nextKey    uint64                  // makes the keys of executions and imports unique
+	term       int64                   // the coordinator's term as the leader; 0 before Begin
+	returned   time.Time               // when the first worker attached in this term
+	changed    chan struct{}           // closed and replaced at every change that a job may wait for
+	closed     bool
 }
 
 // New returns a fleet without workers.
@@ -125,14 +126,14 @@ func New(cfg Config) *Fleet {
 	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
 	f := &Fleet{
-		cfg:      cfg,
-		log:      cfg.Logger,
-		payloads: payloads{large: map[string][]byte{}},
-		sessions: map[string]*session{},
-		conducts: map[string]conduct{},
-		jobs:     map[*job]struct{}{},
-		damaged:  map[string]error{},
-		changed:  make(chan struct{}),
+		cfg:        cfg,
+		log:        cfg.Logger,
+		payloads:   payloads{large: map[string][]byte{}},
+		sessions:   map[string]*session{},
+		conducts:   map[string]conduct{},
+		executions: map[*execution]struct{}{},
+		damaged:    map[string]error{},
+		changed:    make(chan struct{}),
 	}
 	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
 	return f
@@ -243,9 +244,9 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	default:
 		info.Message = f.crashMessage(s)
 	}
-	for j := range f.jobs {
-		if j.serves(s) && !slices.Contains(info.JobIDs, j.jobID) {
-			info.JobIDs = append(info.JobIDs, j.jobID)
+	for e := range f.executions {
+		if e.serves(s) && !slices.Contains(info.JobIDs, e.jobID) {
+			info.JobIDs = append(info.JobIDs, e.jobID)
 		}
 	}
 	slices.Sort(info.JobIDs)

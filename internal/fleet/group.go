@@ -28,35 +28,35 @@ type part struct {
 }
 
 // at returns the state of a tile on the worker of a group.
-func (j *job) at(g *group, t int) *tile {
+func (e *execution) at(g *group, t int) *tile {
 	if g.copies != nil {
 		return g.copies[t]
 	}
-	return &j.placed.tiles[t]
+	return &e.placed.tiles[t]
 }
 
 // groups divides tiles into groups by worker, ordered by their first tiles. Verified tiles and their copies on other
 // workers form groups of their own, because answers are compared tile by tile.
-func (j *job) groups(op *operation, tiles []int) []*group {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	verified := j.verified(op, tiles)
+func (e *execution) groups(op *operation, tiles []int) []*group {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	verified := e.verified(op, tiles)
 	var groups, alone []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
-		s := j.placed.tiles[t].worker
+		s := e.placed.tiles[t].worker
 		if s == nil {
 			continue // the job was just released
 		}
 		if c := verified[t]; c != nil {
 			alone = append(alone,
-				&group{session: s, member: j.placed.members[s], tiles: []int{t}},
-				&group{session: c.worker, member: j.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+				&group{session: s, member: e.placed.members[s], tiles: []int{t}},
+				&group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
 			continue
 		}
 		g := of[s]
 		if g == nil {
-			g = &group{session: s, member: j.placed.members[s]}
+			g = &group{session: s, member: e.placed.members[s]}
 			of[s] = g
 			groups = append(groups, g)
 		}
@@ -65,50 +65,50 @@ func (j *job) groups(op *operation, tiles []int) []*group {
 	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
 	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
 	groups = append(groups, alone...)
-	j.findUnstored(groups)
+	e.findUnstored(groups)
 	return groups
 }
 
 // runGroup runs an operation on the tiles of one worker: first it provides whatever the tiles lack, then it sends the
 // request. Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing else
 // uses the group's membership and tiles at the same time.
-func (j *job) runGroup(ctx context.Context, g *group, op *operation) error {
+func (e *execution) runGroup(ctx context.Context, g *group, op *operation) error {
 	if op.compact && !g.session.compact() {
 		return errEarlier
 	}
-	if err := j.prepare(ctx, g); err != nil {
+	if err := e.prepare(ctx, g); err != nil {
 		return err
 	}
-	if err := j.build(ctx, g); err != nil {
+	if err := e.build(ctx, g); err != nil {
 		return err
 	}
-	if err := j.ensureOperands(ctx, g); err != nil {
+	if err := e.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	ready, err := j.reload(ctx, g, op)
+	ready, err := e.reload(ctx, g, op)
 	if err != nil {
 		return err
 	}
-	return j.ask(ctx, g, op, ready)
+	return e.ask(ctx, g, op, ready)
 }
 
 // reload gives the tiles of a group that are at another step the sums that the operation needs. It returns the tiles
 // that have yet to answer: all, or only those that were at the step if a reload is an answer.
-func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int, err error) {
+func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready []int, err error) {
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := j.splitByStep(g, op.reload.unless)
+	ready, behind := e.splitByStep(g, op.reload.unless)
 	if len(behind) == 0 {
 		return ready, nil
 	}
-	done, err := j.runCommand(ctx, g, behind, j.sumBytes, func(c *workerv1.Command) {
+	done, err := e.runCommand(ctx, g, behind, e.sumBytes, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
 	})
 	if err != nil {
 		return nil, err
 	}
-	j.setStep(g, behind, op.reload.step)
+	e.setStep(g, behind, op.reload.step)
 	if op.reload.answers {
 		g.parts = append(g.parts, part{tiles: behind, reply: done})
 		return ready, nil
@@ -117,7 +117,7 @@ func (j *job) reload(ctx context.Context, g *group, op *operation) (ready []int,
 }
 
 // ask sends the request of an operation about some tiles of a group, and adds the answer to the group's.
-func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
+func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
 	if op.request == nil {
 		g.parts = append(g.parts, part{tiles: tiles})
 		return nil
@@ -129,7 +129,7 @@ func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) err
 	if op.maxBytes != nil {
 		maxBytes = op.maxBytes(tiles)
 	}
-	done, err := j.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
+	done, err := e.runCommand(ctx, g, tiles, maxBytes, func(c *workerv1.Command) { op.request(c, g, tiles) })
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) err
 		}
 	}
 	if op.resultStep != 0 {
-		j.setStep(g, tiles, op.resultStep)
+		e.setStep(g, tiles, op.resultStep)
 	}
 	if op.valuesID != 0 {
 		g.member.valuesID = op.valuesID
@@ -149,13 +149,13 @@ func (j *job) ask(ctx context.Context, g *group, op *operation, tiles []int) err
 }
 
 // prepare opens the job on the worker, unless it is already open.
-func (j *job) prepare(ctx context.Context, g *group) error {
+func (e *execution) prepare(ctx context.Context, g *group) error {
 	if g.member.prepared {
 		return nil
 	}
-	_, err := j.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
-		p := j.prepareMessage()
-		p.Identity, p.ByRows = j.identity, j.placed.needOn(g.session).ByRows()
+	_, err := e.runCommand(ctx, g, nil, 0, func(c *workerv1.Command) {
+		p := e.prepareMessage()
+		p.Identity, p.ByRows = e.identity, e.placed.needOn(g.session).ByRows()
 		c.Operation = &workerv1.Command_Prepare{Prepare: p}
 	})
 	g.member.prepared = err == nil
@@ -163,25 +163,25 @@ func (j *job) prepare(ctx context.Context, g *group) error {
 }
 
 // prepareMessage returns the description of the job for a worker.
-func (j *job) prepareMessage() *workerv1.Prepare {
-	p := &workerv1.Prepare{DatasetId: j.datasetID, DatasetBytes: uint64(j.need.DatasetBytes), K: uint32(j.need.K), ByRows: j.need.ByRows()}
-	if j.need.Scaled {
-		p.Units = &workerv1.Units{Center: j.units.center.message(), Scale: j.units.scale.message()}
+func (e *execution) prepareMessage() *workerv1.Prepare {
+	p := &workerv1.Prepare{DatasetId: e.datasetID, DatasetBytes: uint64(e.need.DatasetBytes), K: uint32(e.need.K), ByRows: e.need.ByRows()}
+	if e.need.Scaled {
+		p.Units = &workerv1.Units{Center: e.units.center.message(), Scale: e.units.scale.message()}
 	}
-	j.describe(p)
+	e.describe(p)
 	return p
 }
 
 // runCommand sends a command to a worker and waits for its answer, whose values may take up to maxBytes.
-func (j *job) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
-	c := &workerv1.Command{JobId: j.key}
-	listed := j.listTiles(c, g, tiles)
+func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBytes int, set func(*workerv1.Command)) (*reply, error) {
+	c := &workerv1.Command{JobId: e.key}
+	listed := e.listTiles(c, g, tiles)
 	set(c)
-	parent, end := j.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
+	parent, end := e.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
-	timed := j.pace.Start(paceOf(g, c, len(tiles), j.rowsOf(tiles)), time.Now())
-	r, err := j.fleet.await(ctx, j.ctx, j.stallTimeout, g.session, c, maxBytes)
-	j.pace.Finish(timed, err == nil, time.Now())
+	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
+	r, err := e.fleet.await(ctx, e.ctx, e.stallTimeout, g.session, c, maxBytes)
+	e.pace.Finish(timed, err == nil, time.Now())
 	end(whyNotDone(err))
 	if err == nil && listed != nil {
 		listed.confirmed = true
@@ -207,9 +207,9 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 }
 
 // splitByStep separates the tiles of a group that are at a step from the others.
-func (j *job) splitByStep(g *group, step uint64) (at, other []int) {
+func (e *execution) splitByStep(g *group, step uint64) (at, other []int) {
 	for _, t := range g.tiles {
-		if j.at(g, t).step == step {
+		if e.at(g, t).step == step {
 			at = append(at, t)
 		} else {
 			other = append(other, t)
@@ -218,9 +218,9 @@ func (j *job) splitByStep(g *group, step uint64) (at, other []int) {
 	return at, other
 }
 
-func (j *job) setStep(g *group, tiles []int, step uint64) {
+func (e *execution) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
-		j.at(g, t).step = step
+		e.at(g, t).step = step
 	}
 }
 
@@ -240,10 +240,10 @@ type tileList struct {
 
 // listTiles sets the tiles of a command: by the number of a list that the worker remembers, or else as a list, which
 // is returned if the worker will remember it.
-func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
+func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 	c.Tiles = make([]*workerv1.Tile, len(tiles))
 	for i, t := range tiles {
-		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: j.at(g, t).epoch}
+		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: e.at(g, t).epoch}
 	}
 	if !g.session.compact() || len(tiles) < listedTiles {
 		return nil
@@ -254,7 +254,7 @@ func (j *job) listTiles(c *workerv1.Command, g *group, tiles []int) *tileList {
 			return nil
 		}
 	}
-	list := &tileList{id: j.lists.Add(1), tiles: c.Tiles}
+	list := &tileList{id: e.lists.Add(1), tiles: c.Tiles}
 	c.TilesId = list.id
 	// The worker forgets the lowest number, whether or not the command succeeds.
 	g.member.lists = append(g.member.lists, list)

@@ -18,7 +18,7 @@ import (
 // handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has
 // exactly the copies of all handovers.
 type handovers struct {
-	placed *placement
+	placed *ledger
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
 	direct map[*session]bool      // failed to build in the background; their tiles move at once
@@ -64,7 +64,7 @@ func (c *labelChange) after() uint64 {
 // After that it takes over with the sums that it has, and they are computed again.
 const maxWaited = 64
 
-func newHandovers(p *placement) handovers {
+func newHandovers(p *ledger) handovers {
 	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
 }
 
@@ -90,70 +90,70 @@ func (h *handover) invalidate() {
 }
 
 // canJoin reports whether a worker has no tiles of the job yet and may take some. The caller holds f.mu.
-func (j *job) canJoin(s *session) bool { return j.placed.members[s] == nil && j.blame.accepts(s) }
+func (e *execution) canJoin(s *session) bool { return e.placed.members[s] == nil && e.blame.accepts(s) }
 
 // canHandOver reports whether a tile that moves to a worker can stay where it is until that worker has built it. The
 // caller holds f.mu, and no operation uses the tile.
-func (j *job) canHandOver(t int, to *session) bool {
-	from := &j.placed.tiles[t]
-	return from.state != notBuilt && from.worker.working() && j.canJoin(to) && !j.handovers.direct[to]
+func (e *execution) canHandOver(t int, to *session) bool {
+	from := &e.placed.tiles[t]
+	return from.state != notBuilt && from.worker.working() && e.canJoin(to) && !e.handovers.direct[to]
 }
 
 // startHandover makes a worker build a tile in the background. Only the running operation calls it. The caller holds
 // f.mu.
-func (j *job) startHandover(t int, to *session, stored bool) {
-	h := j.handovers.to[to]
+func (e *execution) startHandover(t int, to *session, stored bool) {
+	h := e.handovers.to[to]
 	if h == nil {
-		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: j.followsLabels()}
-		h.ctx, h.cancel = context.WithCancel(j.ctx)
-		j.handovers.to[to] = h
-		to.used += j.placed.fixedBytes(to)
+		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: e.followsLabels()}
+		h.ctx, h.cancel = context.WithCancel(e.ctx)
+		e.handovers.to[to] = h
+		to.used += e.placed.fixedBytes(to)
 	}
-	c := j.placed.reserveCopy(to, t, stored)
-	h.copies[t], j.handovers.tiles[t] = c, c
+	c := e.placed.reserveCopy(to, t, stored)
+	h.copies[t], e.handovers.tiles[t] = c, c
 	h.invalidate()
-	j.continueHandover(h)
+	e.continueHandover(h)
 }
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
 // which takes less time than to apply changes.
-func (j *job) followsLabels() bool { return !j.answersChanges && j.labels != nil }
+func (e *execution) followsLabels() bool { return !e.answersChanges && e.labels != nil }
 
 // continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
-func (j *job) continueHandover(h *handover) {
-	if !h.running && j.ctx.Err() == nil {
+func (e *execution) continueHandover(h *handover) {
+	if !h.running && e.ctx.Err() == nil {
 		h.running, h.ended = true, make(chan struct{})
-		j.handovers.active.Go(func() { j.runHandover(h) })
+		e.handovers.active.Go(func() { e.runHandover(h) })
 	}
 }
 
 // runHandover builds the tiles of a handover, a few at a time, and then applies the changes of the labels.
-func (j *job) runHandover(h *handover) {
+func (e *execution) runHandover(h *handover) {
 	for {
-		g, change, version := j.nextOfHandover(h)
+		g, change, version := e.nextOfHandover(h)
 		if g == nil {
 			return
 		}
-		err := j.prepare(h.ctx, g)
+		err := e.prepare(h.ctx, g)
 		switch {
 		case err != nil:
 		case change == nil:
-			err = j.build(h.ctx, g)
+			err = e.build(h.ctx, g)
 		default:
-			err = j.applyChange(h.ctx, g, change)
+			err = e.applyChange(h.ctx, g, change)
 		}
-		j.recordHandover(h, g, change, version, err)
+		e.recordHandover(h, g, change, version, err)
 	}
 }
 
 // nextOfHandover returns what the goroutine of a handover does next: some tiles to build or, if all are built, all of
 // them and a change of the labels. If there is nothing to do, it returns nil and the goroutine must end.
-func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
+func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
 	g = &group{session: h.to, member: h.member, copies: map[int]*tile{}}
 	for t, c := range h.copies {
-		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < j.tilesAtOnce(h.to) {
+		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
 			g.tiles = append(g.tiles, t)
 			g.copies[t] = &c.tile
 		}
@@ -161,7 +161,7 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, versio
 	if len(g.tiles) == 0 || h.stopped() {
 		h.running = false
 		close(h.ended)
-		j.fleet.notifyChanged() // an operation finishes the handover
+		e.fleet.notifyChanged() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
@@ -173,13 +173,13 @@ func (j *job) nextOfHandover(h *handover) (g *group, change *labelChange, versio
 }
 
 // applyChange applies a change of the labels to the tiles of a group.
-func (j *job) applyChange(ctx context.Context, g *group, change *labelChange) error {
+func (e *execution) applyChange(ctx context.Context, g *group, change *labelChange) error {
 	defer change.labels.free()
 	defer change.moves.free()
-	if err := j.ensureOperands(ctx, g); err != nil {
+	if err := e.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	_, err := j.runCommand(ctx, g, g.tiles, j.sumBytes, func(c *workerv1.Command) {
+	_, err := e.runCommand(ctx, g, g.tiles, e.sumBytes, func(c *workerv1.Command) {
 		if change.labels != nil {
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
@@ -198,11 +198,11 @@ func (j *job) applyChange(ctx context.Context, g *group, change *labelChange) er
 // recordHandover records that tiles were built or that a change was applied to them. After an error it cancels the
 // handover. The next tiles then move to the worker at once, so that an operation sees the error and can exclude the
 // worker.
-func (j *job) recordHandover(h *handover, g *group, change *labelChange, version int, err error) {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
+func (e *execution) recordHandover(h *handover, g *group, change *labelChange, version int, err error) {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
 	switch {
-	case j.handovers.to[h.to] != h: // it was canceled meanwhile
+	case e.handovers.to[h.to] != h: // it was canceled meanwhile
 	case change != nil && version != h.version: // the labels were replaced meanwhile
 	case err == nil && change == nil:
 		for _, t := range g.tiles {
@@ -215,51 +215,51 @@ func (j *job) recordHandover(h *handover, g *group, change *labelChange, version
 			g.copies[t].step = change.after()
 		}
 	case !h.stopped():
-		j.fleet.log.Warn("a worker cannot build tiles in the background", "job", j.jobID, "worker", h.to.name, "error", err)
-		j.handovers.direct[h.to] = true
-		j.handovers.cancel(h)
+		e.fleet.log.Warn("a worker cannot build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
+		e.handovers.direct[h.to] = true
+		e.handovers.cancel(h)
 	}
 }
 
 // followLabels makes the workers of handovers that have built everything load the labels of the current step. Only the
 // running operation calls it.
-func (j *job) followLabels() {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers.to {
-		if h.follows = j.followsLabels(); !h.follows || !h.complete() || h.loaded {
+func (e *execution) followLabels() {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	for _, h := range e.handovers.to {
+		if h.follows = e.followsLabels(); !h.follows || !h.complete() || h.loaded {
 			continue
 		}
-		labels := slices.Clone(j.labels)
-		packed := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
-		h.loaded, h.queue = true, []labelChange{{step: j.step, labels: packed}}
-		j.continueHandover(h)
+		labels := slices.Clone(e.labels)
+		packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+		h.loaded, h.queue = true, []labelChange{{step: e.step, labels: packed}}
+		e.continueHandover(h)
 	}
 }
 
 // followMoves makes the workers of handovers apply the moves from a step to the next. Only the running operation
 // calls it.
-func (j *job) followMoves(step uint64, moves []labeling.Move) {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers.to {
+func (e *execution) followMoves(step uint64, moves []labeling.Move) {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	for _, h := range e.handovers.to {
 		if !h.loaded {
 			continue
 		}
 		moves, pack := slices.Clone(moves), wire.PackMoveTriples
-		if k := j.k; h.to.compact() {
+		if k := e.k; h.to.compact() {
 			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
 		}
-		h.queue = append(h.queue, labelChange{step: step, moves: j.fleet.newPayload(func() []byte { return pack(moves) })})
-		j.continueHandover(h)
+		h.queue = append(h.queue, labelChange{step: step, moves: e.fleet.newPayload(func() []byte { return pack(moves) })})
+		e.continueHandover(h)
 	}
 }
 
 // invalidateHandovers makes the workers of handovers load the labels again, because all of them were replaced.
-func (j *job) invalidateHandovers() {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	for _, h := range j.handovers.to {
+func (e *execution) invalidateHandovers() {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	for _, h := range e.handovers.to {
 		h.invalidate()
 	}
 }
@@ -268,28 +268,28 @@ func (j *job) invalidateHandovers() {
 // During an operation it does so only for those that were stopped. It cancels handovers to workers that may no longer
 // take tiles. If the goroutine of a stopped handover still runs, finishHandovers returns a channel, and must be
 // called again once that is closed. The caller holds f.mu, and no operation uses the tiles.
-func (j *job) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
-	if len(j.handovers.to) == 0 {
+func (e *execution) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
+	if len(e.handovers.to) == 0 {
 		return nil
 	}
-	j.removeLost()
-	j.handovers.stopUrgent()
-	for s, h := range j.handovers.to {
-		if s.ended || s.away || s.stream != nil && !j.canJoin(s) {
-			j.handovers.cancel(h)
+	e.removeLost()
+	e.handovers.stopUrgent()
+	for s, h := range e.handovers.to {
+		if s.ended || s.away || s.stream != nil && !e.canJoin(s) {
+			e.handovers.cancel(h)
 			continue
 		}
 		if betweenOps && h.complete() {
 			if h.waited++; h.waited > maxWaited {
-				j.handovers.stop(h)
+				e.handovers.stop(h)
 			}
 		}
 		switch {
 		case h.stopped() && h.running:
 			return h.ended
 		case h.stopped(), betweenOps && h.ready() && s.stream != nil:
-			if tiles := j.handovers.finish(h); tiles > 0 {
-				j.fleet.log.Info("worker took tiles over", "job", j.jobID, "worker", s.name, "tiles", tiles, "of", len(j.placed.tiles))
+			if tiles := e.handovers.finish(h); tiles > 0 {
+				e.fleet.log.Info("worker took tiles over", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
 	}

@@ -24,70 +24,70 @@ type decodeFunc func(answer *reply, from *session, tiles []int) error
 type mergeFunc func(tiles []int, answer *reply) error
 
 // load sets all labels. It copies them.
-func (j *job) load(ctx context.Context, labels []int32, merge mergeFunc) error {
-	if j.k == 0 {
+func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) error {
+	if e.k == 0 {
 		return errors.New("fleet: load before operands were set")
 	}
-	if err := j.shape().CheckLabels(labels); err != nil {
+	if err := e.shape().CheckLabels(labels); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
 	kept := append([]int32(nil), labels...)
-	err := j.advance(ctx, "load", kept, nil, nil, merge)
+	err := e.advance(ctx, "load", kept, nil, nil, merge)
 	if err == nil {
-		j.labels = kept
+		e.labels = kept
 	}
 	return err
 }
 
 // update moves points. It applies the moves to the labels first, because a tile that has to be rebuilt during the
 // update is loaded with the labels after the moves. After an error it restores the labels.
-func (j *job) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
-	if j.labels == nil {
+func (e *execution) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
+	if e.labels == nil {
 		return errors.New("fleet: update before load")
 	}
-	if err := j.shape().Apply(j.labels, moves); err != nil {
+	if err := e.shape().Apply(e.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	err := j.advance(ctx, "update", j.labels, moves, decode, merge)
+	err := e.advance(ctx, "update", e.labels, moves, decode, merge)
 	if err != nil {
-		j.shape().Undo(j.labels, moves)
+		e.shape().Undo(e.labels, moves)
 	}
 	return err
 }
 
 // shape returns which labels the job allows.
-func (j *job) shape() labeling.Shape {
-	return labeling.Shape{Points: j.rows, Clusters: j.k, Lanes: j.lanes}
+func (e *execution) shape() labeling.Shape {
+	return labeling.Shape{Points: e.rows, Clusters: e.k, Lanes: e.lanes}
 }
 
 // atStep runs an operation that needs the sums of the current labels.
-func (j *job) atStep(ctx context.Context, op *operation) error {
-	if j.labels == nil {
+func (e *execution) atStep(ctx context.Context, op *operation) error {
+	if e.labels == nil {
 		return fmt.Errorf("fleet: %s before load", op.name)
 	}
-	labels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(j.labels) })
+	labels := e.fleet.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer labels.free()
-	op.reload = &reload{labels: labels, step: j.step, unless: j.step}
-	j.followLabels()
-	return j.perform(ctx, op)
+	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
+	e.followLabels()
+	return e.perform(ctx, op)
 }
 
 // advance takes all tiles to the next step. A tile at the current step receives only the moves. Any other tile
 // receives all labels, which already include the moves, and also the moves if the answer consists of what they
 // change. A load sends all labels to all tiles.
-func (j *job) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
-	packedLabels := j.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+func (e *execution) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
+	packedLabels := e.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 	defer packedLabels.free()
-	sent := j.newMovesToSend(moves)
+	sent := e.newMovesToSend(moves)
 	defer sent.free()
-	step, next := j.step, j.step+1
+	step, next := e.step, e.step+1
 	op := &operation{
 		name:        name,
-		wholeMatrix: kernel.FullSweepIsCheaper(j.rows, len(moves)), // reads nearly every column
-		maxBytes:    func([]int) int { return j.sumBytes },
+		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
+		maxBytes:    func([]int) int { return e.sumBytes },
 		decode:      decode,
 		merge:       merge,
-		reload:      &reload{labels: packedLabels, step: next, unless: step, answers: !j.answersChanges},
+		reload:      &reload{labels: packedLabels, step: next, unless: step, answers: !e.answersChanges},
 		resultStep:  next,
 		request: func(c *workerv1.Command, g *group, tiles []int) {
 			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
@@ -95,19 +95,19 @@ func (j *job) advance(ctx context.Context, name string, labels []int32, moves []
 	}
 	if name == "load" {
 		op.reload.unless = next + 1 // no tile is ever at this step, so all are reloaded
-		op.wholeMatrix = kernel.FullSweepIsCheaper(j.rows, countLabeled(labels))
+		op.wholeMatrix = kernel.FullSweepIsCheaper(e.rows, countLabeled(labels))
 	}
-	err := j.perform(ctx, op)
+	err := e.perform(ctx, op)
 	// After an error only some tiles are at the next step. Its number is skipped, so that the others are not mistaken
 	// for them.
-	j.step = next
+	e.step = next
 	if err != nil {
-		j.step++
+		e.step++
 	}
 	if err != nil || name == "load" {
-		j.invalidateHandovers()
+		e.invalidateHandovers()
 	} else {
-		j.followMoves(step, moves)
+		e.followMoves(step, moves)
 	}
 	return err
 }
@@ -124,29 +124,29 @@ func countLabeled(labels []int32) int {
 }
 
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
-func (j *job) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
-	byTile := make([][]labeling.Move, len(j.placed.tiles))
-	op.name, op.maxBytes, op.decode = "assign", j.perRowBytes(12*len(lanes)), unpackMoves
+func (e *execution) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
+	byTile := make([][]labeling.Move, len(e.placed.tiles))
+	op.name, op.maxBytes, op.decode = "assign", e.perRowBytes(12*len(lanes)), unpackMoves
 	op.merge = func(tiles []int, answer *reply) error {
-		return j.split(tiles, answer.moves, lanes, byTile)
+		return e.split(tiles, answer.moves, lanes, byTile)
 	}
-	if err := j.atStep(ctx, op); err != nil {
+	if err := e.atStep(ctx, op); err != nil {
 		return nil, err
 	}
 	return slices.Concat(byTile...), nil
 }
 
 // split distributes moves, which are ordered by tile, to their tiles.
-func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]labeling.Move) error {
+func (e *execution) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]labeling.Move) error {
 	for _, t := range tiles {
-		end, rows := 0, partition.Tile(j.rows, t)
+		end, rows := 0, partition.Tile(e.rows, t)
 		for end < len(moves) && int(moves[end].Point) < rows.To {
 			if int(moves[end].Point) < rows.From {
 				return fmt.Errorf("a move of point %d out of order", moves[end].Point)
 			}
 			end++
 		}
-		if err := check.Moves(j.shape(), j.labels, moves[:end], lanes); err != nil {
+		if err := check.Moves(e.shape(), e.labels, moves[:end], lanes); err != nil {
 			return err
 		}
 		byTile[t], moves = moves[:end], moves[end:]
@@ -158,12 +158,12 @@ func (j *job) split(tiles []int, moves []labeling.Move, lanes []int, byTile [][]
 }
 
 // farthest completes and runs an operation that answers with one candidate for each of the given lanes.
-func (j *job) farthest(ctx context.Context, lanes []int, op *operation) ([]labeling.Candidate, error) {
+func (e *execution) farthest(ctx context.Context, lanes []int, op *operation) ([]labeling.Candidate, error) {
 	best := make([]labeling.Candidate, len(lanes))
 	op.name, op.merge = "farthest", func(tiles []int, answer *reply) error {
 		candidates, err := wire.CandidatesFromProto(answer.farthest)
 		if err == nil {
-			err = check.Candidates(j.shape(), j.labels, tiles, candidates, lanes)
+			err = check.Candidates(e.shape(), e.labels, tiles, candidates, lanes)
 		}
 		if err != nil {
 			return err
@@ -173,12 +173,12 @@ func (j *job) farthest(ctx context.Context, lanes []int, op *operation) ([]label
 		}
 		return nil
 	}
-	return best, j.atStep(ctx, op)
+	return best, e.atStep(ctx, op)
 }
 
 // movesToSend holds the moves of an update in the forms in which workers need them. It is safe for concurrent use.
 type movesToSend struct {
-	*job
+	*execution
 	moves           []labeling.Move
 	triples, packed *payload // all moves
 
@@ -186,11 +186,11 @@ type movesToSend struct {
 	parts []*payload // the moves of some tiles each
 }
 
-func (j *job) newMovesToSend(moves []labeling.Move) *movesToSend {
+func (e *execution) newMovesToSend(moves []labeling.Move) *movesToSend {
 	return &movesToSend{
-		job: j, moves: moves,
-		triples: j.fleet.newPayload(func() []byte { return wire.PackMoveTriples(moves) }),
-		packed:  j.fleet.newPayload(func() []byte { return wire.PackMoves(moves, j.k) }),
+		execution: e, moves: moves,
+		triples: e.fleet.newPayload(func() []byte { return wire.PackMoveTriples(moves) }),
+		packed:  e.fleet.newPayload(func() []byte { return wire.PackMoves(moves, e.k) }),
 	}
 }
 
@@ -225,14 +225,14 @@ func (m *movesToSend) free() {
 
 // movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by
 // point. Every worker has its own, so this must not read all moves.
-func (j *job) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
-	ascending, shape := slices.Sorted(slices.Values(tiles)), j.shape()
+func (e *execution) movesOf(tiles []int, moves []labeling.Move) []labeling.Move {
+	ascending, shape := slices.Sorted(slices.Values(tiles)), e.shape()
 	var parts [][]labeling.Move
 	for len(moves) > 0 {
 		next := shape.Lane(moves[0]) + 1
 		end, _ := slices.BinarySearchFunc(moves, next, func(m labeling.Move, next int) int { return cmp.Compare(shape.Lane(m), next) })
 		for _, t := range ascending {
-			parts = append(parts, movesWithin(moves[:end], partition.Tile(j.rows, t)))
+			parts = append(parts, movesWithin(moves[:end], partition.Tile(e.rows, t)))
 		}
 		moves = moves[end:]
 	}

@@ -91,10 +91,10 @@ func (f *Fleet) abandonCalls() {
 // build its tiles in the background. The caller holds f.mu.
 func (f *Fleet) continuedOn(s *session) map[string]bool {
 	continued := map[string]bool{}
-	for j := range f.jobs {
-		if s.working() && j.placed.members[s] != nil {
+	for e := range f.executions {
+		if s.working() && e.placed.members[s] != nil {
 			for _, other := range f.sessions {
-				continued[j.key] = continued[j.key] || j.canJoin(other)
+				continued[e.key] = continued[e.key] || e.canJoin(other)
 			}
 		}
 	}
@@ -125,8 +125,8 @@ func (f *Fleet) awaitReturn(s *session) {
 		f.cfg.Observe.Session(sessionAway)
 		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.away = true
-		for j := range f.jobs {
-			j.countCrash(s)
+		for e := range f.executions {
+			e.countCrash(s)
 		}
 		f.notifyChanged()
 		f.abandonCalls()
@@ -167,10 +167,10 @@ func (f *Fleet) dismissLater(s *session) {
 // operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The
 // caller holds f.mu.
 func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
-	for j := range f.jobs {
-		if j.placed.members[s] != nil {
-			begun += j.pace.Operations()
-			running = running || len(j.operating) > 0
+	for e := range f.executions {
+		if e.placed.members[s] != nil {
+			begun += e.pace.Operations()
+			running = running || len(e.operating) > 0
 		}
 	}
 	return begun, running

@@ -20,35 +20,35 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error
 	if need == nil || need.Given != (task.Diagonal != nil) {
 		return nil, Usage{}, errors.New("fleet: a search for neighbors that is not described")
 	}
-	j := f.newJob(task)
-	diagonal := keep(j, wire.PackFloat64s, task.Diagonal)
-	j.describe = func(p *workerv1.Prepare) {
+	e := f.newExecution(task)
+	diagonal := keep(e, wire.PackFloat64s, task.Diagonal)
+	e.describe = func(p *workerv1.Prepare) {
 		p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
 			Rows: uint64(need.Rows), Count: uint32(need.Count), Diagonal: diagonal.message(),
 		}}
 	}
-	if err := j.start(ctx); err != nil {
+	if err := e.start(ctx); err != nil {
 		return nil, Usage{}, err
 	}
-	defer j.Release()
-	found, err := j.neighbors(ctx, need.Count)
-	return found, j.Usage(), err
+	defer e.Release()
+	found, err := e.neighbors(ctx, need.Count)
+	return found, e.Usage(), err
 }
 
 // neighbors collects what the tiles have found.
-func (j *job) neighbors(ctx context.Context, count int) ([]int32, error) {
-	all, seen := make([]int32, j.rows*count), make([]bool, j.rows)
-	err := j.perform(ctx, &operation{
+func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
+	all, seen := make([]int32, e.rows*count), make([]bool, e.rows)
+	err := e.perform(ctx, &operation{
 		name:     "neighbors",
-		maxBytes: j.perRowBytes(4 * (1 + count)),
+		maxBytes: e.perRowBytes(4 * (1 + count)),
 		request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
 		merge: func(tiles []int, answer *reply) error {
 			found, err := wire.UnpackInt32s(answer.values)
 			if err != nil {
 				return err
 			}
-			if len(found) != j.rowsOf(tiles)*(1+count) {
-				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), j.rowsOf(tiles), count)
+			if len(found) != e.rowsOf(tiles)*(1+count) {
+				return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), e.rowsOf(tiles), count)
 			}
 			if err := check.Neighbors(found, 1+count, seen); err != nil {
 				return err

@@ -61,9 +61,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.mu.Lock()
-	f.nextJob++
+	f.nextKey++
 	r := &objectsRead{
-		fleet: f, key: fmt.Sprintf("import-%d", f.nextJob), report: report, left: len(units),
+		fleet: f, key: fmt.Sprintf("import-%d", f.nextKey), report: report, left: len(units),
 		reading: map[*session]bool{}, used: map[*session]bool{}, changed: make(chan struct{}, 1),
 	}
 	f.mu.Unlock()

@@ -107,23 +107,23 @@ func (f *Fleet) offersAreComplete() bool {
 }
 
 // adoptOffers adopts the tiles of the job that workers offer. Tiles that cannot be adopted are built as usual.
-func (j *job) adoptOffers(ctx context.Context) {
-	identity, err := j.computeIdentity()
+func (e *execution) adoptOffers(ctx context.Context) {
+	identity, err := e.computeIdentity()
 	if err != nil {
-		j.fleet.log.Warn("tiles of a job cannot be kept for another coordinator", "job", j.jobID, "error", err)
+		e.fleet.log.Warn("tiles of a job cannot be kept for another coordinator", "job", e.jobID, "error", err)
 		return
 	}
-	j.identity = identity
-	j.operating <- struct{}{}
-	defer func() { <-j.operating }()
+	e.identity = identity
+	e.operating <- struct{}{}
+	defer func() { <-e.operating }()
 	var all sync.WaitGroup
-	for _, a := range j.takeOffers() {
+	for _, a := range e.takeOffers() {
 		all.Go(func() {
 			g := &group{session: a.session, member: a.member, tiles: a.tiles}
-			_, err := j.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
+			_, err := e.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
 				c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
 			})
-			j.finishAdoption(a, err)
+			e.finishAdoption(a, err)
 		})
 	}
 	all.Wait()
@@ -139,37 +139,37 @@ type adoption struct {
 
 // takeOffers places offered tiles on the workers that offer them. Each tile stays stored or computed as it was; tiles
 // in a form that the job does not allow are not taken.
-func (j *job) takeOffers() []adoption {
-	f := j.fleet
+func (e *execution) takeOffers() []adoption {
+	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sessions := make([]*session, 0, len(f.sessions))
 	for _, s := range f.sessions {
-		if s.offers[string(j.identity)] != nil && s.takesTiles() {
+		if s.offers[string(e.identity)] != nil && s.takesTiles() {
 			sessions = append(sessions, s)
 		}
 	}
 	slices.SortFunc(sessions, byName)
 	var taken []adoption
 	for _, s := range sessions {
-		o := s.offers[string(j.identity)]
-		delete(s.offers, string(j.identity))
+		o := s.offers[string(e.identity)]
+		delete(s.offers, string(e.identity))
 		a := adoption{session: s, offer: o.id}
-		bytes := j.placed.fixedBytes(s)
+		bytes := e.placed.fixedBytes(s)
 		for t, stored := range o.tiles {
-			if t >= 0 && t < len(j.placed.tiles) && j.placed.tiles[t].worker == nil && j.mayBe(stored) {
+			if t >= 0 && t < len(e.placed.tiles) && e.placed.tiles[t].worker == nil && e.mayBe(stored) {
 				a.tiles = append(a.tiles, t)
-				bytes += j.placed.sizes[t].Bytes(stored)
+				bytes += e.placed.sizes[t].Bytes(stored)
 			}
 		}
 		if len(a.tiles) == 0 || bytes > s.free() {
 			continue
 		}
 		slices.Sort(a.tiles)
-		j.placed.join(s)
-		a.member = j.placed.members[s]
+		e.placed.join(s)
+		a.member = e.placed.members[s]
 		for _, t := range a.tiles {
-			j.placed.put(t, s, o.tiles[t])
+			e.placed.put(t, s, o.tiles[t])
 		}
 		taken = append(taken, a)
 	}
@@ -177,8 +177,8 @@ func (j *job) takeOffers() []adoption {
 }
 
 // mayBe reports whether the job allows a tile to be stored, or to be not stored.
-func (j *job) mayBe(stored bool) bool {
-	switch j.need.StorageRule() {
+func (e *execution) mayBe(stored bool) bool {
+	switch e.need.StorageRule() {
 	case partition.StoreAll:
 		return stored
 	case partition.StoreNone:
@@ -188,38 +188,38 @@ func (j *job) mayBe(stored bool) bool {
 }
 
 // finishAdoption marks adopted tiles as built, or takes them off the worker again if err is not nil.
-func (j *job) finishAdoption(a adoption, err error) {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
-	member := j.placed.members[a.session]
+func (e *execution) finishAdoption(a adoption, err error) {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	member := e.placed.members[a.session]
 	if member == nil { // the job was released
 		return
 	}
 	if err != nil {
-		j.fleet.log.Info("a worker no longer has the tiles that it offered", "job", j.jobID, "worker", a.session.name, "why", err)
+		e.fleet.log.Info("a worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name, "why", err)
 		for _, t := range a.tiles {
-			j.placed.remove(t)
+			e.placed.remove(t)
 		}
-		j.placed.leave(a.session)
+		e.placed.leave(a.session)
 		return
 	}
 	member.prepared = true
 	for _, t := range a.tiles {
-		j.placed.tiles[t].state = builtAs(j.placed.tiles[t].wantStored)
+		e.placed.tiles[t].state = builtAs(e.placed.tiles[t].wantStored)
 	}
-	j.fleet.log.Info("adopted tiles", "job", j.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(j.placed.tiles))
+	e.fleet.log.Info("adopted tiles", "job", e.jobID, "worker", a.session.name, "tiles", len(a.tiles), "of", len(e.placed.tiles))
 }
 
 // computeIdentity returns the hash of what determines the tiles of the job.
-func (j *job) computeIdentity() ([]byte, error) {
-	p := proto.CloneOf(j.prepareMessage())
-	inlineHashes(p.ProtoReflect(), j.fleet.payloads.find)
+func (e *execution) computeIdentity() ([]byte, error) {
+	p := proto.CloneOf(e.prepareMessage())
+	inlineHashes(p.ProtoReflect(), e.fleet.payloads.find)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%d %s %s\n", wire.WorkerProtocol, kernel.NumericClass, j.jobID)
+	fmt.Fprintf(hash, "%d %s %s\n", wire.WorkerProtocol, kernel.NumericClass, e.jobID)
 	hash.Write(described)
 	return hash.Sum(nil), nil
 }

@@ -49,37 +49,37 @@ type reload struct {
 }
 
 // perRow runs an operation that answers with one float64 per row.
-func (j *job) perRow(ctx context.Context, op *operation) ([]float64, error) {
-	values, err := j.severalPerRow(ctx, 1, op)
+func (e *execution) perRow(ctx context.Context, op *operation) ([]float64, error) {
+	values, err := e.severalPerRow(ctx, 1, op)
 	return values[0], err
 }
 
 // severalPerRow runs an operation that answers with several lists of one float64 per row.
-func (j *job) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
-	values, op := j.rowLists(lists, op)
-	return values, j.perform(ctx, op)
+func (e *execution) severalPerRow(ctx context.Context, lists int, op *operation) ([][]float64, error) {
+	values, op := e.rowLists(lists, op)
+	return values, e.perform(ctx, op)
 }
 
 // rowLists completes an operation that answers with several lists of one float64 per row. Answers are merged into the
 // returned lists.
-func (j *job) rowLists(lists int, op *operation) ([][]float64, *operation) {
+func (e *execution) rowLists(lists int, op *operation) ([][]float64, *operation) {
 	values := make([][]float64, lists)
 	for list := range values {
-		values[list] = make([]float64, j.rows)
+		values[list] = make([]float64, e.rows)
 	}
-	op.maxBytes = j.perRowBytes(8 * lists)
+	op.maxBytes = e.perRowBytes(8 * lists)
 	possible := op.possible
 	if possible == nil {
 		possible = check.Finite
 	}
 	op.merge = func(tiles []int, answer *reply) error {
-		if len(answer.values) != 8*lists*j.rowsOf(tiles) {
-			return fmt.Errorf("%d bytes for %d lists of %d rows", len(answer.values), lists, j.rowsOf(tiles))
+		if len(answer.values) != 8*lists*e.rowsOf(tiles) {
+			return fmt.Errorf("%d bytes for %d lists of %d rows", len(answer.values), lists, e.rowsOf(tiles))
 		}
 		at := 0
 		for list := range values {
 			for _, t := range tiles {
-				rows := partition.Tile(j.rows, t)
+				rows := partition.Tile(e.rows, t)
 				if err := unpackPossible(values[list][rows.From:rows.To], answer.values[at:at+8*rows.Len()], possible); err != nil {
 					return err
 				}
@@ -109,62 +109,62 @@ func unpackPossible(values []float64, packed []byte, possible func(float64) bool
 // lost, failed, or was not ready are left for the next round, where they may be on another worker. It fails if no
 // worker is left that can do it, and with ErrDistrusted if a worker whose answers the job has used turns out to be
 // faulty.
-func (j *job) perform(ctx context.Context, op *operation) (err error) {
-	j.operating <- struct{}{}
-	defer func() { <-j.operating }()
-	ctx, end := j.fleet.cfg.Observe.Operation(ctx, op.name)
+func (e *execution) perform(ctx context.Context, op *operation) (err error) {
+	e.operating <- struct{}{}
+	defer func() { <-e.operating }()
+	ctx, end := e.fleet.cfg.Observe.Operation(ctx, op.name)
 	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(j.ctx, func() { cancel(ErrReleased) })()
+	defer context.AfterFunc(e.ctx, func() { cancel(ErrReleased) })()
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {
-		pending = partition.AllTiles(j.rows)
+		pending = partition.AllTiles(e.rows)
 	}
-	j.pace.Begin(len(pending) == len(j.placed.tiles))
+	e.pace.Begin(len(pending) == len(e.placed.tiles))
 	failures := failureCounts{}
 	for betweenOps := true; len(pending) > 0; betweenOps = false {
-		if err := j.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
-			j.forgive()
+		if err := e.ensurePlaced(ctx, betweenOps, betweenOps && op.wholeMatrix); err != nil {
+			e.forgive()
 			return err
 		}
-		if err := j.fleet.CheckTrust(j.blame.trust); err != nil {
+		if err := e.fleet.CheckTrust(e.blame.trust); err != nil {
 			return err
 		}
-		groups := j.runGroups(ctx, j.groups(op, pending), op)
+		groups := e.runGroups(ctx, e.groups(op, pending), op)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := j.compareCopies(ctx, groups, op); err != nil {
+		if err := e.compareCopies(ctx, groups, op); err != nil {
 			return err
 		}
-		done := j.merge(groups, op)
+		done := e.merge(groups, op)
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // always in the same order, so that the error does not vary
 			if g.copies == nil {
 				g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
 			}
-			if err := j.handleFailure(g, op, failures); err != nil {
+			if err := e.handleFailure(g, op, failures); err != nil {
 				return err
 			}
 		}
 	}
-	if err := j.fleet.CheckTrust(j.blame.trust); err != nil {
+	if err := e.fleet.CheckTrust(e.blame.trust); err != nil {
 		return err
 	}
-	j.fleet.mu.Lock()
-	j.placed.ops++
-	j.blame.forgiveCrashes()
-	j.fleet.mu.Unlock()
-	j.ran.Store(true)
+	e.fleet.mu.Lock()
+	e.placed.ops++
+	e.blame.forgiveCrashes()
+	e.fleet.mu.Unlock()
+	e.ran.Store(true)
 	return nil
 }
 
 // merge adds the answers of the groups to the result of the operation, and returns which tiles have answered. A
 // worker whose answer is impossible is excluded by handleFailure.
-func (j *job) merge(groups []*group, op *operation) (done []bool) {
-	done = make([]bool, len(j.placed.tiles))
+func (e *execution) merge(groups []*group, op *operation) (done []bool) {
+	done = make([]bool, len(e.placed.tiles))
 	for _, g := range groups {
 		if g.copies != nil {
 			continue // it only verifies the answers of others
@@ -175,7 +175,7 @@ func (j *job) merge(groups []*group, op *operation) (done []bool) {
 					g.err = &wrongAnswer{err}
 					break
 				}
-				j.blame.trust.use(g.session)
+				e.blame.trust.use(g.session)
 			}
 			for _, t := range p.tiles {
 				done[t] = true
@@ -186,14 +186,14 @@ func (j *job) merge(groups []*group, op *operation) (done []bool) {
 }
 
 // perRowBytes returns a limit on an answer of a number of bytes per row.
-func (j *job) perRowBytes(bytes int) func(tiles []int) int {
-	return func(tiles []int) int { return bytes * j.rowsOf(tiles) }
+func (e *execution) perRowBytes(bytes int) func(tiles []int) int {
+	return func(tiles []int) int { return bytes * e.rowsOf(tiles) }
 }
 
-func (j *job) rowsOf(tiles []int) int {
+func (e *execution) rowsOf(tiles []int) int {
 	rows := 0
 	for _, t := range tiles {
-		rows += partition.Tile(j.rows, t).Len()
+		rows += partition.Tile(e.rows, t).Len()
 	}
 	return rows
 }

@@ -26,7 +26,7 @@ const (
 // the first answer counts. The goroutine of runGroups owns all of this. Those of chains run their groups, and report
 // through ended.
 type round struct {
-	*job
+	*execution
 	op      *operation
 	ctx     context.Context
 	ended   chan *chain
@@ -61,14 +61,14 @@ func (r *rescue) has(c *copied) bool { return slices.Contains(r.copies, c) }
 
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
-func (j *job) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
-	r := &round{job: j, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
+func (e *execution) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
+	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
 	chains, asked := chainsOf(groups)
-	j.pace.Ask(asked)
+	e.pace.Ask(asked)
 	for _, c := range chains {
 		r.start(c)
 	}
-	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, j.fleet.cfg.SlowAfter/8)))
+	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, e.fleet.cfg.SlowAfter/8)))
 	defer tick.Stop()
 	for len(r.running) > 0 {
 		select {
@@ -208,7 +208,7 @@ func (r *round) help(c *chain) {
 
 // copyToAny copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has room.
 // The caller holds f.mu.
-func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
+func (e *execution) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
 	load := func(s *session) float64 {
 		if of[s] == nil {
 			return 0
@@ -218,7 +218,7 @@ func (j *job) copyToAny(helpers []*session, of map[*session]*group, t int) *copi
 	by := slices.Clone(helpers)
 	slices.SortStableFunc(by, func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
 	for _, s := range by {
-		if c := j.placed.copyTo(s, t, j.placed.tiles[t].wantStored); c != nil {
+		if c := e.placed.copyTo(s, t, e.placed.tiles[t].wantStored); c != nil {
 			return c
 		}
 	}
@@ -231,7 +231,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	f, late := r.fleet, rescue.late.session
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !rescue.won || r.job.ctx.Err() != nil {
+	if !rescue.won || r.execution.ctx.Err() != nil {
 		r.placed.dropCopies(rescue.has)
 		return groups
 	}

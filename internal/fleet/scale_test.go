@@ -22,25 +22,25 @@ func manySessions(count int) []*session {
 }
 
 // spreadTiles returns a job of about ten tiles for each worker.
-func spreadTiles(sessions []*session) *job {
+func spreadTiles(sessions []*session) *execution {
 	rows := 10 * 1024 * len(sessions)
-	j := &job{fleet: New(Config{}), rows: rows, placed: placement{tiles: make([]tile, partition.TileCount(rows))}}
-	for t := range j.placed.tiles {
-		j.placed.tiles[t] = tile{worker: sessions[t%len(sessions)], wantStored: true, state: builtStored}
+	e := &execution{fleet: New(Config{}), rows: rows, placed: ledger{tiles: make([]tile, partition.TileCount(rows))}}
+	for t := range e.placed.tiles {
+		e.placed.tiles[t] = tile{worker: sessions[t%len(sessions)], wantStored: true, state: builtStored}
 	}
-	return j
+	return e
 }
 
 func BenchmarkGroups(b *testing.B) {
 	for _, workers := range scaled {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {
-			j := spreadTiles(manySessions(workers))
-			all := partition.AllTiles(j.rows)
+			e := spreadTiles(manySessions(workers))
+			all := partition.AllTiles(e.rows)
 			for b.Loop() {
-				groups := j.groups(&operation{}, all)
+				groups := e.groups(&operation{}, all)
 				chainsOf(groups)
 				for _, g := range groups {
-					if len(j.tilesToUnstore(g)) > 0 {
+					if len(e.tilesToUnstore(g)) > 0 {
 						b.Fatal("a tile that should be stored is not")
 					}
 				}

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -131,71 +130,6 @@ func (f *Fleet) liveSession(id string) (*session, error) {
 	}
 	s.heard()
 	return s, nil
-}
-
-// checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
-// only the data that it needs. It returns the session, and the size of the data set. The caller holds f.mu.
-func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64, err error) {
-	if s, err = f.liveSession(sessionID); err != nil {
-		return nil, 0, err
-	}
-	for j := range f.jobs {
-		if j.datasetID == datasetID && (j.serves(s) || s.referee) {
-			return s, j.need.DatasetBytes, nil
-		}
-	}
-	f.log.Warn("a worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
-	return nil, 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
-}
-
-// FetchDataset implements WorkerService.
-func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	svc.fleet.mu.Lock()
-	_, _, err := svc.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
-	svc.fleet.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	err = svc.sendDataset(r, stream)
-	svc.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)
-	return wire.Status(err)
-}
-
-// noteDamage records that a data set was found damaged when a worker fetched it, so that its jobs fail for this
-// reason and not for whatever the worker reports. If the whole data set can be read later, that clears it.
-func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if found, is := errors.AsType[*fault.Error](err); is && found.Kind == fault.DataLoss {
-		f.damaged[datasetID] = found
-	} else if err == nil && whole {
-		delete(f.damaged, datasetID)
-	}
-}
-
-func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	reader, err := svc.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
-	for {
-		buffer := make([]byte, wire.ChunkBytes) // a new one each time, because grpc may use it after Send
-		n, err := io.ReadFull(reader, buffer)
-		if n > 0 {
-			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
-				return err
-			}
-			svc.fleet.hear(r.GetSessionId()) // there is room for a chunk because the worker has taken earlier ones
-			svc.fleet.cfg.Observe.DatasetSent(n)
-		}
-		switch {
-		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
 }
 
 // FetchPayload implements WorkerService.

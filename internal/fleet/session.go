@@ -81,7 +81,7 @@ type session struct {
 	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
 	noStore   string // why it cannot read the object store; empty if it can or was not asked to
 
-	// What jobs have on it. Every placement and every handover keeps account of its part.
+	// What jobs have on it. Every ledger and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity

@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// placement says which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
+// ledger records which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
 // guards it. Its methods expect the caller to hold Fleet.mu, and those that take tiles away expect that no operation
 // uses the tiles.
 //
@@ -18,7 +18,7 @@ import (
 //
 // The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
 // it runs, except that Release takes the workers away from tiles.
-type placement struct {
+type ledger struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
 	need    planning.Workload // what the job takes
@@ -91,31 +91,31 @@ func (t *tile) forget() { t.state, t.step = notBuilt, 0 }
 // forget records that the worker has lost what it had of the job.
 func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 
-func newPlacement(f *Fleet, need planning.Workload) placement {
-	return placement{
+func newLedger(f *Fleet, need planning.Workload) ledger {
+	return ledger{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
 		members: map[*session]*membership{}, copies: map[*copied]struct{}{},
 	}
 }
 
 // needOn returns what the job needs on a worker.
-func (p *placement) needOn(s *session) planning.Workload {
-	need := p.need
+func (l *ledger) needOn(s *session) planning.Workload {
+	need := l.need
 	need.Whole = need.Whole || !s.fetchesRows
 	return need
 }
 
 // fixedBytes returns the memory that the job takes on a worker besides tiles.
-func (p *placement) fixedBytes(s *session) int64 { return p.needOn(s).FixedBytes(s.threads) }
+func (l *ledger) fixedBytes(s *session) int64 { return l.needOn(s).FixedBytes(s.threads) }
 
 // tileBytes returns the memory that a tile takes on its worker.
-func (p *placement) tileBytes(t int) int64 { return p.sizes[t].Bytes(p.tiles[t].wantStored) }
+func (l *ledger) tileBytes(t int) int64 { return l.sizes[t].Bytes(l.tiles[t].wantStored) }
 
 // tilesOf returns the tiles that are placed on a worker.
-func (p *placement) tilesOf(s *session) []int {
+func (l *ledger) tilesOf(s *session) []int {
 	var tiles []int
-	for t := range p.tiles {
-		if p.tiles[t].worker == s {
+	for t := range l.tiles {
+		if l.tiles[t].worker == s {
 			tiles = append(tiles, t)
 		}
 	}
@@ -123,196 +123,196 @@ func (p *placement) tilesOf(s *session) []int {
 }
 
 // recheck makes the job look for a better placement before its next operation.
-func (p *placement) recheck() { p.balancedAt = nil }
+func (l *ledger) recheck() { l.balancedAt = nil }
 
 // record notes in which forms tiles have been placed.
-func (p *placement) record(stored bool) {
-	p.ever.stored, p.ever.computed = p.ever.stored || stored, p.ever.computed || !stored
+func (l *ledger) record(stored bool) {
+	l.ever.stored, l.ever.computed = l.ever.stored || stored, l.ever.computed || !stored
 }
 
 // newEpoch returns a number that no other tile or copy that was placed has, so that workers can tell them apart.
-func (p *placement) newEpoch() uint64 {
-	p.epochs++
-	return p.epochs
+func (l *ledger) newEpoch() uint64 {
+	l.epochs++
+	return l.epochs
 }
 
 // join makes a worker a member.
-func (p *placement) join(s *session) {
-	s.used += p.fixedBytes(s)
-	p.members[s] = &membership{}
+func (l *ledger) join(s *session) {
+	s.used += l.fixedBytes(s)
+	l.members[s] = &membership{}
 }
 
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
-func (p *placement) leave(s *session) {
-	p.forgetCopies(s)
-	p.tellToRelease(s)
-	s.used -= p.fixedBytes(s)
-	delete(p.members, s)
-	p.fleet.dismissIfIdle(s)
+func (l *ledger) leave(s *session) {
+	l.forgetCopies(s)
+	l.tellToRelease(s)
+	s.used -= l.fixedBytes(s)
+	delete(l.members, s)
+	l.fleet.dismissIfIdle(s)
 }
 
 // dismissEmpty makes the members without tiles leave, after tiles have moved.
-func (p *placement) dismissEmpty() {
-	p.ops = 0
-	for s, member := range p.members {
+func (l *ledger) dismissEmpty() {
+	l.ops = 0
+	for s, member := range l.members {
 		if member.tiles == 0 {
-			p.leave(s)
+			l.leave(s)
 		}
 	}
 }
 
 // put places a tile, which must not be placed, on a member.
-func (p *placement) put(t int, s *session, stored bool) {
-	p.tiles[t] = tile{worker: s, epoch: p.newEpoch(), wantStored: stored}
-	p.members[s].tiles++
+func (l *ledger) put(t int, s *session, stored bool) {
+	l.tiles[t] = tile{worker: s, epoch: l.newEpoch(), wantStored: stored}
+	l.members[s].tiles++
 	s.tiles++
-	s.used += p.tileBytes(t)
-	p.record(stored)
+	s.used += l.tileBytes(t)
+	l.record(stored)
 }
 
 // setStored sets whether a tile is stored on its worker, which learns it in the next operation.
-func (p *placement) setStored(t int, stored bool) {
-	p.tiles[t].worker.used += p.sizes[t].Bytes(stored) - p.tileBytes(t)
-	p.tiles[t].wantStored = stored
-	p.record(stored)
+func (l *ledger) setStored(t int, stored bool) {
+	l.tiles[t].worker.used += l.sizes[t].Bytes(stored) - l.tileBytes(t)
+	l.tiles[t].wantStored = stored
+	l.record(stored)
 }
 
 // remove takes a tile off its worker, if it has one, without telling the worker.
-func (p *placement) remove(t int) {
-	s := p.tiles[t].worker
+func (l *ledger) remove(t int) {
+	s := l.tiles[t].worker
 	if s == nil {
 		return
 	}
-	p.recheck()
+	l.recheck()
 	s.tiles--
-	s.used -= p.tileBytes(t)
-	p.members[s].tiles--
-	p.tiles[t].worker = nil
-	p.tiles[t].forget()
+	s.used -= l.tileBytes(t)
+	l.members[s].tiles--
+	l.tiles[t].worker = nil
+	l.tiles[t].forget()
 }
 
 // removeFrom takes tiles off their worker and tells it to drop them.
-func (p *placement) removeFrom(s *session, tiles []int) {
+func (l *ledger) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
-		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: p.tiles[t].epoch})
-		p.remove(t)
+		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: l.tiles[t].epoch})
+		l.remove(t)
 	}
-	p.tellToDrop(s, dropped)
+	l.tellToDrop(s, dropped)
 }
 
-func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
-	s.post(&workerv1.Command{JobId: p.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+func (l *ledger) tellToDrop(s *session, tiles []*workerv1.Tile) {
+	s.post(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-func (p *placement) tellToRelease(s *session) {
-	s.post(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+func (l *ledger) tellToRelease(s *session) {
+	s.post(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
 // removeEnded takes tiles off workers whose sessions have ended.
-func (p *placement) removeEnded() {
-	for t := range p.tiles {
-		if s := p.tiles[t].worker; s != nil && s.ended {
-			p.remove(t)
+func (l *ledger) removeEnded() {
+	for t := range l.tiles {
+		if s := l.tiles[t].worker; s != nil && s.ended {
+			l.remove(t)
 		}
 	}
-	for s := range p.members {
+	for s := range l.members {
 		if s.ended {
-			p.forgetCopies(s)
-			delete(p.members, s)
+			l.forgetCopies(s)
+			delete(l.members, s)
 		}
 	}
 }
 
 // removeAll takes all tiles off their workers, which leave, and reports whether there were any.
-func (p *placement) removeAll() bool {
-	if len(p.members) == 0 {
+func (l *ledger) removeAll() bool {
+	if len(l.members) == 0 {
 		return false
 	}
-	for t := range p.tiles {
-		p.remove(t)
+	for t := range l.tiles {
+		l.remove(t)
 	}
-	p.dismissEmpty()
+	l.dismissEmpty()
 	return true
 }
 
 // release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the tiles, because an operation that is
 // just ending may still read them.
-func (p *placement) release() {
-	for t := range p.tiles {
-		if s := p.tiles[t].worker; s != nil {
+func (l *ledger) release() {
+	for t := range l.tiles {
+		if s := l.tiles[t].worker; s != nil {
 			s.tiles--
-			s.used -= p.tileBytes(t)
-			p.tiles[t].worker = nil
+			s.used -= l.tileBytes(t)
+			l.tiles[t].worker = nil
 		}
 	}
-	for s := range p.members {
-		p.leave(s)
+	for s := range l.members {
+		l.leave(s)
 	}
 }
 
 // copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
 // returns nil if there is no room at all.
-func (p *placement) copyTo(s *session, t int, stored bool) *copied {
-	free, rule := s.free(), p.need.StorageRule()
+func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
+	free, rule := s.free(), l.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
-	bytes := p.sizes[t].Bytes(stored)
+	bytes := l.sizes[t].Bytes(stored)
 	if bytes > free && stored && rule == partition.StoreWhatFits {
-		stored, bytes = false, p.sizes[t].Bytes(false)
+		stored, bytes = false, l.sizes[t].Bytes(false)
 	}
 	if bytes > free {
 		return nil
 	}
-	c := p.reserveCopy(s, t, stored)
-	p.copies[c] = struct{}{}
+	c := l.reserveCopy(s, t, stored)
+	l.copies[c] = struct{}{}
 	return c
 }
 
 // reserveCopy reserves memory for a copy of a tile on a worker. The copy belongs to the caller.
-func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
-	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t, bytes: p.sizes[t].Bytes(stored)}
+func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
+	c := &copied{tile: tile{worker: s, epoch: l.newEpoch(), wantStored: stored}, number: t, bytes: l.sizes[t].Bytes(stored)}
 	s.used += c.bytes
 	return c
 }
 
 // dropCopies frees the copies for which is returns true, and reports whether there were any.
-func (p *placement) dropCopies(is func(*copied) bool) bool {
+func (l *ledger) dropCopies(is func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
-	for c := range p.copies {
+	for c := range l.copies {
 		if is(c) {
-			delete(p.copies, c)
+			delete(l.copies, c)
 			c.worker.used -= c.bytes
 			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
 		}
 	}
 	for s, tiles := range dropped {
-		if !s.ended && p.members[s] != nil {
-			p.tellToDrop(s, tiles)
+		if !s.ended && l.members[s] != nil {
+			l.tellToDrop(s, tiles)
 		}
 	}
 	return len(dropped) > 0
 }
 
 // dropCopiesOn frees the copies on a worker.
-func (p *placement) dropCopiesOn(s *session) {
-	p.dropCopies(func(c *copied) bool { return c.worker == s })
+func (l *ledger) dropCopiesOn(s *session) {
+	l.dropCopies(func(c *copied) bool { return c.worker == s })
 }
 
 // forgetCopies removes the copies on a worker that no longer has them.
-func (p *placement) forgetCopies(s *session) {
-	for c := range p.copies {
+func (l *ledger) forgetCopies(s *session) {
+	for c := range l.copies {
 		if c.worker == s {
-			delete(p.copies, c)
+			delete(l.copies, c)
 			s.used -= c.bytes
 		}
 	}
 }
 
 // promote makes a copy on a member the tile itself, which must not be placed.
-func (p *placement) promote(c *copied) {
-	delete(p.copies, c)
-	p.tiles[c.number] = c.tile
-	p.members[c.worker].tiles++
+func (l *ledger) promote(c *copied) {
+	delete(l.copies, c)
+	l.tiles[c.number] = c.tile
+	l.members[c.worker].tiles++
 	c.worker.tiles++
-	p.record(c.wantStored)
+	l.record(c.wantStored)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// check returns what is wrong with the accounts of a placement that has these workers for itself.
-func (p *placement) check(t *rapid.T, sessions []*session) {
+// check returns what is wrong with the accounts of a ledger that has these workers for itself.
+func (l *ledger) check(t *rapid.T, sessions []*session) {
 	for _, s := range sessions {
 		if s.ended {
 			continue
 		}
-		member, tiles, used := p.members[s], len(p.tilesOf(s)), int64(0)
-		for _, tile := range p.tilesOf(s) {
-			used += p.tileBytes(tile)
+		member, tiles, used := l.members[s], len(l.tilesOf(s)), int64(0)
+		for _, tile := range l.tilesOf(s) {
+			used += l.tileBytes(tile)
 		}
 		copies := 0
-		for c := range p.copies {
+		for c := range l.copies {
 			if c.worker == s {
 				copies++
 				used += c.bytes
@@ -33,7 +33,7 @@ func (p *placement) check(t *rapid.T, sessions []*session) {
 		case member != nil && member.tiles != tiles:
 			t.Fatalf("a member counts %d tiles and has %d", member.tiles, tiles)
 		case member != nil:
-			used += p.fixedBytes(s)
+			used += l.fixedBytes(s)
 		}
 		if s.tiles != tiles || s.used != used {
 			t.Fatalf("a worker counts %d tiles and %d bytes, and has %d and %d", s.tiles, s.used, tiles, used)
@@ -41,12 +41,12 @@ func (p *placement) check(t *rapid.T, sessions []*session) {
 	}
 }
 
-// Whatever happens to tiles and workers, a placement keeps account of what is where.
+// Whatever happens to tiles and workers, a ledger keeps account of what is where.
 func TestAPlacementKeepsAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 5 * 1024, Columns: 2}, K: 2, Lanes: 1}
 		f := New(Config{})
-		p := newPlacement(f, need)
+		p := newLedger(f, need)
 		var sessions []*session
 		for range 4 {
 			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}

@@ -21,25 +21,25 @@ type Usage struct {
 }
 
 // Usage returns what the job uses now, with its workers sorted by name.
-func (j *job) Usage() Usage {
-	f := j.fleet
+func (e *execution) Usage() Usage {
+	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	usage, shares := Usage{EverStored: j.placed.ever.stored, EverComputed: j.placed.ever.computed}, map[*session]*planning.Share{}
-	for s := range j.placed.members {
+	usage, shares := Usage{EverStored: e.placed.ever.stored, EverComputed: e.placed.ever.computed}, map[*session]*planning.Share{}
+	for s := range e.placed.members {
 		shares[s] = &planning.Share{
 			Worker: s.planned(s.capacity()),
-			Bytes:  j.placed.fixedBytes(s),
+			Bytes:  e.placed.fixedBytes(s),
 		}
 	}
-	for t := range j.placed.tiles {
-		share := shares[j.placed.tiles[t].worker]
+	for t := range e.placed.tiles {
+		share := shares[e.placed.tiles[t].worker]
 		if share == nil {
 			continue // not placed at the moment
 		}
-		share.Bytes += j.placed.tileBytes(t)
-		if j.placed.tiles[t].wantStored {
-			usage.EntryBytes += j.need.EntryBytes(t)
+		share.Bytes += e.placed.tileBytes(t)
+		if e.placed.tiles[t].wantStored {
+			usage.EntryBytes += e.need.EntryBytes(t)
 			usage.Stored++
 			share.Stored++
 		} else {
@@ -48,7 +48,7 @@ func (j *job) Usage() Usage {
 		}
 	}
 	for s, share := range shares {
-		share.Bytes = max(share.Bytes, j.placed.needOn(s).MinFreeBytes(s.threads))
+		share.Bytes = max(share.Bytes, e.placed.needOn(s).MinFreeBytes(s.threads))
 		usage.Shares = append(usage.Shares, *share)
 	}
 	slices.SortFunc(usage.Shares, func(a, b planning.Share) int { return cmp.Compare(a.Name, b.Name) })

@@ -21,7 +21,7 @@ import (
 // KMeansExecutor runs the operations of a k-means-family job on all workers. It implements kmeans.Executor. Every
 // operation carries its models. The caller must call Release.
 type KMeansExecutor struct {
-	*job
+	*execution
 	spec        *vector.RowSpec
 	mean, grids *payload
 	tileEntries *payload                                               // set if workers fetch rows of sparse points
@@ -45,15 +45,15 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	if f := task.Vectors.Features; f != nil && f.Points == nil {
 		task.Need.Whole = true // workers take the landmarks from the data set
 	}
-	e := &KMeansExecutor{job: f.newJob(task), spec: task.Vectors}
+	e := &KMeansExecutor{execution: f.newExecution(task), spec: task.Vectors}
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
 	e.describe, e.sumBytes, e.answersChanges = e.describeVectors, 8*len(e.sums), true
-	e.mean, e.grids = keep(e.job, wire.PackFloat64s, e.spec.Mean), keep(e.job, wire.PackInt32s, e.spec.Grids)
+	e.mean, e.grids = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
 	if e.need.ByRows() {
-		e.tileEntries = keep(e.job, wire.PackInt64s, e.need.Vectors.Entries)
+		e.tileEntries = keep(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
 	}
 	if err := e.start(ctx); err != nil {
 		return nil, err
@@ -77,11 +77,11 @@ func (e *KMeansExecutor) packFeatures() {
 	if f == nil {
 		return
 	}
-	e.features.mean = keep(e.job, wire.PackFloat64s, f.Matrix.Mean)
-	e.features.landmarks = keep(e.job, wire.PackInt32s, f.Landmarks)
-	e.features.projection = keep(e.job, wire.PackFloat64s, f.Projection)
+	e.features.mean = keep(e.execution, wire.PackFloat64s, f.Matrix.Mean)
+	e.features.landmarks = keep(e.execution, wire.PackInt32s, f.Landmarks)
+	e.features.projection = keep(e.execution, wire.PackFloat64s, f.Projection)
 	if e.need.ByRows() {
-		e.features.points = keep(e.job, wire.PackFloat64s, f.Points.Values)
+		e.features.points = keep(e.execution, wire.PackFloat64s, f.Points.Values)
 	}
 }
 

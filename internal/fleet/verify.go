@@ -33,21 +33,21 @@ const workersDisagree = "WORKERS_DISAGREE"
 
 // verified returns the copies of the given tiles that are verified in this operation. The choice depends only on the
 // job and the number of the operation; a tile is left out if no other worker has room for it. The caller holds f.mu.
-func (j *job) verified(op *operation, tiles []int) map[int]*copied {
-	if j.verify <= 0 || op.request == nil {
+func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
+	if e.verify <= 0 || op.request == nil {
 		return nil
 	}
-	window := j.pace.Operations() / verifyWindow
-	j.placed.dropCopies(func(c *copied) bool {
-		return !j.chosen(window, c.number) || c.worker == j.placed.tiles[c.number].worker || !slices.Contains(j.helpers(), c.worker)
+	window := e.pace.Operations() / verifyWindow
+	e.placed.dropCopies(func(c *copied) bool {
+		return !e.chosen(window, c.number) || c.worker == e.placed.tiles[c.number].worker || !slices.Contains(e.helpers(), c.worker)
 	})
 	there := map[int]*copied{}
-	for c := range j.placed.copies {
+	for c := range e.placed.copies {
 		there[c.number] = c
 	}
 	for _, t := range tiles {
-		if there[t] == nil && j.chosen(window, t) {
-			if c := j.copyForVerification(t, j.placed.tiles[t].worker); c != nil {
+		if there[t] == nil && e.chosen(window, t) {
+			if c := e.copyForVerification(t, e.placed.tiles[t].worker); c != nil {
 				there[t] = c
 			}
 		}
@@ -56,14 +56,14 @@ func (j *job) verified(op *operation, tiles []int) map[int]*copied {
 }
 
 // chosen reports whether a tile is verified in a window of operations.
-func (j *job) chosen(window uint64, t int) bool {
-	return float64(j.draw(fmt.Sprint(window, " ", t))>>11) < j.verify*(1<<53)
+func (e *execution) chosen(window uint64, t int) bool {
+	return float64(e.draw(fmt.Sprint(window, " ", t))>>11) < e.verify*(1<<53)
 }
 
 // draw returns a pseudorandom number that depends only on the job and on what.
-func (j *job) draw(what string) uint64 {
+func (e *execution) draw(what string) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, j.jobID, " ", what)
+	fmt.Fprint(h, e.jobID, " ", what)
 	x := h.Sum64() // mixed by the finalizer of SplitMix64, because similar names have similar sums
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -72,13 +72,13 @@ func (j *job) draw(what string) uint64 {
 
 // copyForVerification copies a tile to a worker outside the given set, or returns nil if none has room. The caller
 // holds f.mu.
-func (j *job) copyForVerification(t int, except ...*session) *copied {
-	helpers := j.helpers(except...)
+func (e *execution) copyForVerification(t int, except ...*session) *copied {
+	helpers := e.helpers(except...)
 	slices.SortFunc(helpers, func(a, b *session) int {
-		return cmp.Compare(j.draw(fmt.Sprint(t, " ", a.id)), j.draw(fmt.Sprint(t, " ", b.id)))
+		return cmp.Compare(e.draw(fmt.Sprint(t, " ", a.id)), e.draw(fmt.Sprint(t, " ", b.id)))
 	})
 	for _, s := range helpers {
-		if c := j.placed.copyTo(s, t, true); c != nil {
+		if c := e.placed.copyTo(s, t, true); c != nil {
 			return c
 		}
 	}
@@ -88,7 +88,7 @@ func (j *job) copyForVerification(t int, except ...*session) *copied {
 // compareCopies compares the answers for verified tiles before any of them is used. A worker that is wrong is
 // quarantined and its answers are dropped. compareCopies returns ErrDistrusted if earlier answers of that worker were
 // used.
-func (j *job) compareCopies(ctx context.Context, groups []*group, op *operation) error {
+func (e *execution) compareCopies(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {
 		if g.copies == nil && len(g.tiles) == 1 && g.reply() != nil {
@@ -100,32 +100,32 @@ func (j *job) compareCopies(ctx context.Context, groups []*group, op *operation)
 			continue
 		}
 		t := second.tiles[0]
-		if g := first[t]; g != nil && !g.reply().same(second.reply()) && !j.anyWrong(g.session, second.session) {
-			liar, err := j.findWrong(ctx, g, second, t, op)
+		if g := first[t]; g != nil && !g.reply().same(second.reply()) && !e.anyWrong(g.session, second.session) {
+			liar, err := e.findWrong(ctx, g, second, t, op)
 			if err != nil {
 				return err
 			}
-			j.fleet.mu.Lock()
-			j.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
+			e.fleet.mu.Lock()
+			e.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
 				"worker %q answers %q for tile %d with other bits than two others compute", liar.name, op.name, t))
-			j.fleet.mu.Unlock()
+			e.fleet.mu.Unlock()
 		}
 	}
 	for _, g := range groups {
-		if j.anyWrong(g.session) {
+		if e.anyWrong(g.session) {
 			g.parts, g.err = nil, errLost
 		}
 	}
-	return j.fleet.CheckTrust(j.blame.trust)
+	return e.fleet.CheckTrust(e.blame.trust)
 }
 
 // findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
-func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
+func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
 	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
-	j.fleet.log.Error(names+" give different answers; a third one decides", "job", j.jobID, "operation", op.name, "tile", t)
-	third := j.thirdAnswer(ctx, t, op, a.session, b.session)
+	e.fleet.log.Error(names+" give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t)
+	third := e.thirdAnswer(ctx, t, op, a.session, b.session)
 	if third == nil {
-		third = j.askReferee(ctx, t, op)
+		third = e.askReferee(ctx, t, op)
 	}
 	switch {
 	case context.Cause(ctx) != nil:
@@ -142,22 +142,22 @@ func (j *job) findWrong(ctx context.Context, a, b *group, t int, op *operation) 
 }
 
 // thirdAnswer returns the answer for a tile of a worker outside the given set, or nil if there is none.
-func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
+func (e *execution) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
 	for {
-		j.fleet.mu.Lock()
-		c := j.copyForVerification(t, except...)
+		e.fleet.mu.Lock()
+		c := e.copyForVerification(t, except...)
 		var g *group
 		if c != nil {
-			g = &group{session: c.worker, member: j.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
+			g = &group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
 		}
-		j.fleet.mu.Unlock()
+		e.fleet.mu.Unlock()
 		if c == nil {
 			return nil
 		}
-		g.err = j.runGroup(ctx, g, op)
-		j.fleet.mu.Lock()
-		j.placed.dropCopies(func(other *copied) bool { return other == c })
-		j.fleet.mu.Unlock()
+		g.err = e.runGroup(ctx, g, op)
+		e.fleet.mu.Lock()
+		e.placed.dropCopies(func(other *copied) bool { return other == c })
+		e.fleet.mu.Unlock()
 		if g.reply() != nil || ctx.Err() != nil {
 			return g.reply()
 		}
@@ -166,9 +166,9 @@ func (j *job) thirdAnswer(ctx context.Context, t int, op *operation, except ...*
 }
 
 // anyWrong reports whether one of the workers is quarantined.
-func (j *job) anyWrong(sessions ...*session) bool {
-	j.fleet.mu.Lock()
-	defer j.fleet.mu.Unlock()
+func (e *execution) anyWrong(sessions ...*session) bool {
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
 	return slices.ContainsFunc(sessions, func(s *session) bool { return s.wrong != nil })
 }
 
@@ -193,8 +193,8 @@ func (r *reply) same(other *reply) bool {
 type Referee func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error
 
 // askReferee returns the answer of the coordinator itself for a tile, or nil if it cannot answer.
-func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
-	f := j.fleet
+func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply {
+	f := e.fleet
 	if f.cfg.Referee == nil {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 		defer cancel()
 		err := f.cfg.Referee(refereeCtx, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
 		if err != nil {
-			f.log.Warn("the coordinator cannot decide which worker is wrong: its own worker ended", "job", j.jobID, "error", err)
+			f.log.Warn("the coordinator cannot decide which worker is wrong: its own worker ended", "job", e.jobID, "error", err)
 		}
 	})
 	defer func() {
@@ -222,11 +222,11 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 	select {
 	case s := <-attached:
 		f.mu.Lock()
-		c := &tile{worker: s, epoch: j.placed.newEpoch(), wantStored: j.need.StorageRule() == partition.StoreAll}
+		c := &tile{worker: s, epoch: e.placed.newEpoch(), wantStored: e.need.StorageRule() == partition.StoreAll}
 		f.mu.Unlock()
 		g := &group{session: s, member: &membership{}, tiles: []int{t}, copies: map[int]*tile{t: c}}
-		if g.err = j.runGroup(ctx, g, op); g.err != nil {
-			f.log.Warn("the coordinator cannot decide which worker is wrong", "job", j.jobID, "error", g.err)
+		if g.err = e.runGroup(ctx, g, op); g.err != nil {
+			f.log.Warn("the coordinator cannot decide which worker is wrong", "job", e.jobID, "error", g.err)
 		}
 		return g.reply()
 	case <-ctx.Done():
@@ -236,10 +236,10 @@ func (j *job) askReferee(ctx context.Context, t int, op *operation) *reply {
 
 // helpers returns the workers of the job that can take copies of tiles, sorted by id, without those in except. The
 // caller holds f.mu.
-func (j *job) helpers(except ...*session) []*session {
+func (e *execution) helpers(except ...*session) []*session {
 	var able []*session
-	for s, member := range j.placed.members {
-		if member.tiles > 0 && !s.ended && !s.away && j.blame.accepts(s) && !slices.Contains(except, s) {
+	for s, member := range e.placed.members {
+		if member.tiles > 0 && !s.ended && !s.away && e.blame.accepts(s) && !slices.Contains(except, s) {
 			able = append(able, s)
 		}
 	}

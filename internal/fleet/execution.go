@@ -50,17 +50,17 @@ func (p *progress) update(change func(*Status)) {
 }
 
 // reportPlaced reports a complete placement. Only the running operation calls it.
-func (j *job) reportPlaced() {
-	now := Status{Tiles: len(j.placed.tiles)}
-	j.fleet.mu.Lock()
-	for t := range j.placed.tiles {
-		if j.placed.tiles[t].state != notBuilt {
+func (e *execution) reportPlaced() {
+	now := Status{Tiles: len(e.placed.tiles)}
+	e.fleet.mu.Lock()
+	for t := range e.placed.tiles {
+		if e.placed.tiles[t].state != notBuilt {
 			now.TilesBuilt++
 		}
 	}
-	now.Workers = len(j.placed.members)
-	j.fleet.mu.Unlock()
-	j.progress.update(func(s *Status) { *s = now })
+	now.Workers = len(e.placed.members)
+	e.fleet.mu.Unlock()
+	e.progress.update(func(s *Status) { *s = now })
 }
 
 // slowWorker is how many times longer than planned a worker may take for a piece of work.
@@ -80,13 +80,14 @@ type Task struct {
 	Report    func(Status)      // called with every change of the status, never concurrently; may be nil
 }
 
-// job is what the executors of all families have in common: it places a job's tiles on workers and runs operations on
-// all of them. It keeps the current labels and their step, so that any tile can be rebuilt on any worker.
+// execution runs a job on workers: it places the job's tiles and runs operations on all of them. It keeps the current
+// labels and their step, so that any tile can be rebuilt on any worker. The executors of all families embed it. A job
+// of several methods has several executions, which share its id but not its key.
 //
 // Operations run one at a time. Each continues until every tile has answered once, on however many workers that
 // takes.
-type job struct {
-	// These do not change once the job has started.
+type execution struct {
+	// These do not change once the execution has started.
 	fleet        *Fleet
 	jobID        string
 	key          string // the job's id in commands; unique per executor
@@ -116,7 +117,7 @@ type job struct {
 	labelState
 
 	// Fleet.mu guards these.
-	placed    placement // who has which tile
+	placed    ledger    // who has which tile
 	handovers handovers // who builds which tile in the background
 	blame     blame     // who gets no tiles, or only if there is no other
 }
@@ -128,8 +129,8 @@ type labelState struct {
 	step     uint64  // step of the labels; increases with every load and update
 }
 
-func (f *Fleet) newJob(task Task) *job {
-	j := &job{
+func (f *Fleet) newExecution(task Task) *execution {
+	e := &execution{
 		operating:    make(chan struct{}, 1),
 		fleet:        f,
 		jobID:        task.JobID,
@@ -144,65 +145,65 @@ func (f *Fleet) newJob(task Task) *job {
 		ensureOperands: func(context.Context, *group) error { return nil },
 		blame:          newBlame(task.Trust),
 	}
-	if j.ran == nil {
-		j.ran = &atomic.Bool{}
+	if e.ran == nil {
+		e.ran = &atomic.Bool{}
 	}
-	j.ctx, j.cancel = context.WithCancel(context.Background())
-	if j.need.Scaled = task.Units != nil; j.need.Scaled {
-		j.units.center = keep(j, wire.PackFloat64s, task.Units.Center)
-		j.units.scale = keep(j, wire.PackFloat64s, task.Units.Scale)
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	if e.need.Scaled = task.Units != nil; e.need.Scaled {
+		e.units.center = keep(e, wire.PackFloat64s, task.Units.Center)
+		e.units.scale = keep(e, wire.PackFloat64s, task.Units.Scale)
 	}
-	j.placed = newPlacement(f, j.need)
-	j.handovers = newHandovers(&j.placed)
-	j.progress = progress{report: task.Report, last: Status{Tiles: len(j.placed.tiles)}}
-	return j
+	e.placed = newLedger(f, e.need)
+	e.handovers = newHandovers(&e.placed)
+	e.progress = progress{report: task.Report, last: Status{Tiles: len(e.placed.tiles)}}
+	return e
 }
 
 // start registers the job, places its tiles on workers, and builds those that no worker has.
-func (j *job) start(ctx context.Context) error {
-	f := j.fleet
+func (e *execution) start(ctx context.Context) error {
+	f := e.fleet
 	f.mu.Lock()
-	f.nextJob++
-	j.key = fmt.Sprintf("%s#%d", j.jobID, f.nextJob)
-	j.placed.key = j.key
-	f.jobs[j] = struct{}{}
-	delete(f.damaged, j.datasetID) // it may have been repaired since; the next fetch finds out
+	f.nextKey++
+	e.key = fmt.Sprintf("%s#%d", e.jobID, f.nextKey)
+	e.placed.key = e.key
+	f.executions[e] = struct{}{}
+	delete(f.damaged, e.datasetID) // it may have been repaired since; the next fetch finds out
 	f.mu.Unlock()
-	j.adoptOffers(ctx)
-	err := j.perform(ctx, &operation{name: "build"})
+	e.adoptOffers(ctx)
+	err := e.perform(ctx, &operation{name: "build"})
 	if err != nil {
-		j.Release()
+		e.Release()
 	}
 	return err
 }
 
 // Release frees what the job holds on workers. A running operation fails with ErrReleased.
-func (j *job) Release() {
-	f := j.fleet
+func (e *execution) Release() {
+	f := e.fleet
 	f.mu.Lock()
-	if _, running := f.jobs[j]; !running {
+	if _, running := f.executions[e]; !running {
 		f.mu.Unlock()
 		return
 	}
-	delete(f.jobs, j)
-	j.cancel()
-	j.handovers.cancelAll()
-	j.placed.release()
+	delete(f.executions, e)
+	e.cancel()
+	e.handovers.cancelAll()
+	e.placed.release()
 	f.notifyChanged()
 	f.mu.Unlock()
 
-	j.handovers.active.Wait()
-	j.operating <- struct{}{}
-	defer func() { <-j.operating }()
-	for _, p := range j.payloads {
+	e.handovers.active.Wait()
+	e.operating <- struct{}{}
+	defer func() { <-e.operating }()
+	for _, p := range e.payloads {
 		p.free()
 	}
 }
 
 // tryOperate takes the operating semaphore if no operation is running, and reports whether it did.
-func (j *job) tryOperate() bool {
+func (e *execution) tryOperate() bool {
 	select {
-	case j.operating <- struct{}{}:
+	case e.operating <- struct{}{}:
 		return true
 	default:
 		return false
