@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
@@ -101,7 +101,7 @@ type harness struct {
 	jobs     cleavev1.JobServiceClient
 	datasets cleavev1.DatasetServiceClient
 	cluster  cleavev1.ClusterServiceClient
-	listener *bufconn.Listener
+	listener *pipe.Listener
 	served   chan error
 	stop     context.CancelFunc
 	once     sync.Once
@@ -116,7 +116,7 @@ func testConfig() Config {
 
 func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	t.Helper()
-	h := &harness{t: t, listener: bufconn.Listen(1 << 20), served: make(chan error, 1)}
+	h := &harness{t: t, listener: pipe.Listen(pipe.Addr{}), served: make(chan error, 1)}
 	cfg.Listener = h.listener
 	var err error
 	if h.c, err = open(t.Context(), cfg, e); err != nil {
@@ -126,7 +126,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	h.stop = stop
 	go func() { h.served <- h.c.Serve(ctx) }()
 	h.conn, err = grpc.NewClient("passthrough:///test",
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return h.listener.DialContext(ctx) }),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return h.listener.Dial(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

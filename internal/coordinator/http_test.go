@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -39,11 +40,8 @@ func (h *harness) httpClient(config *tls.Config, two bool) *http.Client {
 	protocols.SetUnencryptedHTTP2(two && config == nil)
 	protocols.SetHTTP2(two && config != nil)
 	transport := &http.Transport{
-		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return h.listener.DialContext(ctx) },
+		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return h.listener.Dial(ctx) },
 		TLSClientConfig: config, Protocols: protocols,
-		// The server sets deadlines between the requests of HTTP/1.1. Those of bufconn may take effect after they are lifted, and
-		// then end the next request.
-		DisableKeepAlives: !two,
 	}
 	h.t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
@@ -536,8 +534,10 @@ func TestWatchingOverHTTPEndsWithTheCoordinator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.close()
+	var closing sync.WaitGroup
+	closing.Go(h.close)
 	rest, err := io.ReadAll(lines)
+	closing.Wait()
 	if err != nil || !strings.Contains(string(rest), "event: failure\ndata: {\"code\":14") || !strings.Contains(string(rest), "SHUTTING_DOWN") {
 		t.Errorf("%s %v", rest, err)
 	}

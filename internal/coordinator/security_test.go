@@ -101,7 +101,7 @@ func (s *secured) as(dial credentials.Dial) *harness {
 		s.t.Fatal(err)
 	}
 	conn, err := grpc.NewClient("passthrough:///test", append(options,
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.listener.DialContext(ctx) }))...)
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return s.listener.Dial(ctx) }))...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

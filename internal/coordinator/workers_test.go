@@ -47,7 +47,7 @@ func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 		done <- worker.Run(ctx, worker.Config{
 			Coordinator: "passthrough:///test", Name: name, Threads: 1, MemoryBytes: memory,
 			DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-				return h.listener.DialContext(ctx)
+				return h.listener.Dial(ctx)
 			})},
 		})
 	}()

@@ -16,10 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -153,8 +153,8 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 func (c *cluster) listen() net.Listener {
 	c.Helper()
 	if c.pipes {
-		listener := bufconn.Listen(1 << 16)
-		c.dial = func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+		listener := pipe.Listen(pipe.Addr{})
+		c.dial = func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 		return listener
 	}
 	listener, err := net.Listen("tcp", c.addr)

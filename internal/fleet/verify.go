@@ -12,10 +12,10 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -200,7 +200,7 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	attached := make(chan *session, 1)
-	listener := bufconn.Listen(1 << 16) // no other process can reach it, so whoever attaches here is the referee
+	listener := pipe.Listen(pipe.Addr{}) // no other process can reach it, so whoever attaches here is the referee
 	server := grpc.NewServer(ServerOptions()...)
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f, referee: attached})
 	var serving, referee sync.WaitGroup
@@ -208,7 +208,7 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	refereeCtx, dismiss := context.WithCancel(context.WithoutCancel(ctx))
 	referee.Go(func() {
 		defer cancel()
-		err := f.cfg.Referee(refereeCtx, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+		err := f.cfg.Referee(refereeCtx, func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) })
 		if err != nil {
 			f.log.Warn("the coordinator cannot decide which worker is wrong: its own worker ended", "job", e.jobID, "error", err)
 		}

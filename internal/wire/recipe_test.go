@@ -10,11 +10,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -65,13 +65,13 @@ func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1
 
 // A table that is sent in batches arrives as the table of all of them, and what goes wrong with a batch is said as it is.
 func TestBatches(t *testing.T) {
-	listener := bufconn.Listen(1 << 20)
+	listener := pipe.Listen(pipe.Addr{})
 	server, service := grpc.NewServer(), &receivingTables{}
 	cleavev1.RegisterTableServiceServer(server, service)
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	defer server.Stop()
 	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}

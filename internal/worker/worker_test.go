@@ -15,10 +15,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -47,7 +47,7 @@ func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) e
 // runKeeping is runAgainst with another KeepFor.
 func runKeeping(t *testing.T, keepFor time.Duration, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
-	listener := bufconn.Listen(1 << 20)
+	listener := pipe.Listen(pipe.Addr{})
 	server := grpc.NewServer()
 	workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: attach})
 	var serving sync.WaitGroup
@@ -65,7 +65,7 @@ func runKeeping(t *testing.T, keepFor time.Duration, attach func(workerv1.Worker
 		Name:        "w",
 		Threads:     1,
 		KeepFor:     keepFor,
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) })},
 	})
 }
 

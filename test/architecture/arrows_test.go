@@ -96,6 +96,7 @@ var packages = []packageRule{
 	{"dial/backoff", io, ""},
 	{"observe", io, "fault"},
 	{"dial/candidates", io, "fault"},
+	{"dial/pipe", io, ""},
 	{"security/reload", io, "fault"},
 	{"security/credentials", io, "fault security/reload"},
 	{"store/seal", pure, "fault"},
@@ -121,14 +122,14 @@ var packages = []packageRule{
 	{"wire/reading", api, "fault format/csv"},
 	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
 	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
-	{"coordinator/port", io, ""},
+	{"coordinator/port", io, "dial/pipe"},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
 	{"fleet/distribution", api, "fleet/swarm wire"},
 	{"fleet/pace", io, "partition"}, // it compares times, and callers pass in the clock
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},
@@ -142,7 +143,7 @@ var packages = []packageRule{
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading"},
-	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault objects security/credentials wire worker"},
+	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/pipe dial/upload fault objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
 	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},

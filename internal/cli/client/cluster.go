@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/objects"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/worker"
@@ -119,9 +119,8 @@ func StartEmbedded(ctx context.Context, workers int, log io.Writer) (*Client, er
 	if err != nil {
 		return nil, err
 	}
-	const pipeBytes = 1 << 20
-	listener := bufconn.Listen(pipeBytes)
-	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+	listener := pipe.Listen(pipe.Addr{})
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) })
 
 	cfg := coordinator.DefaultConfig()
 	cfg.Listener, cfg.Store, cfg.Blobs = listener, "memory", "mem://"

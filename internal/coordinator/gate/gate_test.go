@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"pgregory.net/rapid"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -67,10 +67,10 @@ func serve(t *testing.T, limits Limits) *served {
 	s := &served{Gate: g, heldJobs: &heldJobs{begun: make(chan string, 100), letGo: make(chan struct{}, 100)}}
 	cleavev1.RegisterJobServiceServer(server, s.heldJobs)
 	healthv1.RegisterHealthServer(server, health.NewServer())
-	listener := bufconn.Listen(1 << 20)
+	listener := pipe.Listen(pipe.Addr{})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	s.conn, err = grpc.NewClient("passthrough:///", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial))
 	if err != nil {
 		t.Fatal(err)

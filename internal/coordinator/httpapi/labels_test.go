@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 )
 
 // labelServer sends labels in two parts, the second one after the first has reached the client.
@@ -37,10 +37,10 @@ func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.Server
 // dialer is the connection of an HTTP client.
 type dialer struct {
 	net.Conn
-	listener *bufconn.Listener
+	listener *pipe.Listener
 }
 
-func (d dialer) Dial(ctx context.Context) (net.Conn, error) { return d.listener.DialContext(ctx) }
+func (d dialer) Dial(ctx context.Context) (net.Conn, error) { return d.listener.Dial(ctx) }
 func (dialer) TLS() *tls.ConnectionState                    { return nil }
 
 // watchedRecorder notes that something was written.
@@ -57,7 +57,7 @@ func (r watchedRecorder) Write(p []byte) (int, error) {
 // The JSON of labels is written while they arrive, because those of a large job would take much memory.
 func TestLabelsAreNotCollected(t *testing.T) {
 	labels := &labelServer{t: t, arrived: make(chan struct{})}
-	listener, server := bufconn.Listen(1<<16), grpc.NewServer()
+	listener, server := pipe.Listen(pipe.Addr{}), grpc.NewServer()
 	cleavev1.RegisterJobServiceServer(server, labels)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

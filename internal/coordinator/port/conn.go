@@ -35,23 +35,23 @@ func (c *Conn) TLS() *tls.ConnectionState {
 
 // Dial opens a connection to the gRPC server of the port. The server sees the address and the certificate of the client of
 // c as those of the caller, so that calls made for the client have its rights and no others.
-func (c *Conn) Dial(context.Context) (net.Conn, error) {
+func (c *Conn) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
-	if !c.port.grpc.put(&Conn{replayed: replayed{Conn: &pipe{Conn: server, remote: c.RemoteAddr()}}, port: c.port, info: c.info, grpc: true}) {
+	same := &Conn{replayed: replayed{Conn: &inside{Conn: server, remote: c.RemoteAddr()}}, port: c.port, info: c.info, grpc: true}
+	if err := c.port.grpc.Put(ctx, same); err != nil {
 		client.Close()
-		server.Close()
-		return nil, net.ErrClosed
+		return nil, err
 	}
 	return client, nil
 }
 
-// pipe is the server's end of a connection within the process. It has the remote address of the connection that it stands for.
-type pipe struct {
+// inside is the server's end of a connection within the process. It has the remote address of the connection that it stands for.
+type inside struct {
 	net.Conn
 	remote net.Addr
 }
 
-func (p *pipe) RemoteAddr() net.Addr { return p.remote }
+func (i *inside) RemoteAddr() net.Addr { return i.remote }
 
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {

@@ -19,6 +19,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 )
 
 // Config configures a Port.
@@ -34,7 +36,7 @@ type Config struct {
 type Port struct {
 	cfg        Config
 	listener   net.Listener
-	grpc, http *queue
+	grpc, http *pipe.Listener
 
 	mu       sync.Mutex
 	unknown  map[net.Conn]struct{} // connections whose protocol is not known yet
@@ -44,7 +46,7 @@ type Port struct {
 
 // New returns a port on a listener, which it closes. Serve accepts connections.
 func New(listener net.Listener, cfg Config) *Port {
-	return &Port{cfg: cfg, listener: listener, grpc: newQueue(listener.Addr()), http: newQueue(listener.Addr()), unknown: map[net.Conn]struct{}{}}
+	return &Port{cfg: cfg, listener: listener, grpc: pipe.Listen(listener.Addr()), http: pipe.Listen(listener.Addr()), unknown: map[net.Conn]struct{}{}}
 }
 
 // GRPC returns the listener of the gRPC server, which must use Credentials.
@@ -134,9 +136,7 @@ func (p *Port) decide(conn net.Conn) {
 	if identified.grpc {
 		to = p.grpc
 	}
-	if !to.put(identified) {
-		identified.Close()
-	}
+	_ = to.Put(context.Background(), identified) // fails if the port is closed
 }
 
 var errTooSlow = errors.New("the client did not say in time which protocol it speaks")
@@ -238,46 +238,3 @@ func (h handedOver) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthIn
 }
 
 func (h handedOver) Clone() credentials.TransportCredentials { return h }
-
-// queue is a listener whose connections someone else accepted.
-type queue struct {
-	addr   net.Addr
-	conns  chan net.Conn
-	closed chan struct{}
-	close  func()
-}
-
-func newQueue(addr net.Addr) *queue {
-	q := &queue{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
-	q.close = sync.OnceFunc(func() { close(q.closed) })
-	return q
-}
-
-// put waits until the connection is accepted. It returns false if the listener is closed.
-func (q *queue) put(conn net.Conn) bool {
-	select {
-	case q.conns <- conn:
-		return true
-	case <-q.closed:
-		return false
-	}
-}
-
-// Accept implements net.Listener.
-func (q *queue) Accept() (net.Conn, error) {
-	select {
-	case conn := <-q.conns:
-		return conn, nil
-	case <-q.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (q *queue) Close() error {
-	q.close()
-	return nil
-}
-
-// Addr implements net.Listener.
-func (q *queue) Addr() net.Addr { return q.addr }

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cleave-project/cleave/internal/coordinator/port"
+	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -182,9 +182,9 @@ func TestACertificateOfAnotherTimeDoesNotServe(t *testing.T) {
 }
 
 // serve starts a server with these credentials.
-func serve(t *testing.T, s credentials.Serve) *bufconn.Listener {
+func serve(t *testing.T, s credentials.Serve) *pipe.Listener {
 	t.Helper()
-	listener := bufconn.Listen(1 << 16)
+	listener := pipe.Listen(pipe.Addr{})
 	s, err := s.Check("", listener, false)
 	if err != nil {
 		t.Fatal(err)
@@ -206,14 +206,14 @@ func serve(t *testing.T, s credentials.Serve) *bufconn.Listener {
 }
 
 // call makes a connection and a call.
-func call(t *testing.T, listener *bufconn.Listener, dial credentials.Dial) error {
+func call(t *testing.T, listener *pipe.Listener, dial credentials.Dial) error {
 	t.Helper()
 	options, err := dial.Options(nil, "10.0.0.1:1")
 	if err != nil {
 		return err
 	}
 	conn, err := grpc.NewClient("passthrough:///10.0.0.1:1", append(options,
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))...)
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }))...)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func TestACoordinatorsCertificateDoesNotCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := listener.DialContext(t.Context())
+	conn, err := listener.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
