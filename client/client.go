@@ -60,6 +60,7 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		option(&s)
 	}
 	s.dial.Terms = optionTerms
+	// The command line marks itself with an option that gRPC ignores, since terms are no part of the public API.
 	if slices.Contains(s.grpc, grpc.DialOption(credentials.NamesFlags{})) {
 		s.dial.Terms = credentials.FlagTerms()
 	}

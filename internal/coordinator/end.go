@@ -33,7 +33,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		return
 	}
 	j.log.RevokeRest()
-	if out.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !outOfTime(out, cause) && !out.uncompared) && !j.log.FullyRepeated() {
+	if out.completed(cause) && !j.log.FullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
 	}
 	end := c.storeEnd(j, out)
@@ -123,7 +123,7 @@ func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 	switch {
 	case canceled:
 		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
-	case outOfTime(out, cause):
+	case out.cutOff(cause):
 		end.state, end.late = cleavev1.JobState_JOB_STATE_CANCELLED, true
 	case cause != nil && !errors.Is(cause, errTimeLimit):
 		end.fail(cause)

@@ -71,7 +71,7 @@ func (l Limits) check() error {
 		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime), 0},
 		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime), 0},
 		{"maximum number of concurrent calls", "max-calls", int64(l.Calls), 1},
-		{"maximum number of concurrent lookups", "max-reads", int64(l.Reads), 1},
+		{"maximum number of concurrent short calls", "max-reads", int64(l.Reads), 1},
 		{"maximum number of open streams", "max-streams", int64(l.Streams), 1},
 	} {
 		if limit.value < limit.least {

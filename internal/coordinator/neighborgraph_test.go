@@ -121,7 +121,7 @@ func TestBadNeighborGraphs(t *testing.T) {
 	for why, s := range map[string]*cleavev1.JobSpec{
 		"BAD_KNN":                           neighborSpec(id, 120),
 		"BAD_KNN 0":                         neighborSpec(id, 0),
-		"VALUE_MISSING":                     with(neighborSpec(id, 1), func(s *cleavev1.JobSpec) { s.NeighborGraph = &cleavev1.NeighborGraph{} }),
+		"FIELD_REQUIRED":                    with(neighborSpec(id, 1), func(s *cleavev1.JobSpec) { s.NeighborGraph = &cleavev1.NeighborGraph{} }),
 		"OPTION_DOES_NOT_APPLY to a graph":  neighborSpec(graph, 1),
 		"OPTION_DOES_NOT_APPLY to k-means":  with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.Algorithm = &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}} }),
 		"OPTION_DOES_NOT_APPLY to a kernel": with(neighborSpec(id, 5), func(s *cleavev1.JobSpec) { s.GetSpectral().Kernel = &cleavev1.Kernel{Rho: proto.Float64(1)} }),

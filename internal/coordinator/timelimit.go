@@ -90,9 +90,15 @@ func (c *Coordinator) afterRunContext(j *job) context.Context {
 	return j.ctx
 }
 
-// outOfTime reports whether the time limit cut off a run, as opposed to expiring just as the run finished.
-func outOfTime(out runOutcome, cause error) bool {
-	return errors.Is(cause, errTimeLimit) && (out.result == nil || out.result.StopReason == clustering.StopCanceled)
+// cutOff reports whether the time limit ended the run, as opposed to expiring just as the run finished. cause is that of
+// the job's context.
+func (o runOutcome) cutOff(cause error) bool {
+	return errors.Is(cause, errTimeLimit) && (o.result == nil || o.result.StopReason == clustering.StopCanceled)
+}
+
+// completed reports whether the run went to its end, and so reported every event that it has.
+func (o runOutcome) completed(cause error) bool {
+	return o.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !o.cutOff(cause) && !o.uncompared)
 }
 
 // timeLimitMessage returns the status message of a job that was ended by its time limit.

@@ -71,7 +71,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		}
 	}
 	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
-		return fault.Invalid("VALUE_MISSING", "neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
+		return fault.Invalid("FIELD_REQUIRED", "neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
 	}
 	if refusal := request.Check(); refusal != nil {
 		return faultOf(refusal)
@@ -85,7 +85,7 @@ func checkValues(m protoreflect.Message, path string) (err error) {
 	if one := m.Descriptor().Oneofs().ByName("kind"); one != nil {
 		set := m.WhichOneof(one)
 		if set == nil || set.Kind() == protoreflect.EnumKind && m.Get(set).Enum() == 0 {
-			return fault.Invalid("VALUE_MISSING", "%s has neither a rule nor a number; give one, or leave it out", path).OnField(path + ".rule")
+			return fault.Invalid("FIELD_REQUIRED", "%s has neither a rule nor a number; give one, or leave it out", path).OnField(path + ".rule")
 		}
 	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {

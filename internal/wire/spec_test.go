@@ -106,8 +106,8 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": 0}}}`},
 		{"BAD_RHO", "spec.kernel_kmeans.kernel.rho", `{"kernelKmeans": {"kernel": {"rho": "NaN"}}}`},
 		{"BAD_DEGREE", "spec.kernel_kmeans.kernel.degree", `{"kernelKmeans": {"kernel": {"degree": 0}}}`},
-		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {}}}`},
-		{"VALUE_MISSING", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
+		{"FIELD_REQUIRED", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {}}}`},
+		{"FIELD_REQUIRED", "spec.kernel_kmeans.shift.rule", `{"kernelKmeans": {"shift": {"rule": "SHIFT_RULE_UNSPECIFIED"}}}`},
 		{"INDEX_OUT_OF_RANGE", "spec.supervision.constraints", `{"supervision": {"constraints": {"inline": {"columns": [{"name": "i", "integers": {"values": [1]}},
 			{"name": "j", "integers": {"values": [6]}}, {"name": "kind", "texts": {"values": ["must"]}}]}}}}`},
 		{"COLUMN_LENGTHS_DIFFER", "spec.supervision.seeds", `{"supervision": {"seeds": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}},
@@ -116,7 +116,7 @@ func TestSpecRefusesWhatItCannotSay(t *testing.T) {
 		{"SIZE_MISMATCH", "spec.initialization.labels", `{"initialization": {"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [1]}}]}}}}`},
 		{"DUPLICATE_INDEX", "spec.kernel_kmeans.weights", `{"kernelKmeans": {"weights": {"inline": {"columns": [
 			{"name": "index", "integers": {"values": [1, 1]}}, {"name": "weight", "numbers": {"values": [1, 2]}}]}}}}`},
-		{"VALUE_MISSING", "spec.supervision.constraints", `{"supervision": {"constraints": {}}, "kernelKmeans": {}}`},
+		{"FIELD_REQUIRED", "spec.supervision.constraints", `{"supervision": {"constraints": {}}, "kernelKmeans": {}}`},
 	})
 }
 

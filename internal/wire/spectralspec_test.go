@@ -63,8 +63,8 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 		})
 	}
 	checkRefusals(t, []refusal{
-		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {}}}`},
-		{"VALUE_MISSING", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_UNSPECIFIED"}}}`},
+		{"FIELD_REQUIRED", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {}}}`},
+		{"FIELD_REQUIRED", "spec.constrained_spectral.beta.rule", `{"constrainedSpectral": {"beta": {"rule": "BETA_RULE_UNSPECIFIED"}}}`},
 		{"MISSING_COLUMN", "spec.constrained_spectral.beliefs", `{"constrainedSpectral": {"beliefs": {"inline": {"columns": [{"name": "i", "integers": {}}]}}}}`},
 	})
 }

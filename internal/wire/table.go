@@ -296,7 +296,7 @@ func readInput[T any](input *cleavev1.TableInput, field string, points int, rows
 		if input == nil {
 			return nil, nil
 		}
-		err = fault.Invalid("VALUE_MISSING", "%s has neither the id of a table nor its rows; give one, or leave it out", field)
+		err = fault.Invalid("FIELD_REQUIRED", "%s has neither the id of a table nor its rows; give one, or leave it out", field)
 	}
 	if err == nil && rows != nil {
 		t, err = rows.Number(t)

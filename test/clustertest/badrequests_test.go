@@ -88,7 +88,7 @@ var badSpecs = []struct {
 	}, codes.NotFound, "TABLE_NOT_FOUND", "feed"},
 	{"a table of nothing", "points", func(s *cleavev1.JobSpec) {
 		s.Supervision = &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}
-	}, codes.InvalidArgument, "VALUE_MISSING", "spec.supervision.seeds"},
+	}, codes.InvalidArgument, "FIELD_REQUIRED", "spec.supervision.seeds"},
 	{"a table of something else", "points", func(s *cleavev1.JobSpec) {
 		s.Supervision = &cleavev1.Supervision{Seeds: wire.InlineTable(tabletest.Weights([]float64{1}))}
 	}, codes.InvalidArgument, "UNKNOWN_COLUMN", "weight"},

@@ -489,7 +489,7 @@ func TestBadObjects(t *testing.T) {
 	_, err := c.importTable(&cleavev1.ImportTableRequest{Uris: []string{"s3://cleave/bad/good.csv"}, Reading: &cleavev1.TableReading{Format: "npy"}})
 	wantStatus(t, "a format that is no table", err, codes.InvalidArgument, "BAD_READING")
 	_, err = c.importTable(&cleavev1.ImportTableRequest{})
-	wantStatus(t, "no URIs", err, codes.InvalidArgument, "VALUE_MISSING")
+	wantStatus(t, "no URIs", err, codes.InvalidArgument, "FIELD_REQUIRED")
 
 	// The store is gone once the objects are known.
 	o.stopReads()

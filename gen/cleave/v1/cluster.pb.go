@@ -297,7 +297,8 @@ type Limits struct {
 	MaxTimeLimit *durationpb.Duration `protobuf:"bytes,11,opt,name=max_time_limit,json=maxTimeLimit,proto3" json:"max_time_limit,omitempty"`
 	// Maximum number of calls that plan, submit or evaluate jobs and are served at once. Further calls wait.
 	Calls uint32 `protobuf:"varint,12,opt,name=calls,proto3" json:"calls,omitempty"`
-	// Maximum number of lookup calls served at once.
+	// Maximum number of short calls, such as lookups, cancellations and deletions, that are served at once. Further calls
+	// are refused.
 	Reads uint32 `protobuf:"varint,22,opt,name=reads,proto3" json:"reads,omitempty"`
 	// Maximum number of open streams.
 	Streams uint32 `protobuf:"varint,13,opt,name=streams,proto3" json:"streams,omitempty"`
@@ -520,7 +521,7 @@ type Usage struct {
 	Streams uint32 `protobuf:"varint,5,opt,name=streams,proto3" json:"streams,omitempty"`
 	// Disk space used by data and results, in bytes; 0 if the coordinator has no quota.
 	DiskBytes uint64 `protobuf:"varint,6,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
-	// Number of lookup calls being served, which count toward Limits.reads.
+	// Number of calls being served that count toward Limits.reads.
 	Reads         uint32 `protobuf:"varint,7,opt,name=reads,proto3" json:"reads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

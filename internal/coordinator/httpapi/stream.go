@@ -68,7 +68,7 @@ func accepted(r *http.Request, offers ...string) (string, error) {
 // stream answers a request by the messages of a call: one line of JSON for each or, for the events of a job, server-sent
 // events if the client asks for them.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) error {
-	offers := []string{typeLines, typeJSON} // clients that accept only JSON get lines of it, which HTTP allows
+	offers := []string{typeLines, typeJSON} // both get lines of JSON, labeled as lines: a stream is not one JSON value
 	watch := route.Method.Name() == "WatchJob"
 	if watch {
 		offers = append(offers, typeEvents)

@@ -187,7 +187,7 @@ type allowedURI struct {
 // check returns the URIs of a request if the caller may read all of them.
 func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, error) {
 	if len(uris) == 0 {
-		return nil, fault.Invalid("VALUE_MISSING", "uris is empty; name objects, such as s3://bucket/prefix/*.parquet").OnField("uris")
+		return nil, fault.Invalid("FIELD_REQUIRED", "uris is empty; name objects, such as s3://bucket/prefix/*.parquet").OnField("uris")
 	}
 	if len(uris) > buckets.MaxObjects {
 		return nil, buckets.TooMany()

@@ -193,7 +193,8 @@ export type Limits = Message<"cleave.v1.Limits"> & {
   calls: number;
 
   /**
-   * Maximum number of lookup calls served at once.
+   * Maximum number of short calls, such as lookups, cancellations and deletions, that are served at once. Further calls
+   * are refused.
    *
    * @generated from field: uint32 reads = 22;
    */
@@ -319,7 +320,7 @@ export type Usage = Message<"cleave.v1.Usage"> & {
   diskBytes: bigint;
 
   /**
-   * Number of lookup calls being served, which count toward Limits.reads.
+   * Number of calls being served that count toward Limits.reads.
    *
    * @generated from field: uint32 reads = 7;
    */

@@ -1134,9 +1134,9 @@ export const JobService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * CancelJob asks a job to stop and returns without waiting until it has stopped. The call succeeds and changes
-   * nothing if the job has ended or is already being canceled; the returned state tells whether it was canceled,
-   * succeeded or failed.
+   * CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is just ending, the call
+   * waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
+   * canceled; the returned state tells whether it was canceled, succeeded or failed.
    *
    * @generated from rpc cleave.v1.JobService.CancelJob
    */
