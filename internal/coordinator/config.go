@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
@@ -248,4 +250,17 @@ func defaultBlobs(dataDir string) string { return filepath.Join(dataDir, "blobs"
 
 func badConfig(format string, args ...any) error {
 	return fault.Invalid("INVALID_CONFIG", format, args...)
+}
+
+// runtimeBytes is the memory that the process may take in addition to its jobs, for the embedded store, calls and the
+// Go runtime.
+const runtimeBytes = 64 << 20
+
+// LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It
+// never raises a limit that is already set (GOMEMLIMIT). 0 means no limit.
+func LimitProcess(memoryBytes int64) {
+	limit := min(memoryBytes, planning.Unlimited) + runtimeBytes
+	if memoryBytes > 0 && limit < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(limit)
+	}
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in plan.go, results.go, predict.go and
-// retention.go.
+// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and deletion.go.
 type jobService struct {
 	cleavev1.UnimplementedJobServiceServer
 	c *Coordinator
@@ -37,6 +36,31 @@ func (s *jobService) CreateJob(ctx context.Context, request *cleavev1.CreateJobR
 
 func errNoSpec() error {
 	return fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
+}
+
+func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
+	if request.GetSpec() == nil {
+		return nil, errNoSpec()
+	}
+	if err := s.c.checkSize(ctx, request.GetSpec()); err != nil {
+		return nil, err
+	}
+	ready, err := s.c.problems.Make(ctx, request.GetSpec(), s.c.cfg.MaxDatasetBytes)
+	if err != nil {
+		return nil, err
+	}
+	ready.FitLanes(s.c.fleet)
+	plan, err := s.c.fleet.Plan(ready.Parts()...)
+	if err != nil {
+		return nil, err
+	}
+	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.Need.Matrix.Grid)}
+	snapshots, _ := s.c.problems.SnapshotBytes(ready)
+	response.Plan.SnapshotBytes = uint64(snapshots)
+	if t := ready.Table; t != nil {
+		response.Recipe, response.Notices = wire.RecipeProto(t.Recipe), wire.NoticesProto(t.Notices)
+	}
+	return response, nil
 }
 
 // get returns the job as clients see it.

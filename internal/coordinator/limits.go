@@ -198,23 +198,6 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 	return c.retention.checkQuota(bytes)
 }
 
-// maxLargeReads is how many downloads at a time hold an object in memory that is too large for the caches, such as a
-// table of several GiB. They have their own limit, because a download lasts as long as its client reads.
-const maxLargeReads = 2
-
-// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it is done.
-func (c *Coordinator) enterRead(ctx context.Context, bytes uint64) (leave func(), err error) {
-	if int64(bytes) <= c.cfg.CacheBytes/4 {
-		return func() {}, nil
-	}
-	select {
-	case c.largeReads <- struct{}{}:
-		return func() { <-c.largeReads }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
 	return &cleavev1.GetLimitsResponse{Limits: s.c.cfg.limitsProto(), Usage: s.c.usageProto(ctx)}, nil
 }

@@ -48,6 +48,23 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
 
+// maxLargeReads is how many downloads at a time hold an object in memory that is too large for the caches, such as a
+// table of several GiB. They have their own limit, because a download lasts as long as its client reads.
+const maxLargeReads = 2
+
+// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it is done.
+func (c *Coordinator) enterRead(ctx context.Context, bytes uint64) (leave func(), err error) {
+	if int64(bytes) <= c.cfg.CacheBytes/4 {
+		return func() {}, nil
+	}
+	select {
+	case c.largeReads <- struct{}{}:
+		return func() { <-c.largeReads }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
 	select {
 	case c.predictions <- struct{}{}:

@@ -19,8 +19,11 @@ import (
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // engine contains the steps of a run that need workers. Tests replace them.
@@ -195,6 +198,30 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		out.uncompared = j.ctx.Err() != nil
 	}
 	return out
+}
+
+// actualPlan describes how the rows were cut into tiles and how the tiles were held in the end. The tiles of a graph
+// are views of the data set and take no additional memory.
+func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1.Plan {
+	rows := need.Rows()
+	p := &cleavev1.Plan{
+		Tiles:         uint32(partition.TileCount(rows)),
+		TileRows:      uint32(partition.TileRows(rows)),
+		Storage:       wire.PlanStorageProto(need.StorageName(held.EverStored, held.EverComputed)),
+		TileBytes:     uint64(held.EntryBytes),
+		Workers:       uint32(workers),
+		GridExponent:  int32(need.Matrix.Grid),
+		StoredTiles:   uint32(held.Stored),
+		ComputedTiles: uint32(held.Computed),
+		Shares:        wire.SharesProto(held.Shares),
+	}
+	if need.Matrix.Function == kernel.Adjacency {
+		p.TileBytes = uint64(need.DatasetBytes)
+	}
+	for _, share := range held.Shares {
+		p.Bytes += uint64(share.Bytes)
+	}
+	return p
 }
 
 // compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
