@@ -25,7 +25,7 @@ func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a running job waits for workers if some are lost and the others have too little memory")
 	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval, "minimum time between two snapshots of a job, from which it continues after a restart; they take at most 5% of its time; 0: no snapshots, jobs start over")
 	set.Float64Var(&d.Verify, "verify", d.Verify, "share of the work that a second worker repeats, such as 0.01, for jobs that set none; workers with wrong answers are quarantined")
-	set.DurationVar(&d.SlowAfter, "slow-after", d.SlowAfter, "how long a worker may keep the others of a job waiting, beyond 3 times their own time, before its tiles are also given to others")
+	set.DurationVar(&d.SlowAfter, "slow-after", d.SlowAfter, "how long a worker may run past 3 times the other workers' time before its tiles are also given to others")
 	d.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
 		return worker.Run(ctx, worker.Config{
 			Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,

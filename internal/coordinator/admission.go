@@ -33,7 +33,7 @@ import (
 func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
 	spec := request.GetSpec()
 	if spec == nil {
-		return nil, errNoSpec()
+		return nil, fault.Required("spec", "")
 	}
 	requestID, err := canonicalRequestID(request.GetRequestId())
 	if err != nil {

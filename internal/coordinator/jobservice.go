@@ -34,13 +34,9 @@ func (s *jobService) CreateJob(ctx context.Context, request *cleavev1.CreateJobR
 	return &cleavev1.CreateJobResponse{Job: job}, nil
 }
 
-func errNoSpec() error {
-	return fault.Invalid("FIELD_REQUIRED", "the request has no spec; say what to cluster and how").OnField("spec")
-}
-
 func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
-		return nil, errNoSpec()
+		return nil, fault.Required("spec", "")
 	}
 	if err := s.c.checkSize(ctx, request.GetSpec()); err != nil {
 		return nil, err

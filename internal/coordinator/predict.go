@@ -158,7 +158,7 @@ func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRe
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	// Without a worker that is ready, the call would wait without a word and keep others from their turn.
+	// Without a ready worker, the call would block silently and keep other predictions from their turn.
 	if why := whyNoneReady(c.fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(retryQueue)

@@ -63,7 +63,7 @@ type resultPart struct {
 	why    string                          // continues the message "job ID ..." of that error
 }
 
-// readResult calls use with a part of a job's result from the byte on that offset returns.
+// readResult opens a part of a job's result at the byte that offset returns, and calls use with a reader of it.
 func (c *Coordinator) readResult(ctx context.Context, id string, part resultPart, offset func(*statev1.JobRecord) int64, use func(*statev1.JobRecord, io.Reader) error) error {
 	record, err := c.resultRecord(ctx, id)
 	if err != nil {

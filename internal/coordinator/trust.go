@@ -17,8 +17,8 @@ type Distrust struct {
 	// Verify is the share of the work, from 0 to 1, that a second worker repeats. It applies to jobs that do not set
 	// their own.
 	Verify float64
-	// SlowAfter is how long a worker may keep the others of a job waiting, beyond 3 times what they take. After that,
-	// its tiles are also given to others.
+	// SlowAfter is how long a worker may run past 3 times the other workers' time before its tiles are also given to
+	// others.
 	SlowAfter time.Duration
 	// Referee is a worker in this process that decides when two workers disagree and there is no third one. If it is
 	// nil, the job fails in that case.

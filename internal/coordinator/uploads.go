@@ -24,13 +24,13 @@ func (s *datasetService) GetUpload(ctx context.Context, request *cleavev1.GetUpl
 }
 
 func uploadNotFound(id string) error {
-	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "nothing is kept of the upload %.60q; send it from its first part on", id).With("upload_id", id)
+	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "there is no partial upload %.60q; start again from the first part", id).With("upload_id", id)
 }
 
 // uploadLost returns the error of a client that resumes an upload of which less is kept than GetUpload said. Clients try
 // again after it, and first ask GetUpload.
 func uploadLost(id string) error {
-	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "the coordinator no longer has all of these parts of the upload %.60q; call GetUpload, and send the parts after those that it reports", id).With("upload_id", id)
+	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)
 }
 
 // uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.
@@ -42,8 +42,9 @@ type uploadHeader interface {
 }
 
 // receiveUpload feeds the parts of an upload to into and returns it. If an upload with an id breaks off, its parts
-// are kept, and a later upload whose header asks for it continues from them. It may repeat parts that arrived after the
-// client asked: a connection that broke is noticed late. check may reject a part before it is added.
+// are kept, and a later upload whose header asks for it continues from them. The client may resend parts that arrived after
+// its GetUpload call, because the server notices a broken connection late; they are skipped. check may reject a part before
+// it is added.
 func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
 	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
 ) (U, error) {

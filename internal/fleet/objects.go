@@ -162,8 +162,8 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 	if !slices.ContainsFunc(able, func(s *session) bool { return first.failed[s] == nil }) && len(able) > 0 {
 		return true, first.unreadable(able)
 	}
-	// Either they are away or leaving, and may come back, or one of them was lost after able was determined: the
-	// change that ended its reading wakes the caller.
+	// Keep waiting. Workers that are away may return; if one was lost after able was computed, the end of its reading
+	// wakes the caller.
 	return false, nil
 }
 

@@ -149,7 +149,7 @@ func (w Workload) explain(plan *Plan, workers []Worker) string {
 		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
 			text.Bytes(w.EntryBytes(0)), offer, w.slowdown())
 	}
-	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; the others are recomputed on each use, about %.0f times slower than reading them",
+	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; the other tiles are recomputed on each use, about %.0f times slower than reading them",
 		plan.Stored, plan.Tiles, entries, offer, w.slowdown())
 }
 

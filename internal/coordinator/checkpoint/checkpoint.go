@@ -25,7 +25,8 @@ import (
 type Config struct {
 	// Interval is the minimum time between two snapshots of a job; 0 disables snapshots.
 	Interval time.Duration
-	// Ratio is how many times as long as its snapshots take a job runs at least, whatever the interval is.
+	// Ratio is the minimum ratio of the time that a job runs to the time that its snapshots take: 20 limits snapshots to
+	// 5% of the time.
 	Ratio int
 }
 
@@ -107,7 +108,7 @@ func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit 
 	}
 	slices.SortFunc(r.blobs, records.CompareSnapshots)
 	if fromStart && len(r.blobs) > 0 {
-		s.store.Logger.Warn("the job starts from the beginning, because it ended the coordinator again and again", "job", s.job)
+		s.store.Logger.Warn("the job restarts from the beginning instead of from its snapshot, because it has crashed the coordinator repeatedly", "job", s.job)
 		return r, nil
 	}
 	return r, r.read(ctx)

@@ -42,6 +42,6 @@ func (s *timedStream) SendMsg(message any) error {
 		return err
 	case <-s.timer.C:
 		return fault.New(fault.Unavailable, SlowReader,
-			"the stream was ended because its reader accepted nothing for %v; read faster, and resume after the last message", s.limit).RetryIn(retryCall)
+			"the client read nothing for %v, so the stream was closed; resume after the last message received", s.limit).RetryIn(retryCall)
 	}
 }

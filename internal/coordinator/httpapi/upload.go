@@ -77,8 +77,8 @@ func checkParameters(query url.Values, names ...string) error {
 	return nil
 }
 
-// authorize makes sure that the client may upload, before anything of the body is read: a call that looks up an upload that
-// does not exist needs the same role.
+// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not exist,
+// which needs the same role.
 func authorize(r *http.Request) error {
 	conn, err := connection(r.Context())
 	if err != nil {

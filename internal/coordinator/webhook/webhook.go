@@ -176,7 +176,8 @@ type notification struct {
 	again *time.Timer // until the next attempt is due; nil if it is
 }
 
-// receiver gets the notifications of one origin. Each has requests of its own, so that one that does not answer delays no other.
+// receiver gets the notifications of one origin. Each has its own requests, so an unresponsive one does not delay the
+// others.
 type receiver struct {
 	due  []*notification
 	busy int // goroutines that send
@@ -235,8 +236,8 @@ func (s *Sender) Wait() {
 	s.client.CloseIdleConnections()
 }
 
-// Send delivers a notification in the state, in the background, again and again until the receiver accepts it or three days have
-// passed. Before Start it does nothing: Start finds the notification.
+// Send delivers a stored notification in the background, retrying until the receiver accepts it or three days have passed.
+// Before Start it does nothing: Start finds the notification.
 func (s *Sender) Send(e store.Entry) {
 	record, err := decode(e)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const (
 	fetchTimeout = 10 * time.Second
-	// fetchPause is the minimum time between requests to an issuer, whatever strangers send us.
+	// fetchPause is the minimum time between requests to an issuer; unauthenticated callers cannot force more.
 	fetchPause = 10 * time.Second
 	// keysRefresh is the age at which keys are fetched again.
 	keysRefresh = 10 * time.Minute

@@ -65,8 +65,9 @@ var (
 // temporary begins the names of files that are being written.
 const temporary = ".new-"
 
-// OpenCache opens the cache in a directory, which it creates if necessary. It removes files that a process left behind
-// that ended while writing, and as many data sets as the limit requires. No other process may use the directory.
+// OpenCache opens the cache in a directory, which it creates if necessary. It removes partial files of a
+// process that died while writing, and evicts data sets until the rest fits the limit. No other process may use the
+// directory.
 func OpenCache(dir string, limit int64, log hclog.Logger) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Invalid("BAD_CACHE_DIR", "the cache directory cannot be created: %v", err)
