@@ -146,21 +146,27 @@ func (c *Client) unavailable(s *status.Status, err error) error {
 
 // notCleave returns the error for an address where something else answers.
 func (c *Client) notCleave(err error) error {
-	return ofCall(fault.New(fault.FailedPrecondition, NotCleave, "the server at %s is not a Cleave coordinator; check the host and the port", c.address), err, codes.FailedPrecondition)
+	return ofCall(fault.New(fault.FailedPrecondition, NotCleave,
+		"the server at %s is not a Cleave coordinator; check the host and the port", c.address), err, codes.FailedPrecondition)
 }
 
 // unimplemented explains why a method is not there: the other side has another version of the API, or is not a coordinator.
 func (c *Client) unimplemented(s *status.Status, err error) error {
 	services, unknown := c.leader.services()
-	if status.Code(unknown) == codes.Unimplemented || unknown == nil && !slices.ContainsFunc(services, func(name string) bool { return strings.HasPrefix(name, "cleave.") }) {
+	isCleave := func(service string) bool { return strings.HasPrefix(service, "cleave.") }
+	if status.Code(unknown) == codes.Unimplemented || unknown == nil && !slices.ContainsFunc(services, isCleave) {
 		return c.notCleave(err)
 	}
-	return ofCall(fault.New(fault.FailedPrecondition, OtherAPIVersion, "the coordinator at %s and this client have different versions of the API (%s); use the same release for both", c.address, s.Message()), err, codes.FailedPrecondition)
+	return ofCall(fault.New(fault.FailedPrecondition, OtherAPIVersion,
+		"the coordinator at %s and this client have different versions of the API (%s); "+
+			"use the same release for both", c.address, s.Message()), err, codes.FailedPrecondition)
 }
 
 // isHTTP reports whether an error of gRPC means that the other side speaks another protocol.
 func isHTTP(message string) bool {
-	for _, sign := range []string{"looked like an HTTP/1.1 header", "http2: frame too large", "received unexpected content-type", "unexpected HTTP status code"} {
+	for _, sign := range []string{
+		"looked like an HTTP/1.1 header", "http2: frame too large", "received unexpected content-type", "unexpected HTTP status code",
+	} {
 		if strings.Contains(message, sign) {
 			return true
 		}

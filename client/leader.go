@@ -187,7 +187,8 @@ func (l *leader) services() (names []string, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := stream.Send(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}); err != nil && !errors.Is(err, io.EOF) {
+	list := &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
+	if err := stream.Send(list); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	answer, err := stream.Recv()
@@ -235,6 +236,8 @@ func (c *Client) repeat(ctx context.Context, do func() error) error {
 }
 
 // repeatUnary is a grpc.UnaryClientInterceptor that retries calls that are temporarily refused.
-func (c *Client) repeatUnary(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (c *Client) repeatUnary(
+	ctx context.Context, method string, request, reply any, connection *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
 	return c.repeatRefused(ctx, func() error { return invoke(ctx, method, request, reply, connection, options...) })
 }

@@ -16,16 +16,24 @@ import (
 // of workers that it distrusts.
 func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	e, d := &cfg.Election, &cfg.Distrust
-	set.DurationVar(&e.Lease, "lease", e.Lease, "with a shared store, how long the leader may be silent before another coordinator takes over, in whole seconds")
-	set.StringVar(&e.Advertise, "advertise", "", "with a shared store, the `HOST:PORT` at which clients and workers reach this coordinator (default: the address it listens on)")
+	set.DurationVar(&e.Lease, "lease", e.Lease,
+		"with a shared store, how long the leader may be silent before another coordinator takes over, in whole seconds")
+	set.StringVar(&e.Advertise, "advertise", "",
+		"with a shared store, the `HOST:PORT` at which clients and workers reach this coordinator (default: the address it listens on)")
 	set.DurationVar(&cfg.HeartbeatInterval, "heartbeat", cfg.HeartbeatInterval, "how often workers send a heartbeat")
 	set.DurationVar(&cfg.LostAfter, "lost-after", cfg.LostAfter, "how long a worker may be silent before its tiles go to others")
 	set.DurationVar(&cfg.ReconnectWithin, "reconnect-within", cfg.ReconnectWithin, "how long a worker keeps its tiles after its connection was closed")
-	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter, "how long a worker may make no progress before its tiles move to others; at least 30 times the planned time of one piece of work")
-	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait, "how long a running job waits for workers if some are lost and the others have too little memory")
-	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval, "minimum time between two snapshots of a job, from which it continues after a restart; they take at most 5% of its time; 0: no snapshots, jobs start over")
-	set.Float64Var(&d.Verify, "verify", d.Verify, "share of the work that a second worker repeats, such as 0.01, for jobs that set none; workers with wrong answers are quarantined")
-	set.DurationVar(&d.SlowAfter, "slow-after", d.SlowAfter, "how long a worker may run past 3 times the other workers' time before its tiles are also given to others")
+	set.DurationVar(&cfg.StalledAfter, "stalled-after", cfg.StalledAfter,
+		"how long a worker may make no progress before its tiles move to others; at least 30 times the planned time of one piece of work")
+	set.DurationVar(&cfg.WorkerWait, "worker-wait", cfg.WorkerWait,
+		"how long a running job waits for workers if some are lost and the others have too little memory")
+	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval,
+		"minimum time between two snapshots of a job, from which it continues after a restart; "+
+			"they take at most 5% of its time; 0: no snapshots, jobs start over")
+	set.Float64Var(&d.Verify, "verify", d.Verify,
+		"share of the work that a second worker repeats, such as 0.01, for jobs that set none; workers with wrong answers are quarantined")
+	set.DurationVar(&d.SlowAfter, "slow-after", d.SlowAfter,
+		"how long a worker may run past 3 times the other workers' time before its tiles are also given to others")
 	d.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
 		return worker.Run(ctx, worker.Config{
 			Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
@@ -38,7 +46,8 @@ func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	s.Serve.AddFlags(set)
 	s.Store.AddStoreFlags(set)
-	set.StringVar(&s.Access.TokenFile, "token-file", "", "`FILE` with the hashes of clients' tokens, written by cleave token create; it is read again when it changes")
+	set.StringVar(&s.Access.TokenFile, "token-file", "",
+		"`FILE` with the hashes of clients' tokens, written by cleave token create; it is read again when it changes")
 	oidc := &s.Access.OIDC
 	set.StringVar(&oidc.Issuer, "oidc-issuer", "", "`URL` of an identity provider whose web tokens clients may send")
 	set.StringVar(&oidc.Audience, "oidc-audience", "", "audience that those tokens must have: the `NAME` of this service")
@@ -47,11 +56,4 @@ func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim, "`CLAIM` with the role, or with a list that contains roles")
 	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "", "`ROLE` of tokens without one: reader, submitter or admin (default: such tokens are refused)")
 	set.StringVar(&s.AuditLog, "audit-log", "", "`FILE` to append a line to for every call that is not refused for load: who, what, when, and the outcome")
-}
-
-// addWebhookFlags declares the flags about who is notified when jobs end.
-func addWebhookFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
-	w := &cfg.Webhooks
-	set.StringSliceVar(&w.Allow, "webhook-allow", nil, "`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
-	set.StringVar(&w.SecretFile, "webhook-secret-file", "", "`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }

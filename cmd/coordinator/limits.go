@@ -25,15 +25,19 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.Var(timeOf(&l.MaxTime), "max-job-timeout", "longest time limit that a job may set (default: unlimited)")
 
 	set.IntVar(&l.Calls, "max-calls", l.Calls, "maximum number of concurrent calls that plan, submit or evaluate jobs; others wait")
-	set.IntVar(&l.Reads, "max-reads", l.Reads, "maximum number of concurrent short calls, such as lookups, cancellations and deletions; others are refused and may be retried")
+	set.IntVar(&l.Reads, "max-reads", l.Reads,
+		"maximum number of concurrent short calls, such as lookups, cancellations and deletions; others are refused and may be retried")
 	set.IntVar(&l.Streams, "max-streams", l.Streams, "maximum number of concurrent watches, uploads and downloads; others are refused and may be retried")
 	set.Var(timeOf(&l.SlowReader), "slow-reader", "how long a watch or download may take to accept one message before it is ended")
 	set.DurationVar(&cfg.UploadStall, "upload-stall", cfg.UploadStall, "how long an upload may be silent, or a request may take to arrive, before it is ended")
 	set.Var(bytesOf(&l.UploadRate), "upload-rate", "maximum bytes per second of all uploads, such as 100MiB (default: unlimited)")
 	set.Var(bytesOf(&l.UploadRatePerOwner), "upload-rate-per-owner", "maximum bytes per second of one owner's uploads (default: unlimited)")
 
-	set.Var(bytesOf(&l.FreeDisk), "min-free", "free space to keep on the disk of the blobs; with less, uploads and jobs are refused (default: only the 64 MiB of the embedded store)")
-	set.Var(bytesOf(&r.Quota), "disk-quota", "maximum size of all data and results, such as 100GiB; above it the jobs that ended first, at least 10 minutes ago, are deleted, then data sets that no job uses (default: unlimited)")
+	set.Var(bytesOf(&l.FreeDisk), "min-free",
+		"free space to keep on the disk of the blobs; with less, uploads and jobs are refused (default: only the 64 MiB of the embedded store)")
+	set.Var(bytesOf(&r.Quota), "disk-quota",
+		"maximum size of all data and results, such as 100GiB; above it the jobs that ended first, "+
+			"at least 10 minutes ago, are deleted, then data sets that no job uses (default: unlimited)")
 	set.Var(timeOf(&r.KeepJobs), "keep-jobs", "how long jobs are kept after they end, such as 30d (default: forever)")
 	set.Var(timeOf(&r.KeepDatasets), "keep-datasets", "how long unused data sets and tables are kept, such as 30d (default: forever)")
 }

@@ -27,7 +27,8 @@ func command() *cobra.Command {
 		Args:  shell.FlagsOnly,
 	}
 	set := cmd.Flags()
-	set.StringVar(&cfg.Coordinator, "coordinator", "", "`HOST:PORT` of the coordinator, or a comma-separated list of several; the worker finds the one that leads")
+	set.StringVar(&cfg.Coordinator, "coordinator", "",
+		"`HOST:PORT` of the coordinator, or a comma-separated list of several; the worker finds the one that leads")
 	set.StringVar(&cfg.Name, "name", cfg.Name, "a `NAME` to show in lists")
 	set.IntVar(&cfg.Threads, "threads", cfg.Threads, "threads to compute with")
 	set.Var(&memory, "memory", "memory for tiles and data, such as 4GiB; the process takes up to 64 MiB more (default: 80% of the machine's memory)")

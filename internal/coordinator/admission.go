@@ -56,7 +56,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	scheduling := request.GetScheduling()
 	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
-	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling), c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl())); err != nil {
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
+		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl())); err != nil {
 		return nil, err
 	}
 	if err := c.checkQueue(owner); err != nil { // before preparing a problem that the queue has no room for
@@ -252,7 +253,8 @@ func canonicalRequestID(id string) (string, error) {
 // checkText rejects a client's id that is too long, is not UTF-8, or has control characters.
 func checkText(field, id string) error {
 	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return fault.Invalid("INVALID_"+strings.ToUpper(field), "%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field, id, maxRequestID).
+		return fault.Invalid("INVALID_"+strings.ToUpper(field),
+			"%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field, id, maxRequestID).
 			OnField(field)
 	}
 	return nil

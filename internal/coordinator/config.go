@@ -116,8 +116,10 @@ type HTTP struct {
 
 // AddFlags declares the flags.
 func (h *HTTP) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&h.Origins, "cors-origin", nil, "`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be repeated (default: no other pages)")
-	set.StringSliceVar(&h.Hosts, "http-host", nil, "`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the names of its certificate; may be repeated")
+	set.StringSliceVar(&h.Origins, "cors-origin", nil,
+		"`ORIGIN` whose web pages may call the coordinator, such as https://app.example, or * for all; may be repeated (default: no other pages)")
+	set.StringSliceVar(&h.Hosts, "http-host", nil,
+		"`NAME` by which clients may call the coordinator in URLs, besides its addresses, its host name and the names of its certificate; may be repeated")
 }
 
 // check rejects origins that no browser sends.
@@ -182,7 +184,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Blobs == "" && cfg.Store != storeMemory && cfg.DataDir == "":
 		return cfg, badConfig("there is no place for the blobs; give a data directory (--data-dir), or a directory or URL for the blobs (--blobs)")
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
-		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
+		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
+			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	case cfg.BlobsStall <= 0:
 		return cfg, badConfig("the time limit of a blob store that hangs is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:
@@ -202,20 +205,23 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.HeartbeatInterval <= 0:
 		return cfg, badConfig("the heartbeat interval is %v; it must be positive (--heartbeat)", cfg.HeartbeatInterval)
 	case cfg.LostAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a silent worker is lost is %v (--lost-after); it must be more than the heartbeat interval, which is %v (--heartbeat)",
+		return cfg, badConfig("the time until a silent worker is lost is %v (--lost-after); "+
+			"it must be more than the heartbeat interval, which is %v (--heartbeat)",
 			cfg.LostAfter, cfg.HeartbeatInterval)
 	case cfg.WorkerWait <= 0:
 		return cfg, badConfig("the time that jobs wait for workers is %v; it must be positive (--worker-wait)", cfg.WorkerWait)
 	case cfg.ReconnectWithin <= 0:
 		return cfg, badConfig("the time within which a worker may reconnect is %v; it must be positive (--reconnect-within)", cfg.ReconnectWithin)
 	case cfg.StalledAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
+		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); "+
+			"it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
 			cfg.StalledAfter, cfg.HeartbeatInterval)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(), cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
+	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(),
+		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}
 	if cfg.Security, err = cfg.Security.Check(cfg.Listen, cfg.Listener); err != nil {

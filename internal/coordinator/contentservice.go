@@ -30,9 +30,10 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	defer held.End()
-	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateDatasetRequest).GetHeader, func(part *cleavev1.CreateDatasetRequest) error {
+	checkRows := func(part *cleavev1.CreateDatasetRequest) error {
 		return s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader()))
-	})
+	}
+	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateDatasetRequest).GetHeader, checkRows)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,8 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 		return err
 	}
 	added := record.GetDataset()
-	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()), "kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
+	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()),
+		"kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 
@@ -84,7 +86,8 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	defer held.End()
-	upload, err := receiveUpload(held, stream.Recv, wire.NewTableUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateTableRequest).GetHeader, func(*cleavev1.CreateTableRequest) error { return nil })
+	upload, err := receiveUpload(held, stream.Recv, wire.NewTableUpload(s.c.cfg.MaxDatasetBytes),
+		(*cleavev1.CreateTableRequest).GetHeader, func(*cleavev1.CreateTableRequest) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -101,7 +104,8 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 	}
 	added := record.GetTable()
 	problem.FreeAfter(int64(added.GetBytes())) // the parts that it arrived in
-	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(), "rows", added.GetRows(), "bytes", added.GetBytes())
+	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(),
+		"rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 

@@ -49,7 +49,8 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 		}
 		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
+	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"),
+		"stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
 }
 
 // interrupted reports whether err only means that this coordinator is shutting down or no longer leads.

@@ -248,7 +248,8 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 // already decided, in which case nothing changes. ctx limits the wait for another change of the record.
 func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
-		"the state store has not taken an earlier change of job %s for %v; its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
+		"the state store has not taken an earlier change of job %s for %v; "+
+			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
 	defer cancel()
 	requested := false
 	err = j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {

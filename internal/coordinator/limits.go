@@ -83,7 +83,8 @@ func (l Limits) check() error {
 	case l.SlowReader <= 0:
 		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
-		return badConfig("the default time limit of jobs is %v (--job-timeout); it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
+		return badConfig("the default time limit of jobs is %v (--job-timeout); "+
+			"it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
 	}
 	return nil
 }
@@ -166,7 +167,8 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 		if identity.FromContext(ctx).Role >= identity.Admin {
 			return nil
 		}
-		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED", "only administrators may ask for a high priority, which lets a job pass those of all others; leave it out").OnField(field)
+		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED",
+			"only administrators may ask for a high priority, which lets a job pass those of all others; leave it out").OnField(field)
 	}
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
@@ -183,7 +185,8 @@ func (c *Coordinator) checkQueue(owner string) error {
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
 			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryQueue)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
-		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL", "%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
+		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
+			"%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
 			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryQueue)
 	}
 	return nil
@@ -192,7 +195,8 @@ func (c *Coordinator) checkQueue(owner string) error {
 // checkDisk rejects what would need more space than the disk has or the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
-		return fault.New(fault.ResourceExhausted, "DISK_FULL", "%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
+		return fault.New(fault.ResourceExhausted, "DISK_FULL",
+			"%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)

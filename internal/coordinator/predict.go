@@ -121,7 +121,9 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 }
 
 // predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
-func (c *Coordinator) predictByNeighbors(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByNeighbors(
+	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
+) ([]int32, error) {
 	outcome, err := c.readOutcome(ctx, record)
 	if err != nil {
 		return nil, err
@@ -148,7 +150,9 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
-func (c *Coordinator) predictByKernel(ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset) ([]int32, error) {
+func (c *Coordinator) predictByKernel(
+	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
+) ([]int32, error) {
 	job := record.GetJob().GetJobId()
 	spec, err := in.Spec(ctx)
 	if err != nil {

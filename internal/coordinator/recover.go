@@ -108,7 +108,8 @@ const maxAttempts = 5
 func (c *Coordinator) beginAttempt(j *job) error {
 	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
-			"the coordinator crashed %d times while it ran this job, so the job is not started again; look for the cause in the logs of the coordinator and of the system, such as too little memory", attempts).
+			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
+				"look for the cause in the logs of the coordinator and of the system, such as too little memory", attempts).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {

@@ -87,7 +87,8 @@ func (r *retention) checkQuota(bytes int64) error {
 	if r.Quota == 0 || r.used()+bytes <= r.Quota {
 		return nil
 	}
-	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED", "data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
+	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED",
+		"data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
 		text.Bytes(r.used()), text.Bytes(r.Quota), text.Bytes(bytes))
 	if bytes > r.Quota {
 		return f
@@ -201,7 +202,8 @@ func (r *retention) survey(ctx context.Context) (old []endedJob, inUse *usedCont
 		if err != nil {
 			return err
 		}
-		j := endedJob{id: record.GetJob().GetJobId(), dataset: record.GetJob().GetDatasetId(), tables: record.GetTableIds(), ended: record.GetJob().GetEndTime().AsTime()}
+		job := record.GetJob()
+		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), ended: job.GetEndTime().AsTime()}
 		if ended(record.GetJob()) && r.c.unfinished(j.id) == nil {
 			old = append(old, j)
 		} else {

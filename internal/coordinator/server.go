@@ -33,12 +33,16 @@ import (
 func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	handler := recovery.WithRecoveryHandlerContext(c.panicked)
 	// Later options override those of the fleet: clients may send larger messages than workers.
-	server := grpc.NewServer(slices.Concat(fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), []grpc.ServerOption{
+	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
-		grpc.ChainUnaryInterceptor(c.gate.HoldUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.gate.AuditUnary, c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.gate.HoldStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.gate.AuditStream, c.streamErrors, recovery.StreamServerInterceptor(handler), c.gate.TimeReaders),
-	})...)
+		grpc.ChainUnaryInterceptor(c.gate.HoldUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.gate.AuditUnary,
+			c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
+		grpc.ChainStreamInterceptor(c.gate.HoldStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.gate.AuditStream,
+			c.streamErrors, recovery.StreamServerInterceptor(handler), c.gate.TimeReaders),
+	}
+	server := grpc.NewServer(slices.Concat(
+		fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), options)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
 	cleavev1.RegisterJobServiceServer(server, &jobService{c: c})

@@ -153,7 +153,8 @@ const (
 
 // claim returns the claim of this cluster on its blob store.
 func (c *Coordinator) claim() ownership.Claim {
-	claim := ownership.Claim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs, Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
+	claim := ownership.Claim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs,
+		Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
 	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory || c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
 		claim.Settle = 0 // the data directory is locked
 	}

@@ -35,7 +35,8 @@ func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, err
 	case !asked.IsValid() || asked.AsDuration() <= 0:
 		return nil, fault.Invalid("INVALID_TIME_LIMIT", "the time limit must be positive; leave it out for the coordinator's default").OnField(field)
 	case l.MaxTime > 0 && asked.AsDuration() > l.MaxTime:
-		return nil, fault.Invalid("TIME_LIMIT_TOO_LONG", "the time limit of %v is longer than this coordinator allows, which is %v; ask for less", asked.AsDuration(), l.MaxTime).OnField(field)
+		return nil, fault.Invalid("TIME_LIMIT_TOO_LONG",
+			"the time limit of %v is longer than this coordinator allows, which is %v; ask for less", asked.AsDuration(), l.MaxTime).OnField(field)
 	}
 	return asked, nil
 }

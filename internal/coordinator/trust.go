@@ -83,7 +83,8 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 			return runOutcome{err: err}
 		}
 	}
-	return runOutcome{err: fault.New(fault.Internal, "WORKER_WRONG", "the job started over %d times, each time because another worker gave wrong answers", maxStartOvers)}
+	return runOutcome{err: fault.New(fault.Internal, "WORKER_WRONG",
+		"the job started over %d times, each time because another worker gave wrong answers", maxStartOvers)}
 }
 
 // startOver durably records that the events of a job may be wrong, before the new run produces different ones.

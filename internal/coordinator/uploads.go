@@ -30,7 +30,8 @@ func uploadNotFound(id string) error {
 // uploadLost returns the error of a client that resumes an upload of which less is kept than GetUpload said. Clients try
 // again after it, and first ask GetUpload.
 func uploadLost(id string) error {
-	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND", "some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)
+	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND",
+		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)
 }
 
 // uploadHeader is the header in the first message of an upload. GetFirstPart is 0 unless the upload is resumed.

@@ -26,7 +26,8 @@ const anyBucket = "*"
 // ParseRule parses a rule of the form WHO=SCHEME://BUCKET/PREFIX?OPTIONS, where WHO is a role or user:NAME.
 func ParseRule(text string) (Rule, error) {
 	bad := func(why string) (Rule, error) {
-		return Rule{}, fault.Invalid("INVALID_CONFIG", "--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well", text, why)
+		return Rule{}, fault.Invalid("INVALID_CONFIG",
+			"--import-allow %q %s; use ROLE=s3://BUCKET/PREFIX/ or user:NAME=s3://BUCKET/PREFIX/, with gs:// as well", text, why)
 	}
 	who, where, found := strings.Cut(text, "=")
 	if !found {
@@ -119,7 +120,8 @@ func Allow(rules []Rule, c identity.Caller, u URI) (Rule, error) {
 	if len(theirs) > 0 {
 		may = "you may import from " + strings.Join(theirs, ", ")
 	}
-	return Rule{}, fault.New(fault.PermissionDenied, "IMPORT_NOT_ALLOWED", "%s may not be imported: %s; the operator of the coordinator can allow it with --import-allow", u, may).
+	return Rule{}, fault.New(fault.PermissionDenied, "IMPORT_NOT_ALLOWED",
+		"%s may not be imported: %s; the operator of the coordinator can allow it with --import-allow", u, may).
 		OnField("uris").With("uri", u.String())
 }
 

@@ -101,7 +101,8 @@ func (c *Coordinator) Operation(ctx context.Context, name string) (context.Conte
 func (c *Coordinator) Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string)) {
 	began, span := time.Now(), trace.Span(nil)
 	if c.traces() && trace.SpanFromContext(ctx).IsRecording() {
-		_, span = c.tracing.tracer.Start(ctx, "command "+command, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(workerKey.String(worker), tilesKey.Int(tiles)))
+		_, span = c.tracing.tracer.Start(ctx, "command "+command, trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(workerKey.String(worker), tilesKey.Int(tiles)))
 		parent = traceParent(span.SpanContext())
 	}
 	return parent, func(failure string) {

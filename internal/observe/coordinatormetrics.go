@@ -41,14 +41,17 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		jobsResumed:  r.counter("cleave_jobs_resumed_total", "Unfinished jobs of an earlier coordinator that this one took over."),
 		jobsEnded:    r.counters("cleave_jobs_ended_total", "Jobs that ended, with their state and the reason of the stop or the failure.", "state", "reason"),
 		queueWait:    r.histogram("cleave_job_queue_seconds", "How long jobs waited for their turn.", longTimes),
-		jobSeconds:   r.histograms("cleave_job_seconds", "How long jobs took from their creation, or from the start of this coordinator, to their end.", longTimes, "state"),
+		jobSeconds: r.histograms("cleave_job_seconds",
+			"How long jobs took from their creation, or from the start of this coordinator, to their end.", longTimes, "state"),
 		phaseSeconds: r.counters("cleave_job_phase_seconds_total", "Time that jobs spent in each phase.", "phase"),
 		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs, each of which is an event."),
 
-		operationSeconds: r.histograms("cleave_operation_seconds", "How long operations over all tiles of a job took, including building tiles and retries after faults.", shortTimes, "operation"),
+		operationSeconds: r.histograms("cleave_operation_seconds",
+			"How long operations over all tiles of a job took, including building tiles and retries after faults.", shortTimes, "operation"),
 		commands: commandMetrics{
-			seconds:  r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
-			failures: r.counters("cleave_command_failures_total", "Commands that failed, by kind: the failure that the worker answered, or lost or stalled.", "command", "kind"),
+			seconds: r.histograms("cleave_command_seconds", "How long one worker took to answer one command.", shortTimes, "command"),
+			failures: r.counters("cleave_command_failures_total",
+				"Commands that failed, by kind: the failure that the worker answered, or lost or stalled.", "command", "kind"),
 		},
 		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
@@ -65,7 +68,8 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		datasetSent:  r.counter("cleave_dataset_sent_bytes_total", "Bytes of data sets that the coordinator sent to workers."),
 
 		requestSeconds: r.histograms("cleave_grpc_request_seconds", "How long gRPC requests took; streams until they ended.", shortTimes, "method"),
-		requests:       r.counters("cleave_grpc_requests_total", "gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),
+		requests: r.counters("cleave_grpc_requests_total",
+			"gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),
 	}
 	collect(r, m.look, snapshotGauges)
 	return m
@@ -95,9 +99,12 @@ var snapshotGauges = []gauge[Snapshot]{
 	{"cleave_worker_threads", "Threads of all workers.", "", "", func(s Snapshot) float64 { return float64(s.Threads) }},
 	{"cleave_tiles", "Tiles that are placed on workers.", "", "", func(s Snapshot) float64 { return float64(s.Tiles) }},
 	{"cleave_workers_memory_bytes", "Memory that all workers offer.", "", "", func(s Snapshot) float64 { return float64(s.WorkerBytes) }},
-	{"cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.", "", "", func(s Snapshot) float64 { return float64(s.WorkerReservedBytes) }},
-	{"cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.", "", "", func(s Snapshot) float64 { return float64(s.MemoryBytes) }},
-	{"cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.", "", "", func(s Snapshot) float64 { return float64(s.MemoryReservedBytes) }},
+	{"cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.", "", "",
+		func(s Snapshot) float64 { return float64(s.WorkerReservedBytes) }},
+	{"cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.", "", "",
+		func(s Snapshot) float64 { return float64(s.MemoryBytes) }},
+	{"cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.", "", "",
+		func(s Snapshot) float64 { return float64(s.MemoryReservedBytes) }},
 	{"cleave_upload_memory_bytes", "Memory that uploads may hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadBytes) }},
 	{"cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadReservedBytes) }},
 }

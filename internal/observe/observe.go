@@ -29,7 +29,8 @@ func (o *Options) AddFlags(set *pflag.FlagSet, getenv func(string) string) {
 	set.StringVar(&o.Admin, "admin", o.Admin, "`HOST:PORT` of metrics, health and profiles over HTTP; port 0 picks a free one (default: none)")
 	set.BoolVar(&o.AdminInsecure, "admin-insecure", o.AdminInsecure, "let --admin be reached from other machines, without encryption or authentication")
 	set.StringVar(&o.Traces, "traces", getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
-		"`URL` that OpenTelemetry traces are sent to by OTLP over gRPC, http:// or https://, such as http://127.0.0.1:4317 (default: none, or OTEL_EXPORTER_OTLP_ENDPOINT)")
+		"`URL` that OpenTelemetry traces are sent to by OTLP over gRPC, http:// or https://, "+
+			"such as http://127.0.0.1:4317 (default: none, or OTEL_EXPORTER_OTLP_ENDPOINT)")
 }
 
 // Observing holds the admin port, the metrics and the traces of a program. Each part may be disabled.

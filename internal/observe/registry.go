@@ -43,7 +43,8 @@ func (r *registry) histogram(name, help string, buckets []float64) prometheus.Hi
 }
 
 func (r *registry) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels), Metric{name, "histogram", help, labels})
+	return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels),
+		Metric{name, "histogram", help, labels})
 }
 
 // gauge is a metric, or one of its values if it has a label, that is looked up at every scrape.

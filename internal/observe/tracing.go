@@ -41,7 +41,8 @@ func (t *tracing) close() {
 func startTracing(ctx context.Context, endpoint, program, version string, log hclog.Logger) (*tracing, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fault.Invalid("TRACES_URL_INVALID", "traces cannot be sent to %q; use http://HOST:PORT, or https:// for TLS, of a receiver of OTLP over gRPC", endpoint)
+		return nil, fault.Invalid("TRACES_URL_INVALID",
+			"traces cannot be sent to %q; use http://HOST:PORT, or https:// for TLS, of a receiver of OTLP over gRPC", endpoint)
 	}
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
 	if err != nil {

@@ -152,6 +152,7 @@ func (w Workload) explainEigen() string {
 	case w.Eigen.Dense:
 		return fmt.Sprintf("; eigenvectors are found at once, from all %d columns of the matrix", w.Rows())
 	}
-	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: well separated eigenvalues take fewer, crowded ones many times as many",
+	return fmt.Sprintf("; the eigensolver is assumed to take %d products of the matrix with a vector, in steps of %d: "+
+		"well separated eigenvalues take fewer, crowded ones many times as many",
 		w.AssumedProducts(), w.Eigen.block())
 }

@@ -94,7 +94,8 @@ func (w Workload) proposal(plan *Plan, workers []Worker) string {
 	if err != nil || other.Seconds > plan.Seconds/2 {
 		return ""
 	}
-	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks, text.Roughly(other.Seconds), text.Roughly(plan.Seconds))
+	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks,
+		text.Roughly(other.Seconds), text.Roughly(plan.Seconds))
 }
 
 // LandmarkProposal returns what to propose to users who ask for a matrix that takes long on an ordinary computer,

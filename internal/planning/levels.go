@@ -89,6 +89,7 @@ func (w Workload) onlyLevels() bool {
 
 // explain describes what the coordinator does.
 func (l *Levels) explain() string {
-	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: %s fit into one process, and sending them between workers would take longer",
+	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: "+
+		"%s fit into one process, and sending them between workers would take longer",
 		text.Plural(int(l.Entries/2), "edge"))
 }

@@ -130,7 +130,11 @@ func (w Workload) explain(plan *Plan, workers []Worker) string {
 	if w.onlyLevels() {
 		return w.Levels.explain()
 	}
-	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), map[bool]string{true: "offers", false: "offer"}[len(workers) == 1], totalFree(workers))
+	verb := "offer"
+	if len(workers) == 1 {
+		verb = "offers"
+	}
+	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, totalFree(workers))
 	if w.Vectors != nil {
 		return w.explainVectors(plan, offer)
 	}
@@ -142,14 +146,16 @@ func (w Workload) explain(plan *Plan, workers []Worker) string {
 	case w.Matrix.Function == kernel.Adjacency:
 		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(w.DatasetBytes), offer)
 	case w.Storage == None && plan.Computed > 0:
-		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, about %.0f times slower than reading it", entries, w.slowdown())
+		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, "+
+			"about %.0f times slower than reading it", entries, w.slowdown())
 	case plan.Computed == 0:
 		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
 	case plan.Stored == 0:
 		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
 			text.Bytes(w.EntryBytes(0)), offer, w.slowdown())
 	}
-	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; the other tiles are recomputed on each use, about %.0f times slower than reading them",
+	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; "+
+		"the other tiles are recomputed on each use, about %.0f times slower than reading them",
 		plan.Stored, plan.Tiles, entries, offer, w.slowdown())
 }
 

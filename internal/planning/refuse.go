@@ -37,8 +37,10 @@ func (w Workload) refuse(workers []Worker) error {
 	case w.StorageRule() == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
-	f := fault.New(fault.ResourceExhausted, DoesNotFit, "the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s are free on %s",
-		how, text.Bytes(needed), text.Plural(w.Rows(), "row"), text.Plural(partition.TileCount(w.Rows()), "tile"), text.Bytes(w.minTileBytes()), text.Bytes(minFree),
+	f := fault.New(fault.ResourceExhausted, DoesNotFit,
+		"the job does not fit: %s it needs %s for %s in %s of %s, and each worker needs %s free to start; %s are free on %s",
+		how, text.Bytes(needed), text.Plural(w.Rows(), "row"), text.Plural(partition.TileCount(w.Rows()), "tile"),
+		text.Bytes(w.minTileBytes()), text.Bytes(minFree),
 		text.Bytes(free), text.Plural(len(workers), "worker")).
 		With("needed_bytes", fmt.Sprint(needed)).With("offered_bytes", fmt.Sprint(free))
 	var remedies []string

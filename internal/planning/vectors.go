@@ -134,7 +134,8 @@ func (w Workload) vectorFixedBytes(threads int) int64 {
 func (w Workload) explainVectors(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if f := w.Vectors.Features; f != nil {
-		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make", w.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
+		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make",
+			w.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
 	}
 	if w.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"

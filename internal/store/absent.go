@@ -12,7 +12,9 @@ import (
 
 // absent returns the error of a small program for a state that needs etcd.
 func absent() error {
-	return fault.New(fault.FailedPrecondition, "STORE_ABSENT", "this program was built without etcd (-tags small), and keeps its state in memory only; use --store memory, or build it without the tag, as make build does")
+	return fault.New(fault.FailedPrecondition, "STORE_ABSENT",
+		"this program was built without etcd (-tags small), and keeps its state in memory only; "+
+			"use --store memory, or build it without the tag, as make build does")
 }
 
 // OpenEmbedded returns an error.

@@ -336,7 +336,8 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 func checkName(name string) error {
 	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
 	for part := range strings.SplitSeq(name, "/") {
-		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, seal.Suffix)
+		ok = ok && len(part) <= maxPartLength &&
+			!strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, seal.Suffix)
 	}
 	if !ok {
 		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+

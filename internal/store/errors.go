@@ -90,7 +90,8 @@ func remoteError(name string, err error) error {
 	}
 	if ahead := storeAhead(err); ahead > maxSkew || ahead < -maxSkew {
 		return fault.New(fault.Unavailable, blobsUnavailable,
-			"the object store refuses a request (blob %q), and its clock differs from that of the coordinator by %v; set the clock that is wrong", name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
+			"the object store refuses a request (blob %q), and its clock differs from that of the coordinator by %v; "+
+				"set the clock that is wrong", name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
 	}
 	return fault.New(fault.Unavailable, blobsUnavailable,
 		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)

@@ -271,7 +271,8 @@ func (u *Upload) countRows() error {
 	case have == 0:
 		return fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField("values")
 	case have%u.columns != 0:
-		return fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns", have%u.columns, u.rows, u.columns).OnField("values")
+		return fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns",
+			have%u.columns, u.rows, u.columns).OnField("values")
 	case u.rows > dataset.MaxRows:
 		return tooManyRows(u.rows).OnField("values")
 	}

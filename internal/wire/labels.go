@@ -71,7 +71,8 @@ func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
 
 // LabelNotices describes what the known classes of the rows of a table are used for, and which names are read as one class.
 func LabelNotices(column string, known, rows int, classes *table.Classes, use LabelUse) []string {
-	notices := []string{fmt.Sprintf("column %q has %s of %s for %s: used as %s", column, text.Plural(known, "label"), text.Count(len(classes.Names), "class", "classes"), text.Plural(rows, "row"), use)}
+	notices := []string{fmt.Sprintf("column %q has %s of %s for %s: used as %s", column, text.Plural(known, "label"),
+		text.Count(len(classes.Names), "class", "classes"), text.Plural(rows, "row"), use)}
 	if merged := classes.Merged(); merged != "" {
 		notices = append(notices, fmt.Sprintf("column %q: the class %s", column, merged))
 	}
@@ -139,7 +140,8 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 }
 
 func labelsTwice(what string) error {
-	return fault.Invalid("LABELS_TWICE", "the classes of the table would become %s, but the job already has some; give only one of the two", what).OnField("spec.supervision.label_as")
+	return fault.Invalid("LABELS_TWICE", "the classes of the table would become %s, but the job already has some; give only one of the two", what).
+		OnField("spec.supervision.label_as")
 }
 
 // seedTable returns a table of seeds: rows and their classes.

@@ -67,9 +67,10 @@ const ValueBytes = 8
 
 // SendModel sends a head and then values, as written by WriteModel, in chunks.
 func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.GetModelResponse) error) error {
-	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetModelResponse {
-		return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: block}}
-	}, send)
+	return sendValues(&cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Head{Head: head}}, values,
+		func(block *cleavev1.DenseValues) *cleavev1.GetModelResponse {
+			return &cleavev1.GetModelResponse{Part: &cleavev1.GetModelResponse_Values{Values: block}}
+		}, send)
 }
 
 // ReceiveModel assembles a model from the parts of a stream, which ends with io.EOF. Memory grows with what has
@@ -228,9 +229,10 @@ func WriteEmbedding(w io.Writer, e *clustering.Embedding) error { return writeVa
 
 // SendEmbedding sends a head and then values, as written by WriteEmbedding, in chunks.
 func SendEmbedding(head *cleavev1.EmbeddingHead, values io.Reader, send func(*cleavev1.GetEmbeddingResponse) error) error {
-	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetEmbeddingResponse {
-		return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: block}}
-	}, send)
+	return sendValues(&cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Head{Head: head}},
+		values, func(block *cleavev1.DenseValues) *cleavev1.GetEmbeddingResponse {
+			return &cleavev1.GetEmbeddingResponse{Part: &cleavev1.GetEmbeddingResponse_Values{Values: block}}
+		}, send)
 }
 
 // ReceiveEmbedding assembles an embedding from the parts of a stream, which ends with io.EOF. Memory grows with what
@@ -316,7 +318,8 @@ func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 	}
 	report := head.GetKernel()
 	return &clustering.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
-		Function: kernelFunctions[report.GetFunction()], Rho: report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
+		Function: kernelFunctions[report.GetFunction()],
+		Rho:      report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
 		Grid: kernel.Grid(head.GetGridExponent()), Columns: points.D,
 	}}, nil
 }
@@ -340,7 +343,8 @@ func RowScoresHead(s *clustering.RowScores) *cleavev1.RowScoresHead {
 	if s == nil {
 		return nil
 	}
-	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure), Runs: uint32(s.Runs), Posterior: s.Posterior}
+	return &cleavev1.RowScoresHead{Rows: uint32(max(len(s.Distance), len(s.Confidence))), Measure: cleavev1.RowMeasure(s.Measure),
+		Runs: uint32(s.Runs), Posterior: s.Posterior}
 }
 
 // scoreColumns returns the lists of scores that are present, in wire order.
@@ -386,9 +390,10 @@ func WriteRowScores(w io.Writer, s *clustering.RowScores) error {
 
 // SendRowScores sends a head and then values, as written by WriteRowScores, in chunks.
 func SendRowScores(head *cleavev1.RowScoresHead, values io.Reader, send func(*cleavev1.GetRowScoresResponse) error) error {
-	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}}, values, func(block *cleavev1.DenseValues) *cleavev1.GetRowScoresResponse {
-		return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: block}}
-	}, send)
+	return sendValues(&cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Head{Head: head}},
+		values, func(block *cleavev1.DenseValues) *cleavev1.GetRowScoresResponse {
+			return &cleavev1.GetRowScoresResponse{Part: &cleavev1.GetRowScoresResponse_Values{Values: block}}
+		}, send)
 }
 
 // ReceiveRowScores assembles scores from the parts of a stream, which ends with io.EOF. Memory grows with what has

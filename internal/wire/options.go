@@ -37,7 +37,8 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return nil
 	}
 	if len(p.ProtoReflect().GetUnknown()) > 0 {
-		return fault.Invalid("UNKNOWN_ALGORITHM", "the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
+		return fault.Invalid("UNKNOWN_ALGORITHM",
+			"the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
 	}
 	request := Request(p, kind)
 	ExpectLabels(request, labelUse(p))
@@ -71,7 +72,8 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		}
 	}
 	if g := p.GetNeighborGraph(); g != nil && g.Neighbors == nil {
-		return fault.Invalid("FIELD_REQUIRED", "neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
+		return fault.Invalid("FIELD_REQUIRED",
+			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
 	}
 	if refusal := request.Check(); refusal != nil {
 		return faultOf(refusal)

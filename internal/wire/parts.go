@@ -117,7 +117,9 @@ func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, na
 
 // SendPoints uploads points while they are produced, in constant memory: whole rows of this many columns, any number at a
 // time. It ends with the first error of rows.
-func SendPoints(ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int, rows iter.Seq2[[]float64, error]) (*cleavev1.Dataset, error) {
+func SendPoints(
+	ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int, rows iter.Seq2[[]float64, error],
+) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
 		header := &cleavev1.DatasetHeader{DisplayName: name, Form: &cleavev1.DatasetHeader_Points{Points: &cleavev1.PointsForm{Columns: uint32(columns)}}}
 		if err := send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {

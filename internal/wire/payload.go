@@ -114,7 +114,8 @@ func PackMoveTriples(moves []labeling.Move) []byte {
 // UnpackMoveTriples is the inverse of PackMoveTriples.
 func UnpackMoveTriples(packed []byte) ([]labeling.Move, error) {
 	return unpack(packed, moveBytes, "move", func(at []byte) labeling.Move {
-		return labeling.Move{Point: int32(binary.LittleEndian.Uint32(at)), From: int32(binary.LittleEndian.Uint32(at[4:])), To: int32(binary.LittleEndian.Uint32(at[8:]))}
+		return labeling.Move{Point: int32(binary.LittleEndian.Uint32(at)), From: int32(binary.LittleEndian.Uint32(at[4:])),
+			To: int32(binary.LittleEndian.Uint32(at[8:]))}
 	})
 }
 

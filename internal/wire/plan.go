@@ -68,7 +68,8 @@ const maxPredictedTime = 100 * 365 * 24 * time.Hour
 // SharesProto converts the workers' shares of a plan.
 func SharesProto(shares []planning.Share) []*cleavev1.WorkerShare {
 	return each(shares, func(s planning.Share) *cleavev1.WorkerShare {
-		p := &cleavev1.WorkerShare{Name: s.Name, Threads: uint32(s.Threads), StoredTiles: uint32(s.Stored), ComputedTiles: uint32(s.Computed), Bytes: uint64(s.Bytes)}
+		p := &cleavev1.WorkerShare{Name: s.Name, Threads: uint32(s.Threads), StoredTiles: uint32(s.Stored),
+			ComputedTiles: uint32(s.Computed), Bytes: uint64(s.Bytes)}
 		if s.Free < planning.Unlimited {
 			p.MemoryBytes = uint64(max(0, s.Free))
 		}

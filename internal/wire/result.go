@@ -46,7 +46,8 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		p.Kernel = kernelReport(*r.Matrix)
 	}
 	if g := r.NeighborGraph; g != nil {
-		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count), Weights: enumValue[cleavev1.NeighborWeights](g.Weights.String()), Edges: uint64(g.Edges())}
+		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count),
+			Weights: enumValue[cleavev1.NeighborWeights](g.Weights.String()), Edges: uint64(g.Edges())}
 	}
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
@@ -96,7 +97,8 @@ func spectralProto(s *clustering.EigenReport) *cleavev1.SpectralReport {
 		ConstraintSatisfaction: s.Satisfaction, Residuals: s.Residuals, Products: uint32(s.Products),
 		Chosen: cleavev1.CutRule(s.Chosen), Width: uint32(s.Width),
 		Candidates: each(s.Candidates, func(c clustering.CutCandidate) *cleavev1.CutCandidate {
-			return &cleavev1.CutCandidate{Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta, Rho: c.Rho, Loss: c.Loss, Violated: c.Violated}
+			return &cleavev1.CutCandidate{Rule: cleavev1.CutRule(c.Rule), Width: uint32(c.Width), Theta: c.Theta,
+				Rho: c.Rho, Loss: c.Loss, Violated: c.Violated}
 		}),
 	}
 	if s.FeasibleVectors != nil {

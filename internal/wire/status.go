@@ -169,7 +169,8 @@ func Fault(err error) error {
 	}
 	if f == nil && kind == fault.ResourceExhausted {
 		// gRPC rejects a message that is too large. Only the spec of a job can be.
-		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE", Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
+		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE",
+			Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
 	}
 	if f == nil {
 		return err

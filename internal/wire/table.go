@@ -126,7 +126,8 @@ func (u *TableUpload) Finish() (*table.Table, error) {
 }
 
 func tableTooLarge(bytes uint64, limit int64) error {
-	return fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the table takes at least %d bytes; this coordinator takes at most %d in one table", bytes, limit).
+	return fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
+		"the table takes at least %d bytes; this coordinator takes at most %d in one table", bytes, limit).
 		OnField("rows").With("limit_bytes", itoa(uint64(limit)))
 }
 

@@ -58,7 +58,8 @@ func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 	for at, c := range p.GetColumns() {
 		into := &r.columns[at]
 		if c.GetName() != into.name || typeOf(c) != into.kind {
-			return fault.Invalid("COLUMNS_DIFFER", "column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the same columns in the same order",
+			return fault.Invalid("COLUMNS_DIFFER",
+				"column %d of the rows from %d on is %.60q with %v; before it was %.60q with %v: all parts have the same columns in the same order",
 				at, r.rows, c.GetName(), typeOf(c), into.name, into.kind)
 		}
 		if lengthOf(c) != count {

@@ -76,7 +76,8 @@ func QueriesToProto(queries []vectors.Query, values, integers *workerv1.Payload)
 	p := &workerv1.VectorQueries{Values: values, Integers: integers}
 	for _, q := range queries {
 		p.Queries = append(p.Queries, &workerv1.VectorQuery{
-			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion), Clusters: uint32(q.Model.Clusters), Kind: workerScatterKinds.write(q.Kind),
+			Lane: uint32(q.Lane), Distortion: workerDistortions.write(q.Model.Distortion),
+			Clusters: uint32(q.Model.Clusters), Kind: workerScatterKinds.write(q.Kind),
 			Metric: uint32(len(q.Model.Metric)), Absent: uint32(len(absentClusters(q.Model))), Points: uint32(len(q.Points)), Counts: uint32(len(q.Counts)),
 		})
 	}

@@ -222,8 +222,9 @@ func readHead(r io.Reader) (head Head, err error) {
 		return head, damaged("its head cannot be read: %v", err)
 	}
 	if head.Format != format {
-		return head, fault.New(fault.FailedPrecondition, "BACKUP_FORMAT", "the backup is of format %d, which Cleave %s wrote, and this program reads format %d: "+
-			"restore it with the version that wrote it", head.Format, head.Version, format)
+		return head, fault.New(fault.FailedPrecondition, "BACKUP_FORMAT",
+			"the backup is of format %d, which Cleave %s wrote, and this program reads format %d: "+
+				"restore it with the version that wrote it", head.Format, head.Version, format)
 	}
 	return head, nil
 }

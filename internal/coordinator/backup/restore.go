@@ -42,7 +42,9 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 		return head, err
 	}
 	if free, known := to.Blobs.Free(); known && free < head.Bytes+room {
-		return head, fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free; free some space, or restore to another disk", text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
+		return head, fault.New(fault.ResourceExhausted, store.DiskFull,
+			"the backup needs %s, but only %s are free; free some space, or restore to another disk",
+			text.Bytes(uint64(head.Bytes+room)), text.Bytes(uint64(free)))
 	}
 	if err := to.Commit(store.Txn{Put: []store.Entry{{Key: records.CreatedKey, Value: []byte(restoring)}}}); err != nil {
 		return head, err
@@ -99,15 +101,17 @@ func (t Target) checkEmpty(ctx context.Context) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fault.New(fault.FailedPrecondition, "STATE_NOT_EMPTY", "the state store already has entries, such as %q, but a backup can only be restored into an empty one; "+
-			"leave out --restore if it was restored before, or give another --data-dir or --store", entries[0].Key)
+		return fault.New(fault.FailedPrecondition, "STATE_NOT_EMPTY",
+			"the state store already has entries, such as %q, but a backup can only be restored into an empty one; "+
+				"leave out --restore if it was restored before, or give another --data-dir or --store", entries[0].Key)
 	}
 	blobs, err := t.Blobs.List(ctx, "")
 	if err != nil {
 		return err
 	}
 	if len(blobs) > 0 {
-		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY", "the blob store already has %s, such as %s, but a backup can only be restored into an empty one; give another --data-dir or --blobs",
+		return fault.New(fault.FailedPrecondition, "BLOBS_NOT_EMPTY",
+			"the blob store already has %s, such as %s, but a backup can only be restored into an empty one; give another --data-dir or --blobs",
 			text.Plural(len(blobs), "blob"), blobs[0])
 	}
 	return nil
@@ -119,7 +123,8 @@ func Unfinished(ctx context.Context, state store.State) error {
 	if err != nil || len(entries) == 0 || string(entries[0].Value) != restoring {
 		return err
 	}
-	return fault.New(fault.DataLoss, "RESTORE_INTERRUPTED", "a restore into these stores did not end; empty the data directory, or the state and blob stores, and restore again")
+	return fault.New(fault.DataLoss, "RESTORE_INTERRUPTED",
+		"a restore into these stores did not end; empty the data directory, or the state and blob stores, and restore again")
 }
 
 // batch collects entries into transactions.

@@ -235,7 +235,8 @@ func (r *Run) save() time.Duration {
 func (r *Run) warnRefused() {
 	if bytes, limit := r.Memory.Refused(); bytes > 0 && !r.warned {
 		r.warned = true
-		r.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over", "job", r.job, "bytes", bytes, "limit", limit)
+		r.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over",
+			"job", r.job, "bytes", bytes, "limit", limit)
 	}
 }
 
@@ -265,7 +266,8 @@ func (s *Store) room() int64 {
 func (s *Store) reserve() int64 { return max(s.FreeDisk, 2*store.ReservedSpace) }
 
 func (s *Store) diskFull() error {
-	return fault.New(fault.ResourceExhausted, store.DiskFull, "a snapshot would leave less than %s on the disk for results and the state store", text.Bytes(s.reserve()))
+	return fault.New(fault.ResourceExhausted, store.DiskFull,
+		"a snapshot would leave less than %s on the disk for results and the state store", text.Bytes(s.reserve()))
 }
 
 // limitedWriter fails with full once more than room bytes are written.

@@ -401,7 +401,10 @@ func (s *Store[V]) touch(ctx context.Context, id string, record *statev1.Content
 	changed := proto.CloneOf(record)
 	changed.LastUse = timestamppb.New(now)
 	if encoded, err := proto.Marshal(changed); err == nil {
-		_ = s.Writer.CommitFor(ctx, store.Txn{If: []store.Condition{{Key: s.key(id), Revision: revision}}, Put: []store.Entry{{Key: s.key(id), Value: encoded}}})
+		_ = s.Writer.CommitFor(ctx, store.Txn{
+			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
+			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+		})
 	}
 }
 

@@ -39,7 +39,9 @@ func NewTables(cfg Config) Tables {
 
 // AddFrom is Add for a table that was imported from objects. It records the objects, replacing those from which the caller
 // imported the same table before.
-func (t Tables) AddFrom(ctx context.Context, name string, added *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
+func (t Tables) AddFrom(
+	ctx context.Context, name string, added *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp,
+) (*statev1.ContentRecord, error) {
 	return t.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, added)
 }
 

@@ -90,7 +90,8 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	defer u.mu.Unlock()
 	if u.inProgress[owner] >= u.maxPerOwner {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"you have %d uploads in progress, the most that this coordinator has memory for; try again when some have ended", u.maxPerOwner).RetryIn(RetryUpload)
+			"you have %d uploads in progress, the most that this coordinator has memory for; "+
+				"try again when some have ended", u.maxPerOwner).RetryIn(RetryUpload)
 	}
 	u.inProgress[owner]++
 	pace, end := u.rates.begin(ctx)

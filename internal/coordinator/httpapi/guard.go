@@ -90,7 +90,9 @@ func sameOrigin(origin string, r *http.Request) bool {
 }
 
 func (s *Server) allows(origin string) bool {
-	return origin != "" && (slices.Contains(s.cfg.Origins, "*") || slices.ContainsFunc(s.cfg.Origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) }))
+	return origin != "" && slices.ContainsFunc(s.cfg.Origins, func(allowed string) bool {
+		return allowed == "*" || strings.EqualFold(strings.TrimSuffix(allowed, "/"), origin)
+	})
 }
 
 // allow adds the headers that let a page of another origin read the response.
@@ -100,7 +102,9 @@ func allow(w http.ResponseWriter, r *http.Request, origin string) {
 	header.Set("Access-Control-Expose-Headers", "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, X-Request-Id, Retry-After, Content-Disposition")
 	if r.Method == http.MethodOptions {
 		header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Last-Event-ID, X-Request-Id, Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, X-Grpc-Web, X-User-Agent")
+		header.Set("Access-Control-Allow-Headers",
+			"Accept, Authorization, Content-Type, Last-Event-ID, X-Request-Id, "+
+				"Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, X-Grpc-Web, X-User-Agent")
 		header.Set("Access-Control-Max-Age", "7200")
 	}
 }

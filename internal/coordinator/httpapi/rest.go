@@ -24,7 +24,8 @@ import (
 func Services() []protoreflect.ServiceDescriptor {
 	var all []protoreflect.ServiceDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
-		cleavev1.File_cleave_v1_dataset_proto, cleavev1.File_cleave_v1_table_proto, cleavev1.File_cleave_v1_job_service_proto, cleavev1.File_cleave_v1_cluster_proto,
+		cleavev1.File_cleave_v1_dataset_proto, cleavev1.File_cleave_v1_table_proto,
+		cleavev1.File_cleave_v1_job_service_proto, cleavev1.File_cleave_v1_cluster_proto,
 	} {
 		for i := range file.Services().Len() {
 			all = append(all, file.Services().Get(i))
@@ -121,7 +122,8 @@ func (s *Server) addREST(mux *http.ServeMux) {
 	for path, verbs := range byPath {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(verbs, ", "))
-			writeStatus(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%.20s is not supported here; use %s", r.Method, strings.Join(verbs, " or ")))
+			writeStatus(w, http.StatusMethodNotAllowed,
+				status.Newf(codes.Unimplemented, "%.20s is not supported here; use %s", r.Method, strings.Join(verbs, " or ")))
 		})
 	}
 }

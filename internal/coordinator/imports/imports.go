@@ -43,7 +43,9 @@ type Config struct {
 
 // AddFlags declares the flag.
 func (c *Config) AddFlags(set *pflag.FlagSet) {
-	set.StringSliceVar(&c.Allow, "import-allow", nil, "objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
+	set.StringSliceVar(&c.Allow, "import-allow", nil,
+		"objects that callers may import tables from: `WHO=PREFIX`, such as submitter=s3://bucket/shared/, "+
+			"admin=gs://bucket/ or user:ann=s3://bucket/ann/, with options of the store after a ?; may be repeated (default: nothing)")
 }
 
 // Check rejects rules that cannot be parsed.
@@ -235,11 +237,13 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 		}
 	}
 	if most := maxTextRatio * i.MaxBytes; total > most {
-		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
+		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
+			"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
 	}
 	record.Objects = protosOf(sources)
 	if size := proto.Size(record); size > maxRecord {
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
+			"the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
 			text.Bytes(int64(size)), text.Bytes(int64(maxRecord))).OnField("uris")
 	}
 	if request.GetRequestId() == "" {
@@ -313,7 +317,8 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 		return fresh, nil
 	}
 	if !bytes.Equal(record.GetRequestSha256(), hash) {
-		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED", "request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
+		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
+			"request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
 	}
 	return record, nil
 }

@@ -282,10 +282,12 @@ func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bytes += size; p.bytes > 2*p.limit { // a message is never twice as large as its rows in a table
-		return false, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have more than %s of rows; this coordinator takes at most %s in one table", text.Bytes(p.bytes), text.Bytes(p.limit))
+		return false, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
+			"the objects have more than %s of rows; this coordinator takes at most %s in one table", text.Bytes(p.bytes), text.Bytes(p.limit))
 	}
 	u.rows, u.done = append(u.rows, rows.GetRows()...), rows.GetEnd() || rows.GetRestarted()
-	u.last = &workerv1.ObjectRows{Columns: rows.GetColumns(), Restarted: rows.GetRestarted(), Survey: rows.GetSurvey(), Notices: rows.GetNotices(), Decimals: rows.GetDecimals(), Marks: rows.GetMarks()}
+	u.last = &workerv1.ObjectRows{Columns: rows.GetColumns(), Restarted: rows.GetRestarted(), Survey: rows.GetSurvey(),
+		Notices: rows.GetNotices(), Decimals: rows.GetDecimals(), Marks: rows.GetMarks()}
 	p.notify()
 	return u.done, nil
 }

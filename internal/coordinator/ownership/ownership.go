@@ -129,8 +129,9 @@ func Read(ctx context.Context, blobs store.Blobs) (Owner, error) {
 // parse decodes the owner's blob.
 func parse(content []byte) (o Owner, err error) {
 	if err := json.Unmarshal(content, &o); err != nil || o.Cluster == "" {
-		return o, fault.New(fault.DataLoss, store.BlobDamaged, "%q, which says whose blobs these are, cannot be read; restore it from a backup of the blob store, "+
-			"or delete it if no other cluster uses the store", records.IdentityBlob+seal.Suffix)
+		return o, fault.New(fault.DataLoss, store.BlobDamaged,
+			"%q, which says whose blobs these are, cannot be read; restore it from a backup of the blob store, "+
+				"or delete it if no other cluster uses the store", records.IdentityBlob+seal.Suffix)
 	}
 	return o, nil
 }

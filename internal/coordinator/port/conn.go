@@ -213,7 +213,8 @@ func (a *ackFilter) Read(p []byte) (int, error) {
 // means that it sent something encrypted.
 func refuse(conn net.Conn, start []byte, message string) error {
 	if !bytes.HasPrefix(start, []byte("PRI ")) { // an HTTP/2 client would not understand it
-		fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s\n", len(message)+1, message)
+		fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+			"Connection: close\r\nContent-Length: %d\r\n\r\n%s\n", len(message)+1, message)
 	}
 	linger(conn)
 	return errors.New(message)

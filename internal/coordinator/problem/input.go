@@ -166,7 +166,8 @@ func (m *Maker) apply(r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Pr
 	}
 	if bytes > limit {
 		return nil, fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
-			"the %d rows of the table become points of %d columns, which take %s; this coordinator takes at most %s in one data set: leave out columns that have many categories",
+			"the %d rows of the table become points of %d columns, which take %s; "+
+				"this coordinator takes at most %s in one data set: leave out columns that have many categories",
 			t.Rows(), columns, text.Bytes(bytes), text.Bytes(limit))
 	}
 	if err := m.checkMemory(TableBytes(t)+bytes, 0); err != nil {

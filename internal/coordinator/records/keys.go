@@ -77,8 +77,9 @@ func CheckLayout(created []byte) error {
 	case "", Layout:
 		return nil
 	}
-	return fault.New(fault.FailedPrecondition, "NEWER_STATE", "the state was written by a newer version of Cleave: its layout is %.20q, but this version knows layouts up to %s; "+
-		"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
+	return fault.New(fault.FailedPrecondition, "NEWER_STATE",
+		"the state was written by a newer version of Cleave: its layout is %.20q, but this version knows layouts up to %s; "+
+			"run the newer version, or restore a backup that was made before the upgrade", created, Layout)
 }
 
 // UnfinishedKey returns the key that exists as long as a job has not ended.

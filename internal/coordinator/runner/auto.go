@@ -102,7 +102,8 @@ func (r *autoRunner) rowsNeed(p *kmeans.Problem) planning.Workload {
 		return r.scoresNeed(len(features.Landmarks))
 	}
 	return planning.Workload{
-		Vectors:      &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(), Entries: planning.TileEntries(r.data), RaceRows: p.RaceRows()},
+		Vectors: &planning.Vectors{Rows: p.Vectors.Rows, Columns: p.Vectors.Columns, Width: p.Vectors.Width(),
+			Entries: planning.TileEntries(r.data), RaceRows: p.RaceRows()},
 		DatasetBytes: r.bytes,
 		Scaled:       p.Units != nil,
 		K:            r.spec.K,

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -40,6 +41,13 @@ type Config struct {
 	// SecretFile has the keys by which notifications are signed, one on each line: at least 24 bytes in base64, after an
 	// optional "whsec_". Receivers accept any of them, so that keys can be replaced.
 	SecretFile string
+}
+
+// AddFlags declares the flags.
+func (c *Config) AddFlags(set *pflag.FlagSet) {
+	set.StringSliceVar(&c.Allow, "webhook-allow", nil,
+		"`ORIGIN` that jobs may notify when they end, such as https://ci.example; may be repeated (default: nobody)")
+	set.StringVar(&c.SecretFile, "webhook-secret-file", "", "`FILE` with the key that signs notifications, made by: openssl rand -base64 32")
 }
 
 // maxURL limits the length of a URL, in bytes.
@@ -64,9 +72,11 @@ func (c Config) CheckURL(given string) error {
 		}
 	}
 	if len(c.Allow) == 0 {
-		return fault.New(fault.FailedPrecondition, "WEBHOOKS_OFF", "this coordinator sends no webhooks; its operator can allow them: coordinator --webhook-allow %s", origin(u)).OnField(field)
+		return fault.New(fault.FailedPrecondition, "WEBHOOKS_OFF",
+			"this coordinator sends no webhooks; its operator can allow them: coordinator --webhook-allow %s", origin(u)).OnField(field)
 	}
-	return fault.New(fault.PermissionDenied, "WEBHOOK_NOT_ALLOWED", "this coordinator sends no webhooks to %s; its operator can allow it: coordinator --webhook-allow %s", origin(u), origin(u)).OnField(field)
+	return fault.New(fault.PermissionDenied, "WEBHOOK_NOT_ALLOWED",
+		"this coordinator sends no webhooks to %s; its operator can allow it: coordinator --webhook-allow %s", origin(u), origin(u)).OnField(field)
 }
 
 // origin returns the scheme, the host and the port of a URL.
@@ -91,7 +101,8 @@ func (c Config) secrets() (keys [][]byte, err error) {
 		}
 		key, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(key) < smallest {
-			return nil, fault.Invalid("BAD_WEBHOOK_SECRET", "every line of %s must have at least %d random bytes in base64, as `openssl rand -base64 32` prints them", c.SecretFile, smallest)
+			return nil, fault.Invalid("BAD_WEBHOOK_SECRET",
+				"every line of %s must have at least %d random bytes in base64, as `openssl rand -base64 32` prints them", c.SecretFile, smallest)
 		}
 		keys = append(keys, key)
 	}
@@ -111,7 +122,8 @@ func (c Config) Check() error {
 	}
 	switch {
 	case len(c.Allow) > 0 && c.SecretFile == "":
-		return fault.Invalid("INVALID_CONFIG", "--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
+		return fault.Invalid("INVALID_CONFIG",
+			"--webhook-allow needs --webhook-secret-file, so that receivers can tell our notifications from others; openssl rand -base64 32 makes a key")
 	case len(c.Allow) == 0 && c.SecretFile != "":
 		return fault.Invalid("INVALID_CONFIG", "--webhook-secret-file has no effect without --webhook-allow, which says who may be notified")
 	case len(c.Allow) == 0:

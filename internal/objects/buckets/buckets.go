@@ -70,7 +70,8 @@ func (s *Set) bucket(ctx context.Context, r objects.Rule, u objects.URI) (*blob.
 	}
 	bucket, err := blob.OpenBucket(context.WithoutCancel(ctx), address)
 	if err != nil {
-		return nil, fault.New(fault.FailedPrecondition, "STORE_NOT_CONFIGURED", "the object store of %s cannot be opened: %s; check its options in --import-allow, the region and the credentials", u, causeOf(err))
+		return nil, fault.New(fault.FailedPrecondition, "STORE_NOT_CONFIGURED",
+			"the object store of %s cannot be opened: %s; check its options in --import-allow, the region and the credentials", u, causeOf(err))
 	}
 	s.open[address] = bucket
 	return bucket, nil
@@ -119,7 +120,8 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 			return nil, explain(u, err)
 		}
 		if listed == maxListed {
-			return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "more than %d objects begin with %s; name fewer", maxListed, objects.URI{Scheme: u.Scheme, Bucket: u.Bucket, Key: u.Beginning()})
+			return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
+				"more than %d objects begin with %s; name fewer", maxListed, objects.URI{Scheme: u.Scheme, Bucket: u.Bucket, Key: u.Beginning()})
 		}
 		if !object.IsDir && u.Names(object.Key) {
 			keys = append(keys, object.Key)
@@ -137,7 +139,8 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 
 // TooMany returns the error about more than MaxObjects objects.
 func TooMany() error {
-	return fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "the URIs name more than %d objects, the largest number supported; name fewer, or write larger objects", MaxObjects).OnField("uris")
+	return fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
+		"the URIs name more than %d objects, the largest number supported; name fewer, or write larger objects", MaxObjects).OnField("uris")
 }
 
 // describe returns the current version of an object.
@@ -167,7 +170,8 @@ func (s *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag 
 		return nil
 	}})
 	if gcerrors.Code(err) == gcerrors.Unimplemented {
-		return "", "", fault.New(fault.FailedPrecondition, "CANNOT_SIGN", "the credentials for %s cannot sign URLs, by which workers read objects; use those of a service account (GOOGLE_APPLICATION_CREDENTIALS)", u)
+		return "", "", fault.New(fault.FailedPrecondition, "CANNOT_SIGN",
+			"the credentials for %s cannot sign URLs, by which workers read objects; use those of a service account (GOOGLE_APPLICATION_CREDENTIALS)", u)
 	}
 	if err != nil {
 		return "", "", explain(u, err)
@@ -187,9 +191,11 @@ func explain(u objects.URI, err error) error {
 	case code == gcerrors.NotFound:
 		return fault.New(fault.NotFound, "NO_OBJECTS", "there is no object %s", u).OnField("uris").With("uri", u.String())
 	case code == gcerrors.PermissionDenied, strings.Contains(err.Error(), "StatusCode: 403"):
-		return fault.New(fault.PermissionDenied, "OBJECT_DENIED", "the object store denies access to %s (%s); its owner can allow it to the credentials of the coordinator", u, causeOf(err)).With("uri", u.String())
+		return fault.New(fault.PermissionDenied, "OBJECT_DENIED",
+			"the object store denies access to %s (%s); its owner can allow it to the credentials of the coordinator", u, causeOf(err)).With("uri", u.String())
 	}
-	return fault.New(fault.FailedPrecondition, "STORE_FAILED", "the object store does not answer about %s: %s; check its address, its region and the credentials", u, causeOf(err)).With("uri", u.String())
+	return fault.New(fault.FailedPrecondition, "STORE_FAILED",
+		"the object store does not answer about %s: %s; check its address, its region and the credentials", u, causeOf(err)).With("uri", u.String())
 }
 
 // causeOf returns the part of an error that says what happened: what the network or the store said, or else the innermost error.

@@ -126,13 +126,15 @@ func ByCertificate(certificate *x509.Certificate) (identity.Caller, error) {
 		caller := identity.Caller{Name: name, Role: role}
 		// Rejects user information, queries and escaped slashes.
 		if want := URI(caller).String(); uri.String() != want {
-			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE", "the certificate says %.100q about its owner; it must be %.100q, as cleave certs writes it", uri, want)
+			return identity.Caller{}, unauthenticated("BAD_CERTIFICATE",
+				"the certificate says %.100q about its owner; it must be %.100q, as cleave certs writes it", uri, want)
 		}
 		found = append(found, caller)
 	}
 	if len(found) != 1 {
 		return identity.Caller{}, unauthenticated("BAD_CERTIFICATE",
-			"the certificate has %d URIs of the form %s://ROLE/NAME to say who its owner is; it must have one, as those of cleave certs have", len(found), Scheme)
+			"the certificate has %d URIs of the form %s://ROLE/NAME to say who its owner is; "+
+				"it must have one, as those of cleave certs have", len(found), Scheme)
 	}
 	return found[0], nil
 }

@@ -64,7 +64,8 @@ func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error
 	k.ctx, k.stop = context.WithCancel(context.Background())
 	if cfg.JWKS != "" && !strings.Contains(cfg.JWKS, "://") {
 		var err error
-		k.file, err = reload.New("the key set "+cfg.JWKS, []string{cfg.JWKS}, func(contents [][]byte) (*jose.JSONWebKeySet, error) { return parseKeys(contents[0]) }, log, now)
+		k.file, err = reload.New("the key set "+cfg.JWKS, []string{cfg.JWKS},
+			func(contents [][]byte) (*jose.JSONWebKeySet, error) { return parseKeys(contents[0]) }, log, now)
 		return k, err
 	}
 	for _, address := range []string{cfg.Issuer, cfg.JWKS} {

@@ -115,7 +115,8 @@ func (t tokens) find(token string, now time.Time) (identity.Caller, error) {
 	case !known:
 		return identity.Caller{}, unauthenticated("UNKNOWN_TOKEN", "the token is unknown; it may have been withdrawn")
 	case !owner.expires.IsZero() && !now.Before(owner.expires):
-		return identity.Caller{}, unauthenticated("TOKEN_EXPIRED", "the token of %s expired at %s; ask for a new one", owner.Name, owner.expires.Format(time.RFC3339))
+		return identity.Caller{}, unauthenticated("TOKEN_EXPIRED",
+			"the token of %s expired at %s; ask for a new one", owner.Name, owner.expires.Format(time.RFC3339))
 	}
 	return owner.Caller, nil
 }

@@ -194,7 +194,8 @@ func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P25
 func absent(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
+			return fault.Invalid("WOULD_OVERWRITE",
+				"%s already exists and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
 		}
 	}
 	return nil

@@ -141,7 +141,8 @@ func checkTime(c *x509.Certificate, now time.Time) error {
 	case now.After(c.NotAfter):
 		return badFiles("it expired at %s (it is for %s); make a new one with cleave certs", c.NotAfter.UTC().Format(time.RFC3339), owner(c))
 	case now.Before(c.NotBefore):
-		return badFiles("it is valid from %s on (it is for %s), and the clock of this machine says %s; set the clock", c.NotBefore.UTC().Format(time.RFC3339), owner(c), now.UTC().Format(time.RFC3339))
+		return badFiles("it is valid from %s on (it is for %s), and the clock of this machine says %s; set the clock",
+			c.NotBefore.UTC().Format(time.RFC3339), owner(c), now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -155,7 +156,8 @@ func checkSide(c *x509.Certificate, t Terms, side x509.ExtKeyUsage) error {
 	case side == x509.ExtKeyUsageServerAuth:
 		return badFiles("it is of a worker or a client (%s), and cannot serve; give the folder of the coordinator, as cleave certs init makes it", owner(c))
 	}
-	return badFiles("it is for serving (%s), and cannot show %s who calls; give the folder of a worker or a client, as cleave certs makes it", owner(c), t.Server)
+	return badFiles("it is for serving (%s), and cannot show %s who calls; "+
+		"give the folder of a worker or a client, as cleave certs makes it", owner(c), t.Server)
 }
 
 // owner returns whom a certificate is for, according to itself.

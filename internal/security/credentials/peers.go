@@ -55,9 +55,11 @@ func (p *Peers) Server(address string, listener net.Listener) (grpc.ServerOption
 	case !p.dial.any():
 		return grpc.Creds(insecure.NewCredentials()), nil
 	case p.material.pair == nil:
-		return nil, refuse("workers show each other certificates, and this one has none; give --tls DIR, or --tls-cert and --tls-key, or leave out --peer-listen")
+		return nil, refuse("workers show each other certificates, and this one has none; " +
+			"give --tls DIR, or --tls-cert and --tls-key, or leave out --peer-listen")
 	case p.material.pool == nil:
-		return nil, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; give the file of your own, or leave out --peer-listen", SystemCA)
+		return nil, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; "+
+			"give the file of your own, or leave out --peer-listen", SystemCA)
 	}
 	return grpc.Creds(credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13,

@@ -24,8 +24,10 @@ type Serve struct {
 // AddFlags declares the flags.
 func (s *Serve) AddFlags(set *pflag.FlagSet) {
 	s.Files.AddFlags(set, "")
-	set.BoolVar(&s.Insecure, "insecure", false, "serve other machines without encryption and without asking who calls: everyone who reaches the port can read, change and delete everything")
-	set.BoolVar(&s.Anonymous, "anonymous", false, "serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
+	set.BoolVar(&s.Insecure, "insecure", false,
+		"serve other machines without encryption and without asking who calls: everyone who reaches the port can read, change and delete everything")
+	set.BoolVar(&s.Anonymous, "anonymous", false,
+		"serve other machines without asking who calls: everyone who reaches the port can read, change and delete everything")
 }
 
 // Check resolves the files and rejects configurations that would silently let strangers in: serving other machines
@@ -55,7 +57,8 @@ func (s Serve) Check(address string, listener net.Listener, others bool) (Serve,
 	case s.CA != "" && !encrypted:
 		return s, refuse("--tls-ca checks certificates of workers and clients, which need an encrypted connection; give --tls-cert and --tls-key too")
 	case others && s.CA == "":
-		return s, refuse("workers show certificates, and there is no --tls-ca to check them by: none could attach; give --tls DIR, as cleave certs init makes it")
+		return s, refuse("workers show certificates, and there is no --tls-ca to check them by: none could attach; " +
+			"give --tls DIR, as cleave certs init makes it")
 	case local || s.Insecure:
 	case !encrypted:
 		return s, refuse("%s is reached by other machines, and there are no certificates to encrypt connections with; give --tls DIR "+

@@ -43,7 +43,8 @@ const storePrefix = "store-"
 func (d *Dial) AddStoreFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, storePrefix)
 	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "", "`NAME` that the certificates of etcd must have (default: the host that is called)")
-	set.BoolVar(&d.Insecure, storePrefix+"insecure", false, "connect to an etcd on other machines without encryption: everyone on the way can read and change everything")
+	set.BoolVar(&d.Insecure, storePrefix+"insecure", false,
+		"connect to an etcd on other machines without encryption: everyone on the way can read and change everything")
 }
 
 // ToEtcd returns d for connections to etcd, with messages that say so.
@@ -92,7 +93,8 @@ func (t Terms) Explain(message string) string {
 		{"tls: expired certificate", t.Server + " refuses our certificate, which has expired; make a new one with cleave certs"},
 		{"tls: unknown certificate authority", t.Server + " refuses our certificate: it is not signed by an authority that " + t.Server + " trusts"},
 		{"tls: certificate required", t.Server + " asks for a certificate; give " + t.Pair},
-		{"tls: bad certificate", t.Server + " refuses our certificate: it has expired, is not a client certificate, or is not signed by an authority that " + t.Server + " trusts"},
+		{"tls: bad certificate",
+			t.Server + " refuses our certificate: it has expired, is not a client certificate, or is not signed by an authority that " + t.Server + " trusts"},
 		{"error reading server preface: EOF", t.Server + " closed the connection at once; it probably wants TLS: give " + t.Dir + ", or " + t.CAFile},
 		{"first record does not look like a TLS handshake", t.noTLS()},
 	} {

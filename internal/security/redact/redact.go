@@ -15,7 +15,8 @@ var secrets = regexp.MustCompile(`cleave_[A-Za-z0-9_-]{20,}` +
 	`|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?` +
 	`|(?P<scheme>://)(?:[^\s"'/?]*|[^\s"'/?]*:[^\s"']*)(?P<at>@)` +
-	`|(?P<parameter>(?:[?&]|\\u0026)(?i:[\w.-]*(?:secret|token|passw|pwd|credential|signature)[\w.-]*|[\w.-]*key)=)[^&\s"'\\]+`) // \ may be of a quote or an & in JSON
+	// A backslash may begin a quote or an & in JSON.
+	`|(?P<parameter>(?:[?&]|\\u0026)(?i:[\w.-]*(?:secret|token|passw|pwd|credential|signature)[\w.-]*|[\w.-]*key)=)[^&\s"'\\]+`)
 
 const blot = "${scheme}${parameter}[redacted]${at}"
 

@@ -33,7 +33,8 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 		}
 	}
 	if !slices.Contains([]string{"", "csv", "tsv", "parquet", "arrow"}, o.Format) {
-		return o, fault.Invalid("BAD_READING", "the format is %.20q; tables in object stores are csv, tsv, parquet or arrow", o.Format).OnField("reading.format")
+		return o, fault.Invalid("BAD_READING", "the format is %.20q; tables in object stores are csv, tsv, parquet or arrow", o.Format).
+			OnField("reading.format")
 	}
 	if !slices.Contains([]string{"", ".", ","}, o.Decimals) {
 		return o, fault.Invalid("BAD_READING", "the decimal separator is %.20q; it must be . or ,", o.Decimals).OnField("reading.decimals")
@@ -43,7 +44,8 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 
 // Proto returns the message of options.
 func Proto(o csv.Options) *cleavev1.TableReading {
-	p := &cleavev1.TableReading{Format: o.Format, Decimals: o.Decimals, TextColumns: given(o.Texts), UnneededColumns: given(o.Ignore), NeededColumns: given(o.Only)}
+	p := &cleavev1.TableReading{Format: o.Format, Decimals: o.Decimals, TextColumns: given(o.Texts),
+		UnneededColumns: given(o.Ignore), NeededColumns: given(o.Only)}
 	if o.Delimiter != 0 {
 		p.Delimiter = string(rune(o.Delimiter))
 	}
