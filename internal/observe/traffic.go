@@ -76,7 +76,7 @@ func (c *Coordinator) ServerOptions() []grpc.ServerOption {
 	if c.counts() {
 		options = append(options, grpc.StatsHandler(&trafficCounter{bytes: c.metrics.traffic}))
 	}
-	if c.traces() {
+	if c != nil && c.tracing != nil {
 		options = append(options, c.tracing.serverOption())
 	}
 	return options

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Worker observes the workers of a process. There is more than one only in tests and in programs that run a whole
@@ -72,8 +71,8 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 	collect(r, m.total, []gauge[workerTotal]{
 		{"cleave_worker_attached", "1 while the worker is attached to a coordinator.", "", "", func(t workerTotal) float64 { return t.attached }},
 		{"cleave_worker_jobs", "Jobs that have tiles or data on the worker.", "", "", func(t workerTotal) float64 { return t.jobs }},
-		{"cleave_worker_memory_used_bytes", "Memory that jobs and data sets have reserved on the worker.", "", "",
-			func(t workerTotal) float64 { return t.used }},
+		{"cleave_worker_memory_used_bytes",
+			"Memory that jobs and data sets have reserved on the worker.", "", "", func(t workerTotal) float64 { return t.used }},
 		{"cleave_worker_memory_limit_bytes", "Memory that the worker offers; 0: no limit.", "", "", func(t workerTotal) float64 { return t.limit }},
 	})
 	return m
@@ -117,17 +116,14 @@ func (w *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 	if w == nil {
 		return func(string) {}
 	}
-	began, span := time.Now(), trace.Span(nil)
-	if w.tracing != nil && parent != "" {
-		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
-		_, span = w.tracing.tracer.Start(within, command, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(jobKey.String(job), workerKey.String(worker), tilesKey.Int(tiles)))
+	began := time.Now()
+	var span *span
+	if parent != "" {
+		span = w.tracing.start(parent, serverSpan, command, jobKey, job, workerKey, worker, tilesKey, tiles)
 	}
 	return func(failure string) {
 		w.count(func(m *workerMetrics) { m.commands.ended(command, failure, time.Since(began)) })
-		if span != nil {
-			endSpan(span, failure)
-		}
+		endSpan(span, failure)
 	}
 }
 
