@@ -16,15 +16,15 @@ type Set struct{}
 func NewSet() *Set { return &Set{} }
 
 // Close does nothing.
-func (b *Set) Close() {}
+func (s *Set) Close() {}
 
 // Find returns an error.
-func (b *Set) Find(context.Context, objects.Rule, objects.URI) ([]Object, error) {
+func (s *Set) Find(context.Context, objects.Rule, objects.URI) ([]Object, error) {
 	return nil, absent()
 }
 
 // Sign returns an error.
-func (b *Set) Sign(context.Context, objects.Rule, Object) (signed, etag string, err error) {
+func (s *Set) Sign(context.Context, objects.Rule, Object) (signed, etag string, err error) {
 	return "", "", absent()
 }
 
