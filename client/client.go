@@ -109,8 +109,8 @@ func (c *Client) Retry(ctx context.Context, do func() error) error {
 	return c.Explain(err)
 }
 
-// ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if that is an
-// error for which calls to a coordinator are repeated.
+// ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if
+// that is an error for which calls to a coordinator are repeated.
 type ownError struct{ err error }
 
 func (e ownError) Error() string { return e.err.Error() }

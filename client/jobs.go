@@ -228,8 +228,8 @@ func whyAgain(err error, refused bool) string {
 	return "the connection to the coordinator broke; reconnecting"
 }
 
-// watchOnce follows one stream until the job ends, and calls heard after w has taken a message. It returns io.EOF if the stream ends
-// before the job.
+// watchOnce follows one stream until the job ends, and calls heard after w has taken a message. It returns io.EOF if
+// the stream ends before the job.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -241,7 +241,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if err == nil {
 			item, err = stream.Recv()
 		}
-		silence.Stop() // w may take as long as it likes
+		silence.Stop()                                 // w may take as long as it likes
 		if watching.Err() != nil && ctx.Err() == nil { // also if connecting took too long
 			return nil, c.leader.leave("the coordinator is silent")
 		}

@@ -17,8 +17,8 @@ import (
 const (
 	// maxProbes limits concurrent health checks, which need no credentials and take only a moment.
 	maxProbes = 1000
-	// minWaitingCalls is how many calls may wait for their turn however few may run: a burst from one client waits instead
-	// of being refused.
+	// minWaitingCalls is how many calls may wait for their turn however few may run: a burst from one client waits
+	// instead of being refused.
 	minWaitingCalls = 128
 	// retryCall is the number of seconds after which a refused client may try again.
 	retryCall = 0.5

@@ -10,8 +10,8 @@ import (
 // anyone is the role of methods that need no credentials, such as health checks.
 const anyone identity.Role = 0
 
-// methodRule says who may call a method, what the method does, and which slots limit it. Which jobs and data a caller may see
-// is decided where they are looked up.
+// methodRule says who may call a method, what the method does, and which slots limit it. Which jobs and data a caller
+// may see is decided where they are looked up.
 type methodRule struct {
 	needs identity.Role
 	does  effect
@@ -88,7 +88,8 @@ var methods = map[string]methodRule{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": {identity.Reader, reads, streamSlot},
 }
 
-// OnlyReads reports whether all that a method does is to look something up, so that the answer of a former leader is outdated.
+// OnlyReads reports whether all that a method does is to look something up, so that the answer of a former leader is
+// outdated.
 func OnlyReads(method string) bool { return methods[method].does == reads }
 
 // Methods returns the full names of all methods that have a rule. The server must not have a method without one.
