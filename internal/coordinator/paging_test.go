@@ -13,19 +13,20 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// countedState counts the entries that lists read.
+// countedState counts the entries that lists read, and the most that one read at once.
 type countedState struct {
 	store.State
-	read int
+	read, most int
 }
 
 func (s *countedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
 	entries, err := s.State.List(ctx, prefix, after, limit)
-	s.read += len(entries)
+	s.read, s.most = s.read+len(entries), max(s.most, len(entries))
 	return entries, err
 }
 
-// A page reads what it shows and one more; a list of the few that are wanted finds them all.
+// A page reads what it shows and one more; a list of the few that are wanted finds them all. Records may be large, so only some
+// are read at once.
 func TestPagesReadWhatTheyShow(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	const count = 3000
@@ -67,5 +68,12 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 	}
 	if len(failed) != count/500 {
 		t.Errorf("found %q", failed)
+	}
+	counted.read = 0
+	if err := records.Each(t.Context(), counted, records.JobPrefix, func(store.Entry) error { return nil }); err != nil || counted.read != count {
+		t.Errorf("of %d records %d were visited, %v", count, counted.read, err)
+	}
+	if counted.most > 64 {
+		t.Errorf("%d records were read at once", counted.most)
 	}
 }
