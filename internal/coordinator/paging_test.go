@@ -53,6 +53,10 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 			t.Errorf("%d jobs of a page of %d took %d records, %v", len(list.GetJobs()), size, counted.read, err)
 		}
 	}
+	counted.read = 0
+	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil || len(list.GetJobs()) != 16 || counted.read != 16 {
+		t.Errorf("%d jobs with a prefix took %d records, %v", len(list.GetJobs()), counted.read, err)
+	}
 	var failed []string
 	for token := ""; ; {
 		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
