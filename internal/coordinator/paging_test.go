@@ -25,8 +25,8 @@ func (s *countedState) List(ctx context.Context, prefix, after string, limit int
 	return entries, err
 }
 
-// A page reads what it shows and one more; a list of the few that are wanted finds them all. Records may be large, so only some
-// are read at once.
+// A page reads what it shows and one more; a list of the few that are wanted finds them all. Records may be large, so
+// only some are read at once.
 func TestPagesReadWhatTheyShow(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	const count = 3000

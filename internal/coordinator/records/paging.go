@@ -69,8 +69,8 @@ func PageOf[T any](ctx context.Context, state store.State, prefix string, order 
 	})
 }
 
-// visit calls do with the entries under a prefix that list returns after a key, until do returns false or an error. It reads
-// portion of them, then more.
+// visit calls do with the entries under a prefix that list returns after a key, until do returns false or an error. It
+// reads portion of them, then more.
 func visit(ctx context.Context, list func(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error),
 	prefix, after string, portion int, do func(store.Entry) (more bool, err error),
 ) error {
