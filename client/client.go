@@ -103,8 +103,18 @@ func (c *Client) Address() string { return c.address }
 // Retry calls do until it succeeds, fails for good, or has been tried for long enough. Use it for streams: do
 // opens a new one on every call. Retry converts the error of a call that do returns to an *Error.
 func (c *Client) Retry(ctx context.Context, do func() error) error {
-	return c.Explain(c.repeat(ctx, do))
+	err := c.repeat(ctx, do)
+	if own, is := errors.AsType[ownError](err); is {
+		return own.err
+	}
+	return c.Explain(err)
 }
+
+// ownError is an error of a function that the caller passed in. It hides its cause, so that Retry ends with it even if
+// that is an error for which calls to a coordinator are repeated.
+type ownError struct{ err error }
+
+func (e ownError) Error() string { return e.err.Error() }
 
 // ListJobs lists the jobs that match a request. It fetches pages as they are needed.
 func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) iter.Seq2[*cleavev1.Job, error] {

@@ -110,7 +110,7 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 				return badAnswer("the coordinator sent labels from row %d, expected row %d", part.GetFirstIndex(), request.GetFirstIndex())
 			}
 			if err := take(part); err != nil {
-				return err
+				return ownError{err}
 			}
 			request.FirstIndex += uint32(len(part.GetLabels()))
 			return nil
@@ -129,7 +129,7 @@ const (
 
 // Watcher receives the progress of a job.
 type Watcher interface {
-	// Item is called with every event of the job, and with live progress between them.
+	// Item is called with every event of the job, and with live progress between them. It may take any time.
 	Item(*cleavev1.WatchJobResponse)
 	// Warn is called when the connection breaks.
 	Warn(format string, args ...any)
@@ -228,8 +228,8 @@ func whyAgain(err error, refused bool) string {
 	return "the connection to the coordinator broke; reconnecting"
 }
 
-// watchOnce follows one stream until the job ends, and calls heard after every message. It returns io.EOF if the stream ends
-// before the job.
+// watchOnce follows one stream until the job ends, and calls heard after w has taken a message. It returns io.EOF if
+// the stream ends before the job.
 func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -241,14 +241,13 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if err == nil {
 			item, err = stream.Recv()
 		}
+		silence.Stop()                                 // w may take as long as it likes
 		if watching.Err() != nil && ctx.Err() == nil { // also if connecting took too long
 			return nil, c.leader.leave("the coordinator is silent")
 		}
 		if err != nil {
 			return nil, err
 		}
-		silence.Reset(silenceTimeout)
-		heard()
 		if event := item.GetEvent(); event != nil {
 			*after = event.GetSequence()
 		}
@@ -256,6 +255,8 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if ended := item.GetEvent().GetEnded(); ended != nil {
 			return ended, nil
 		}
+		heard()
+		silence.Reset(silenceTimeout)
 	}
 }
 

@@ -127,6 +127,31 @@ func TestDownloadsGoOn(t *testing.T) {
 	}
 }
 
+// An error of the caller's own code ends a call, also if it is one that calls to a coordinator are repeated for.
+func TestErrorsOfCallbacksEndCalls(t *testing.T) {
+	for _, own := range []error{status.Error(codes.Unavailable, "another service is away"), refusal(0.001)} {
+		c, _ := connectTo(t, func(_ int32, stream grpc.ServerStream) error {
+			return stream.SendMsg(&cleavev1.GetLabelsResponse{Labels: []uint32{1}})
+		})
+		taken := 0
+		err := c.EachLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: "job"}, func(*cleavev1.GetLabelsResponse) error {
+			taken++
+			return own
+		})
+		if taken != 1 || !errors.Is(err, own) {
+			t.Errorf("labels were taken %d times, and the call ended with %v", taken, err)
+		}
+		ranged := 0
+		_, err = c.UploadRows(t.Context(), "rows", 1, func(yield func([]float64, error) bool) {
+			ranged++
+			yield(nil, own)
+		})
+		if e, is := errors.AsType[*Error](err); ranged != 1 || !is || e.Reason != "BAD_ROWS" || !errors.Is(err, own) {
+			t.Errorf("rows were read %d times, and the call ended with %v", ranged, err)
+		}
+	}
+}
+
 // recorder notes what a watcher is told.
 type recorder struct {
 	events   []uint32

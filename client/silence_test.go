@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
@@ -60,6 +62,58 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		defer cancel()
 		if _, err := c.Watch(ctx, "job", 0, silent{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a watch whose time is over ended with %v", err)
+		}
+	})
+}
+
+// steady are the jobs of a coordinator that never breaks a stream: a watch gets five events and the end.
+type steady struct {
+	cleavev1.JobServiceClient
+	watches int
+}
+
+func (j *steady) WatchJob(ctx context.Context, request *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+	j.watches++
+	return &steadyStream{ctx: ctx, sent: request.GetAfterSequence()}, nil
+}
+
+type steadyStream struct {
+	endedStream
+	ctx  context.Context
+	sent uint32
+}
+
+func (s *steadyStream) Recv() (*cleavev1.WatchJobResponse, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	if s.sent++; s.sent > 5 {
+		return s.endedStream.Recv()
+	}
+	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: s.sent}}}, nil
+}
+
+// A loop may take as long as it likes for each event. The coordinator is not silent meanwhile.
+func TestAWatchWaitsForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		warned := func(format string, args ...any) { t.Errorf("the client warns: %s", fmt.Sprintf(format, args...)) }
+		c, err := Dial("127.0.0.1:1,127.0.0.1:2", WithWarnings(warned))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		jobs := &steady{}
+		c.Jobs = jobs
+		events := 0
+		for _, err := range c.Follow(t.Context(), "job", 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			events++
+			time.Sleep(reconnectTimeout + silenceTimeout)
+		}
+		if events != 6 || jobs.watches != 1 {
+			t.Errorf("%d events of %d watches, want 6 of one", events, jobs.watches)
 		}
 	})
 }

@@ -59,15 +59,14 @@ func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows 
 	return id, err
 }
 
-// checkRows returns rows, up to the first that does not have this many columns. Its errors are of type *Error, so that the upload
-// is not repeated.
+// checkRows returns rows, up to the first that does not have this many columns.
 func checkRows(columns int, rows iter.Seq2[[]float64, error]) iter.Seq2[[]float64, error] {
 	return func(yield func([]float64, error) bool) {
 		number := 0
 		for row, err := range rows {
 			switch {
 			case err != nil:
-				err = &Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}
+				err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}}
 			case len(row) != columns:
 				err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", number, len(row), columns))
 			}

@@ -374,7 +374,7 @@ func pickListed(what, given string, length int, list func() ([]candidate, error)
 // jobID returns the id of the job that an id or a prefix of one stands for.
 func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
 	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
-		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, 0)
+		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, 0)
 		return jobCandidates(jobs), err
 	})
 }

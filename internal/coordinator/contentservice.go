@@ -132,11 +132,11 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err != nil {
 		return err
 	}
-	leave, err := s.c.enterRead(stream.Context(), record.GetTable().GetBytes())
+	held, err := s.c.downloads.begin(stream.Context(), record.GetTable().GetBytes())
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer held.end()
 	t, err := s.c.tables.Load(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 			return err
 		}
 	}
-	return wire.SendTableRows(t, int(request.GetMaxRows()), stream.Send)
+	return wire.SendTableRows(t, int(request.GetMaxRows()), paced(held, stream.Send))
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {

@@ -98,7 +98,7 @@ type Coordinator struct {
 	webhooks    *webhook.Sender
 	retention   *retention
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
-	largeReads  chan struct{} // semaphore; holds one value for each download that enterRead admitted
+	downloads   *downloads
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -142,7 +142,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		disowned:    make(chan error, 1),
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions),
-		largeReads:  make(chan struct{}, maxLargeReads),
+		downloads:   newDownloads(cfg.CacheBytes, cfg.Limits.SlowReader),
 		jobs:        map[string]*job{},
 		admission:   semaphore.NewWeighted(allAdmission),
 	}

@@ -209,7 +209,11 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/datasets?format=csv", "1,2\n3,4,5\n", 400, 3, "the body, line 2"},
 		{"POST", "/v1/datasets?format=csv", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
-		{"POST", "/v1/datasets?format=csv&kind=points", large, 413, 8, "larger than 3000 bytes"},
+		{"POST", "/v1/datasets?format=csv&kind=points", large, 413, 8, "larger than 10000 bytes"},
+		{"POST", "/v1/datasets?format=csv&kind=kernel", large, 413, 8, "larger than 3000 bytes"},
+		{"POST", "/v1/datasets?format=csv&kind=kernel&delimiter=%3B", "1;0\n0;1\n", 400, 3, `"delimiter"`},
+		{"POST", "/v1/datasets?format=metis&header=no&decimals=,", "2 1\n2\n1\n", 400, 3, `"decimals"`},
+		{"POST", "/v1/tables?format=csv&kind=points", "1,2\n", 400, 3, `"kind"`},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
 		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
 		{"POST", "/v1/datasets?format=csv&shade=red", "1,2\n", 400, 3, `"shade"`},
@@ -227,6 +231,46 @@ func TestErrorsOverHTTP(t *testing.T) {
 	if got := ask(t, client, "POST", "http://localhost/v1/jobs", fmt.Sprintf(`{"spec": {"datasetId": %q, "k": 9}}`, id)); !strings.Contains(got.body, `"field":"spec.k"`) {
 		t.Errorf("the field is missing: %s", got.body)
 	}
+}
+
+// Clients that send the body of an upload slowly do not keep others from theirs.
+func TestSlowUploadsOverHTTP(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	var slow sync.WaitGroup
+	var bodies []*io.PipeWriter
+	for range 3 {
+		body, sender := io.Pipe()
+		request, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/datasets?format=metis", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.Go(func() {
+			response, err := client.Do(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response.Body.Close()
+			if response.StatusCode != 200 {
+				t.Errorf("a slow upload got %s", response.Status)
+			}
+		})
+		if _, err := io.WriteString(sender, strings.Repeat("% a comment\n", 1<<19)+"3 2\n"); err != nil { // more than connections buffer
+			t.Fatal(err)
+		}
+		bodies = append(bodies, sender)
+	}
+	if got := ask(t, client, "POST", "http://localhost/v1/datasets?format=metis", "2 1\n2\n1\n"); got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	for _, sender := range bodies {
+		if _, err := io.WriteString(sender, "2\n1 3\n2\n"); err != nil {
+			t.Error(err)
+		}
+		sender.Close()
+	}
+	slow.Wait()
 }
 
 // Files of every form are stored as the data sets that gRPC stores.

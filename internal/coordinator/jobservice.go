@@ -107,9 +107,9 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	if request.RequestId, err = canonicalRequestID(request.GetRequestId()); err != nil {
 		return nil, err
 	}
-	prefix, find := records.JobPrefix, s.c.listedJob
+	prefix, find := records.JobKey(request.GetIdPrefix()), s.c.listedJob
 	if owner != "" {
-		prefix, find = records.OwnerPrefix(owner), s.c.indexedJob
+		prefix, find = records.OwnerKey(owner, request.GetIdPrefix()), s.c.indexedJob
 		if request.GetRequestId() != "" {
 			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.c.requestedJob
 		}
@@ -173,6 +173,7 @@ func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobR
 func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []string) bool {
 	created := job.GetCreateTime().AsTime()
 	return (len(request.GetStates()) == 0 || slices.Contains(request.GetStates(), job.GetState())) &&
+		strings.HasPrefix(job.GetJobId(), request.GetIdPrefix()) &&
 		(request.GetDatasetId() == "" || request.GetDatasetId() == job.GetDatasetId()) &&
 		(request.GetTableId() == "" || slices.Contains(tables, request.GetTableId())) &&
 		strings.Contains(job.GetDisplayName(), request.GetNameContains()) &&

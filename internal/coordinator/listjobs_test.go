@@ -78,6 +78,11 @@ func TestListJobs(t *testing.T) {
 			"those of one owner": {admin, &cleavev1.ListJobsRequest{Owner: "bob"}, []string{"job 1"}},
 			"on a data set":      {admin, &cleavev1.ListJobsRequest{DatasetId: other}, []string{"job 3"}},
 			"by name":            {admin, &cleavev1.ListJobsRequest{NameContains: "2"}, []string{"job 2"}},
+			"by its id":          {admin, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"]}, []string{"job 2"}},
+			"by a prefix":        {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"][:34]}, []string{"job 2"}},
+			"by a short prefix":  {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 0"][:1], NameContains: "2"}, []string{"job 2"}},
+			"by another's id":    {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 1"]}, nil},
+			"by both ids":        {ann, &cleavev1.ListJobsRequest{IdPrefix: ids["job 2"], RequestId: "nightly"}, nil},
 			"of a request":       {ann, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 0"}},
 			"of all requests":    {admin, &cleavev1.ListJobsRequest{RequestId: "nightly"}, []string{"job 4", "job 1", "job 0"}},
 			"of his request":     {admin, &cleavev1.ListJobsRequest{RequestId: "nightly", Owner: "bob"}, []string{"job 1"}},
@@ -102,7 +107,7 @@ func TestListJobs(t *testing.T) {
 	// As an earlier version left it.
 	txn := store.Txn{Put: []store.Entry{{Key: records.CreatedKey}}}
 	for _, owner := range []string{"ann", "bob"} {
-		entries, err := h.c.state.List(t.Context(), records.OwnerPrefix(owner), "", 0)
+		entries, err := h.c.state.List(t.Context(), records.OwnerKey(owner, ""), "", 0)
 		if err != nil || len(entries) == 0 {
 			t.Fatalf("the index of %s is %v, %v", owner, entries, err)
 		}

@@ -13,19 +13,20 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// countedState counts the entries that lists read.
+// countedState counts the entries that lists read, and the most that one read at once.
 type countedState struct {
 	store.State
-	read int
+	read, most int
 }
 
 func (s *countedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
 	entries, err := s.State.List(ctx, prefix, after, limit)
-	s.read += len(entries)
+	s.read, s.most = s.read+len(entries), max(s.most, len(entries))
 	return entries, err
 }
 
-// A page reads what it shows and one more; a list of the few that are wanted finds them all.
+// A page reads what it shows and one more; a list of the few that are wanted finds them all. Records may be large, so
+// only some are read at once.
 func TestPagesReadWhatTheyShow(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	const count = 3000
@@ -52,6 +53,10 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 			t.Errorf("%d jobs of a page of %d took %d records, %v", len(list.GetJobs()), size, counted.read, err)
 		}
 	}
+	counted.read = 0
+	if list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{IdPrefix: "00000a3"}); err != nil || len(list.GetJobs()) != 16 || counted.read != 16 {
+		t.Errorf("%d jobs with a prefix took %d records, %v", len(list.GetJobs()), counted.read, err)
+	}
 	var failed []string
 	for token := ""; ; {
 		list, err := h.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{PageSize: 4, PageToken: token, States: []cleavev1.JobState{cleavev1.JobState_JOB_STATE_FAILED}})
@@ -67,5 +72,12 @@ func TestPagesReadWhatTheyShow(t *testing.T) {
 	}
 	if len(failed) != count/500 {
 		t.Errorf("found %q", failed)
+	}
+	counted.read = 0
+	if err := records.Each(t.Context(), counted, records.JobPrefix, func(store.Entry) error { return nil }); err != nil || counted.read != count {
+		t.Errorf("of %d records %d were visited, %v", count, counted.read, err)
+	}
+	if counted.most > 64 {
+		t.Errorf("%d records were read at once", counted.most)
 	}
 }

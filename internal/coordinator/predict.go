@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -47,23 +48,6 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 // maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
-
-// maxLargeReads is how many downloads at a time hold an object in memory that is too large for the caches, such as a
-// table of several GiB. They have their own limit, because a download lasts as long as its client reads.
-const maxLargeReads = 2
-
-// enterRead waits until a download may hold an object of this size in memory. The caller calls leave when it is done.
-func (c *Coordinator) enterRead(ctx context.Context, bytes uint64) (leave func(), err error) {
-	if int64(bytes) <= c.cfg.CacheBytes/4 {
-		return func() {}, nil
-	}
-	select {
-	case c.largeReads <- struct{}{}:
-		return func() { <-c.largeReads }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
 	select {
@@ -184,8 +168,10 @@ func (c *Coordinator) predictByKernel(
 		return nil, err
 	}
 	defer c.datasets.Release(id)
+	ctx, report, stop := giveUpAfter(ctx, c.cfg.LostAfter)
+	defer stop()
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
-		JobID: "predict-" + job, DatasetID: id,
+		JobID: "predict-" + job, DatasetID: id, Report: report,
 		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
 	})
 	if err != nil {
@@ -193,6 +179,26 @@ func (c *Coordinator) predictByKernel(
 	}
 	defer x.Release()
 	return prediction.Run(ctx, x)
+}
+
+// giveUpAfter returns a context that ends once a task, whose status is passed to report, has waited for workers or for
+// their memory for this long. A prediction must not wait for the end of other jobs, since it keeps other predictions
+// from their turn.
+func giveUpAfter(ctx context.Context, patience time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	var waits *time.Timer // nil unless the task waits
+	report = func(s fleet.Status) {
+		switch {
+		case s.Waiting == "" && waits != nil:
+			waits.Stop()
+			waits = nil
+		case s.Waiting != "" && waits == nil:
+			waits = time.AfterFunc(patience, func() {
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(retryQueue))
+			})
+		}
+	}
+	return ctx, report, func() { giveUp(nil) }
 }
 
 // freshPoints are the points of a PredictJob request.

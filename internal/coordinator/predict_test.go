@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +15,13 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -166,6 +169,60 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("with a worker that is silent: %v", err)
+	}
+}
+
+// A prediction waits for a moment for memory that other jobs hold on the workers, and not until they have ended.
+func TestPredictionWithoutRoom(t *testing.T) {
+	cfg := testConfig()
+	cfg.HeartbeatInterval, cfg.LostAfter = 20*time.Millisecond, 500*time.Millisecond
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	job := h.create(spec(data))
+	h.end(job)
+	points, _, err := synth.Gaussians(500, 1, 2, 0.3, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := h.send("points", points)
+	in, err := h.c.problems.Open(t.Context(), spec(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := in.Spec(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix, err := kernelkmeans.Prepare(points, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hog := func() (*fleet.Executor, error) {
+		need := planning.Workload{Matrix: matrix.Matrix, DatasetBytes: dataset.EncodedSize(points), K: 2, Storage: planning.Float32}
+		return h.c.fleet.NewExecutor(t.Context(), fleet.Task{JobID: "hog", DatasetID: id, Need: need})
+	}
+	stop := h.startWorker("large")
+	x, err := hog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := h.c.fleet.Workers()[0].ReservedBytes
+	x.Release()
+	stop()
+	defer h.startWorkerWith("small", uint64(needs))()
+	if x, err = hog(); err != nil {
+		t.Fatal(err)
+	}
+	predict := func() error {
+		_, _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+		return err
+	}
+	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
+		t.Errorf("while another job holds the memory: %v", err)
+	}
+	x.Release()
+	if err := predict(); err != nil {
+		t.Errorf("with room again: %v", err)
 	}
 }
 

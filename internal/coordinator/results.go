@@ -129,18 +129,25 @@ func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32,
 
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	var rows *recipe.Rows
+	sendPart := stream.Send
 	if request.GetWithRows() {
 		record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
 		if err != nil {
 			return err
 		}
+		held, err := s.c.downloads.begin(stream.Context(), record.GetRowsBytes())
+		if err != nil {
+			return err
+		}
+		defer held.end()
+		sendPart = paced(held, stream.Send)
 		if rows, err = s.c.rowsOf(stream.Context(), record, 0); err != nil {
 			return err
 		}
 	}
 	send := func(first uint64, labels []int32) error {
 		return eachLabelPart(int(first), labels, rows, labelsPerMessage, func(p labelPart) error {
-			return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids})
+			return sendPart(&cleavev1.GetLabelsResponse{FirstIndex: uint32(p.first), Labels: p.labels, Rows: p.rows, Ids: p.ids})
 		})
 	}
 	if k := request.GetK(); k > 0 {
@@ -183,15 +190,19 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	held, err := s.c.downloads.begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened, which does not wait
+	if err != nil {
+		return err
+	}
+	defer held.end()
 	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
 		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
 	}, atStart, func(record *statev1.JobRecord, content io.Reader) error {
-		leave, err := s.c.enterRead(stream.Context(), record.GetNeighborGraphBytes())
-		if err != nil {
-			return err
-		}
-		defer leave()
 		decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
 		// Read to the end, because the last checksum follows the last byte.
 		if _, readErr := io.Copy(io.Discard, content); readErr != nil {
@@ -204,7 +215,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		if err != nil {
 			return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
 		}
-		return wire.SendNeighborGraph(graph, stream.Send)
+		return wire.SendNeighborGraph(graph, paced(held, stream.Send))
 	})
 }
 
@@ -217,6 +228,11 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	if err != nil {
 		return nil, err
 	}
+	held, err := s.c.downloads.begin(ctx, record.GetRowsBytes())
+	if err != nil {
+		return nil, err
+	}
+	defer held.end()
 	rows, err := s.c.rowsOf(ctx, record, len(labels))
 	if err != nil {
 		return nil, err
@@ -290,7 +306,7 @@ func noSuchK(id, format string, args ...any) error {
 // are stored with the result, because the table may be deleted.
 
 // rowsOf returns the table rows that the points of a job came from. For a data set, the rows are the points
-// themselves.
+// themselves. The caller holds a download of their size.
 func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, points int) (*recipe.Rows, error) {
 	if record.GetRowsBlob() == "" {
 		return recipe.NewRows(points, nil, nil), nil

@@ -1,13 +1,10 @@
 package coordinator
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -182,44 +179,4 @@ func TestTablesInlineAndByID(t *testing.T) {
 			t.Errorf("the labels are %v", all)
 		}
 	}
-}
-
-// Downloads of objects that do not fit into the caches take turns, so that a few of them do not fill the memory. Others do
-// not wait.
-func TestLargeDownloadsTakeTurns(t *testing.T) {
-	for _, large := range []bool{false, true} {
-		cfg, turns := testConfig(), 0
-		if large {
-			cfg.CacheBytes, turns = 0, 1
-		}
-		h := newHarness(t, cfg, scripted(steps(1)))
-		stream := &rowStream{t: t, h: h}
-		err := (&tableService{c: h.c}).GetTableRows(&cleavev1.GetTableRowsRequest{TableId: h.store(constraintTable("must 0 1")).GetTableId()}, stream)
-		if err != nil || stream.turns != turns || len(h.c.largeReads) != 0 {
-			t.Errorf("large: %v; got %v, %d turns were taken and %d are left", large, err, stream.turns, len(h.c.largeReads))
-		}
-		for range maxLargeReads {
-			h.c.largeReads <- struct{}{}
-		}
-		ended, end := context.WithCancel(t.Context())
-		end()
-		if _, err := h.c.enterRead(ended, 1); errors.Is(err, context.Canceled) != large {
-			t.Errorf("large: %v; while all turns are taken: %v", large, err)
-		}
-	}
-}
-
-// rowStream notes how many turns are taken while the rows of a table are sent.
-type rowStream struct {
-	grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]
-	t     *testing.T
-	h     *harness
-	turns int
-}
-
-func (s *rowStream) Context() context.Context { return s.t.Context() }
-
-func (s *rowStream) Send(*cleavev1.GetTableRowsResponse) error {
-	s.turns = len(s.h.c.largeReads)
-	return nil
 }

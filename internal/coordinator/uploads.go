@@ -58,9 +58,9 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 			if err := checkText("upload_id", h.GetUploadId()); err != nil {
 				return err
 			}
-			kept := held.Resume(h.GetUploadId())
+			kept := held.Resume(h.GetUploadId(), h.GetFirstPart())
 			if first := h.GetFirstPart(); first > 0 {
-				if kept == nil || kept.Parts < first {
+				if kept == nil {
 					return uploadLost(h.GetUploadId())
 				}
 				before, same := resumed[U](kept, h)

@@ -141,6 +141,14 @@ func TestUploadsGoOn(t *testing.T) {
 		}
 	}
 
+	header.FirstPart = 3
+	early, leave := send(parts[0])
+	_, err = early.CloseAndRecv()
+	leave()
+	wantError(t, err, codes.Unavailable, "UPLOAD_NOT_FOUND")
+	if n, err := arrived(); n != 2 || err != nil {
+		t.Errorf("after a resume that asked for more, %d parts are kept, %v", n, err)
+	}
 	header.FirstPart = 2
 	other := proto.CloneOf(parts[0])
 	other.GetHeader().GetPoints().Columns = 10

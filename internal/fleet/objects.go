@@ -276,8 +276,12 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 		if err != nil || done {
 			return err
 		}
+		before := u.rows
 		for _, part := range rows.GetRows() {
 			u.rows += uint64(wire.RowsIn(part))
+		}
+		if u.rows == before {
+			return badAnswer(s, "its answer has no rows")
 		}
 	}
 }
@@ -291,11 +295,14 @@ func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.Re
 	}
 	rows := &workerv1.ObjectRows{}
 	if err := proto.Unmarshal(answer.values, rows); err != nil {
-		return nil, &failure{worker: s.name, Failure: &workerv1.Failure{
-			Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: "its answer cannot be decoded",
-		}}
+		return nil, badAnswer(s, "its answer cannot be decoded")
 	}
 	return rows, nil
+}
+
+// badAnswer returns the failure of a worker whose answer no worker gives.
+func badAnswer(s *session, message string) error {
+	return &failure{worker: s.name, Failure: &workerv1.Failure{Kind: workerv1.FailureKind_FAILURE_KIND_INTERNAL, Reason: "BAD_ANSWER", Message: message}}
 }
 
 // release frees what workers hold for the call.

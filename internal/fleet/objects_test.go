@@ -198,6 +198,28 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	wantFault("empty", "EMPTY_DATA", fault.InvalidArgument, "the file is empty")
 }
 
+// A worker that answers without rows, and not that it has read all, is not asked again and again.
+func TestAnswersWithoutRows(t *testing.T) {
+	c := newCluster(t)
+	liar := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetReadObject() != nil }, func(done *workerv1.Done) { done.Values = nil })
+	c.until("the liar", func() bool { return len(c.fleet.Workers()) == 1 })
+	s := newObjectServer(t, map[string]string{"x": numbered(10)})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	unit, _ := s.unit("x")
+	err := c.fleet.ReadObjects(ctx, []*fleet.ObjectUnit{unit}, nil)
+	if !fault.Is(err, "OBJECT_UNREADABLE") || !strings.Contains(err.Error(), "no rows") || liar.lies.Load() != 1 {
+		t.Errorf("after %d lies: %v", liar.lies.Load(), err)
+	}
+	c.startWorker("honest")
+	c.until("two workers", func() bool { return len(c.fleet.Workers()) == 2 })
+	unit, rows := s.unit("x")
+	if err := c.fleet.ReadObjects(ctx, []*fleet.ObjectUnit{unit}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbered(t, "with an honest worker", *rows, 10)
+}
+
 // A call that is canceled ends, and so does one of a fleet that is closed.
 func TestReadingObjectsEnds(t *testing.T) {
 	c := newCluster(t)

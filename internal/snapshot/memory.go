@@ -175,8 +175,8 @@ func (p *Piece) Keep(bytes int, encode func(*Writer)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p.steps++
-	if round := m.round; p.round < round && m.replace(p, bytes, encode) {
-		p.done, p.round, p.saved = false, round, p.steps
+	if p.round < m.round && m.replace(p, bytes, encode) {
+		p.done, p.saved = false, p.steps
 		m.change()
 	}
 }
@@ -193,6 +193,7 @@ func (m *Memory) replace(p *Piece, bytes int, encode func(*Writer)) bool {
 	if drops {
 		p.bytes = nil
 	}
+	p.round = m.round // a state that turns out too large is not encoded again at each step
 	encoded := m.encodeReserved(bytes, drops, encode)
 	if !m.hasRoom(len(encoded) - len(p.bytes)) {
 		m.refused = max(m.refused, len(encoded))

@@ -30,3 +30,19 @@ func TestLargeStatesReplaceThemselves(t *testing.T) {
 		t.Errorf("the memory has %d bytes", m.Bytes())
 	}
 }
+
+// A state that is larger than announced, and has no room, is encoded once for each snapshot.
+func TestStatesLargerThanAnnounced(t *testing.T) {
+	m := NewMemory(1000, nil)
+	p := Open(With(t.Context(), m), "search")
+	encoded := 0
+	for round := 1; round < 4; round++ {
+		for range 5 {
+			p.Keep(100, func(w *Writer) { encoded++; w.Append(make([]byte, 1001)) })
+		}
+		if refused, _ := m.Refused(); encoded != round || refused != 1001 || m.Bytes() != 0 {
+			t.Errorf("after %d rounds the state was encoded %d times, %d bytes were refused and %d are kept", round, encoded, refused, m.Bytes())
+		}
+		m.Ask()
+	}
+}

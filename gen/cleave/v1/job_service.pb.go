@@ -444,7 +444,9 @@ type ListJobsRequest struct {
 	Order JobOrder `protobuf:"varint,11,opt,name=order,proto3,enum=cleave.v1.JobOrder" json:"order,omitempty"`
 	// Lists only jobs created with this request_id, in any spelling of a UUID; empty means any. Owners have request_ids of
 	// their own, so a caller who sees several owners may get several jobs.
-	RequestId     string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Lists only jobs whose job_id begins with this text.
+	IdPrefix      string `protobuf:"bytes,13,opt,name=id_prefix,json=idPrefix,proto3" json:"id_prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -552,6 +554,13 @@ func (x *ListJobsRequest) GetOrder() JobOrder {
 func (x *ListJobsRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ListJobsRequest) GetIdPrefix() string {
+	if x != nil {
+		return x.IdPrefix
 	}
 	return ""
 }
@@ -2094,7 +2103,7 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	"\fwithout_spec\x18\x02 \x01(\bR\vwithoutSpec\"Z\n" +
 	"\x0eGetJobResponse\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12&\n" +
-	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xc8\x03\n" +
+	"\x04spec\x18\x02 \x01(\v2\x12.cleave.v1.JobSpecR\x04spec\"\xe5\x03\n" +
 	"\x0fListJobsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -2110,7 +2119,8 @@ const file_cleave_v1_job_service_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12)\n" +
 	"\x05order\x18\v \x01(\x0e2\x13.cleave.v1.JobOrderR\x05order\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\f \x01(\tR\trequestIdJ\x04\b\x03\x10\x04R\x05state\"^\n" +
+	"request_id\x18\f \x01(\tR\trequestId\x12\x1b\n" +
+	"\tid_prefix\x18\r \x01(\tR\bidPrefixJ\x04\b\x03\x10\x04R\x05state\"^\n" +
 	"\x10ListJobsResponse\x12\"\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x0e.cleave.v1.JobR\x04jobs\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\")\n" +

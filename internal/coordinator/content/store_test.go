@@ -155,10 +155,19 @@ func TestKeptUploads(t *testing.T) {
 			t.Error("another owner sees an upload")
 		}
 		again := begin("ann", 10)
-		if kept := again.Resume("x"); kept == nil || kept.Parts != 3 || again.held != 70 {
+		if kept := again.Resume("x", 4); kept != nil || again.held != 10 || u.Reserved() != 70 {
+			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held, u.Reserved())
+		}
+		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held != 70 {
 			t.Errorf("resumed %v with %d bytes", kept, again.held)
 		}
 		again.Keep("x", KeptUpload{Parts: 4})
+		over := begin("ann", 20)
+		if kept := over.Resume("x", 0); kept != nil || over.held != 20 || u.Reserved() != 20 {
+			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held, u.Reserved())
+		}
+		over.Keep("x", KeptUpload{Parts: 1})
+		over.End()
 		again.End()
 		large := begin("bob", 90) // there is room for one of them
 		if _, found := u.Arrived(as("ann"), "x"); found || u.Reserved() != 90 {

@@ -150,17 +150,22 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	u.all.kept[key] = &kept
 }
 
-// Resume takes over what was kept of an upload, or returns nil if nothing was.
-func (u *Upload) Resume(id string) *KeptUpload {
+// Resume takes over what was kept of an upload, if at least the given number of parts were. Otherwise it returns nil,
+// and what was kept stays for a call that asks for less. Resuming with no parts starts over: it frees what was kept.
+func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
 	kept := u.all.kept[key]
-	if kept != nil {
-		kept.drop.Stop()
-		delete(u.all.kept, key)
-		u.held += kept.held
+	if parts == 0 {
+		u.all.discard(key)
 	}
+	if parts == 0 || kept == nil || kept.Parts < parts {
+		return nil
+	}
+	kept.drop.Stop()
+	delete(u.all.kept, key)
+	u.held += kept.held
 	return kept
 }
 

@@ -24,7 +24,7 @@ import (
 // AuditUnary is an interceptor that records calls in the audit log. It rejects a call that changes something if the log cannot be
 // written.
 func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if g.audit == nil || methods[info.FullMethod].audit == auditNothing {
+	if g.audit == nil || methods[info.FullMethod].does == routine {
 		return handler(ctx, request)
 	}
 	ids := auditedIDs{}
@@ -42,7 +42,7 @@ func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServ
 
 // AuditStream is AuditUnary for streams. It looks for ids in the first message of each direction.
 func (g *Gate) AuditStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if g.audit == nil || methods[info.FullMethod].audit == auditNothing {
+	if g.audit == nil || methods[info.FullMethod].does == routine {
 		return handler(server, stream)
 	}
 	audited := &auditedStream{ServerStream: stream}
@@ -56,7 +56,7 @@ func (g *Gate) AuditStream(server any, stream grpc.ServerStream, info *grpc.Stre
 
 // auditBegin writes the line before a call that changes something. If that fails, the call is refused.
 func (g *Gate) auditBegin(ctx context.Context, method string, ids *auditedIDs) error {
-	if methods[method].audit != auditChanges {
+	if methods[method].does != changes {
 		return nil
 	}
 	line := auditLine(ctx, audit.Begin, method)

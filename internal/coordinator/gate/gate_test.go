@@ -168,6 +168,20 @@ func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 	s.settle(t, 0)
 }
 
+// Whatever the limit is, calls beyond it find a place to wait.
+func TestCallsBeyondTheLimitMayWait(t *testing.T) {
+	for calls, want := range map[int]int{1: 1 + minWaitingCalls, 512: 2 * 512} {
+		s := serve(t, Limits{Calls: calls, Reads: 1, Streams: 1})
+		places := 0
+		for s.limiters[callSlot].take("client") {
+			places++
+		}
+		if places != want {
+			t.Errorf("%d calls at a time: %d may run or wait, want %d", calls, places, want)
+		}
+	}
+}
+
 // A call that sends its header alone loses its slot when another needs it.
 func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})

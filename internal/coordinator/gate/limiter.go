@@ -17,9 +17,9 @@ import (
 const (
 	// maxProbes limits concurrent health checks, which need no credentials and take only a moment.
 	maxProbes = 1000
-	// minCallSlots is how many calls may always run or wait for their turn: a burst from one client waits
+	// minWaitingCalls is how many calls may wait for their turn however few may run: a burst from one client waits
 	// instead of being refused.
-	minCallSlots = 128
+	minWaitingCalls = 128
 	// retryCall is the number of seconds after which a refused client may try again.
 	retryCall = 0.5
 )

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -67,11 +69,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	return writeMessage(w, response)
 }
 
-// checkParameters returns an error if a query has a parameter that uploads do not have.
+// checkParameters returns an error if a query has a parameter other than format, display_name and those named.
 func checkParameters(query url.Values, names ...string) error {
-	for name := range query {
-		if !slices.Contains(append(names, "format", "display_name", "header", "delimiter", "decimals"), name) {
-			return badRequest(name, "the URL has a parameter %.80q, which uploads do not have", name)
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(append(names, "format", "display_name"), name) {
+			return badRequest(name, "the URL has a parameter %.80q, which this kind of upload does not have", name)
 		}
 	}
 	return nil
@@ -147,8 +149,12 @@ func (l *messageLimiter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// options returns how a text table is to be read.
-func options(name string, query url.Values) (format.TableOptions, error) {
+// options returns how a table is to be read, by the parameters of its URL. Parameters with other names are refused,
+// except for others.
+func options(name string, query url.Values, others ...string) (format.TableOptions, error) {
+	if err := checkParameters(query, append(others, "header", "delimiter", "decimals")...); err != nil {
+		return format.TableOptions{}, err
+	}
 	o := format.TableOptions{Format: name, Header: query.Get("header"), Decimals: query.Get("decimals"), Name: bodyName}
 	if d := query.Get("delimiter"); len(d) == 1 {
 		o.Delimiter = d[0]
@@ -188,9 +194,6 @@ func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.
 
 // uploadTable stores a table, a batch of rows at a time.
 func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (proto.Message, error) {
-	if err := checkParameters(query); err != nil {
-		return nil, err
-	}
 	o, err := options(name, query)
 	if err != nil {
 		return nil, err
@@ -216,23 +219,34 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 
 // uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
 func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string, query url.Values) (proto.Message, error) {
-	if err := checkParameters(query, "kind"); err != nil {
-		return nil, err
-	}
 	if err := authorize(r); err != nil {
 		return nil, err
 	}
-	in := format.Input{Path: "-", Format: name, Label: bodyName, Stdin: format.Peekable(r.Body)}
+	in := format.Input{Path: "-", Format: name, Label: bodyName, MaxBytes: s.wholeLimit(), Stdin: format.Peekable(r.Body)}
 	kind := query.Get("kind")
-	if kind == "" {
+	if kind == "" || kind == "points" {
 		found, err := in.Kind()
 		if err != nil {
 			return nil, err
 		}
-		kind = map[format.InputKind]string{format.InputTable: "points", format.InputDense: "points", format.InputSparse: "sparse", format.InputGraph: "graph"}[found]
 		if found == format.InputTable {
 			return s.uploadPoints(r, name, query)
 		}
+		kind = cmp.Or(kind, map[format.InputKind]string{format.InputDense: "points", format.InputSparse: "sparse", format.InputGraph: "graph"}[found])
+	}
+	if err := checkParameters(query, "kind"); err != nil {
+		return nil, err
+	}
+	body := format.NewSpool(http.MaxBytesReader(w, struct {
+		io.Reader
+		io.Closer
+	}{in.Stdin, r.Body}, in.MaxBytes))
+	defer body.Close()
+	if _, err := io.Copy(io.Discard, body); err != nil { // at the pace of the client, before it takes one of the few places
+		return nil, err
+	}
+	if body.Rewind() != nil {
+		return nil, fault.New(fault.ResourceExhausted, "DISK_FULL", "the coordinator has no space for a copy of the body in its TMPDIR; ask its operator to make room")
 	}
 	select {
 	case s.uploads <- struct{}{}:
@@ -240,11 +254,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	in.Stdin = format.Peekable(http.MaxBytesReader(w, struct {
-		io.Reader
-		io.Closer
-	}{in.Stdin, r.Body}, s.wholeLimit()))
-	in.MaxBytes = s.wholeLimit()
+	in.Stdin = format.Peekable(body)
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err
@@ -288,7 +298,7 @@ func readDataset(in format.Input, kind string) (dataset.Dataset, error) {
 
 // uploadPoints stores the rows of a table of numbers as points.
 func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (proto.Message, error) {
-	o, err := options(name, query)
+	o, err := options(name, query, "kind")
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 		}
 		record.Imported = nil // the table was deleted
 	}
-	sources, err := i.pin(ctx, request, record, allowed)
+	sources, record, err := i.pin(ctx, request, record, func() ([]source, error) { return i.find(ctx, allowed) })
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,10 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 	}
 	record.Imported = proto.CloneOf(imported)
 	record.Imported.Table.Sources = nil // the record has them
-	return imported, i.remember(ctx, request, record)
+	if err := i.remember(ctx, request, record); err != nil && !errors.Is(err, store.ErrConflict) {
+		return nil, err
+	}
+	return imported, nil // also if another call with the same request id has just stored what it imported
 }
 
 // store stores a table with the objects that it was made of.
@@ -210,12 +213,29 @@ func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, e
 	return all, nil
 }
 
-// pin returns the versions of objects to read: those of the record if it has any, or else the current ones, which it stores
-// before they are read.
-func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record *statev1.ImportRecord, allowed []allowedURI) ([]source, error) {
-	if pinned := record.GetObjects(); len(pinned) > 0 {
-		return i.pinned(ctx, pinned)
+// pin returns the versions of objects to read, and the record that has them: those that are stored already or else
+// those that find returns, which it stores before they are read.
+func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record stored, find func() ([]source, error)) ([]source, stored, error) {
+	if len(record.GetObjects()) == 0 {
+		found, err := find()
+		if err != nil || request.GetRequestId() == "" {
+			return found, record, err
+		}
+		record.Objects = protosOf(found)
+		if err := i.remember(ctx, request, record); err != nil && !errors.Is(err, store.ErrConflict) {
+			return nil, record, err
+		}
+		// Another call with the same request id may have stored other versions first.
+		if record, err = i.record(ctx, request); err != nil {
+			return nil, record, err
+		}
 	}
+	sources, err := i.pinned(ctx, record.GetObjects())
+	return sources, record, err
+}
+
+// find returns the current versions of the objects that URIs name.
+func (i *Importer) find(ctx context.Context, allowed []allowedURI) ([]source, error) {
 	var sources []source
 	total := int64(0)
 	seen := map[string]bool{}
@@ -240,16 +260,12 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
 			"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
 	}
-	record.Objects = protosOf(sources)
-	if size := proto.Size(record); size > maxRecord {
+	if size := proto.Size(&statev1.ImportRecord{Objects: protosOf(sources)}); size > maxRecord {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
 			"the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
 			text.Bytes(int64(size)), text.Bytes(int64(maxRecord))).OnField("uris")
 	}
-	if request.GetRequestId() == "" {
-		return sources, nil
-	}
-	return sources, i.remember(ctx, request, record)
+	return sources, nil
 }
 
 // maxRecord is the largest size of what is stored about the objects of an import, in bytes: etcd takes 1.5 MiB at once.
@@ -292,64 +308,74 @@ func keyOf(ctx context.Context, request *cleavev1.ImportTableRequest) string {
 	return records.ImportKey(identity.FromContext(ctx).Name, request.GetRequestId())
 }
 
-// record returns the record of a request, which is new if there is none.
-func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequest) (*statev1.ImportRecord, error) {
+// stored is the record of a request, and the revision at which it was read; 0 if it is new.
+type stored struct {
+	*statev1.ImportRecord
+	revision int64
+}
+
+// record returns the record of a request. It is empty if there is none, or if it is expired.
+func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequest) (stored, error) {
 	hash, err := hashOf(request)
 	if err != nil {
-		return nil, err
+		return stored{}, err
 	}
 	fresh := &statev1.ImportRecord{RequestSha256: hash, CreateTime: timestamppb.New(i.Now())}
 	if request.GetRequestId() == "" {
-		return fresh, nil
+		return stored{fresh, 0}, nil
 	}
 	entry, err := i.Writer.State.Get(ctx, keyOf(ctx, request))
 	if errors.Is(err, store.ErrNotFound) {
-		return fresh, nil
+		return stored{fresh, 0}, nil
 	}
 	if err != nil {
-		return nil, err
+		return stored{}, err
 	}
 	record := &statev1.ImportRecord{}
 	if err := records.Decode(entry, record); err != nil {
-		return nil, err
+		return stored{}, err
 	}
 	if i.expired(record) {
-		return fresh, nil
+		return stored{fresh, entry.Revision}, nil
 	}
 	if !bytes.Equal(record.GetRequestSha256(), hash) {
-		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
+		return stored{}, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
 			"request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
 	}
-	return record, nil
+	return stored{record, entry.Revision}, nil
 }
 
 func (i *Importer) expired(record *statev1.ImportRecord) bool {
 	return i.Now().Sub(record.GetCreateTime().AsTime()) > keepRecords
 }
 
-// remember stores the record of a request, and deletes some that are expired.
-func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRequest, record *statev1.ImportRecord) error {
-	encoded, err := proto.Marshal(record)
+// remember stores the record of a request, unless it was changed since it was read: then the error is
+// store.ErrConflict. It also deletes some records that are expired.
+func (i *Importer) remember(ctx context.Context, request *cleavev1.ImportTableRequest, record stored) error {
+	encoded, err := proto.Marshal(record.ImportRecord)
 	if err != nil {
 		return err
 	}
 	key := keyOf(ctx, request)
-	txn := store.Txn{Put: []store.Entry{{Key: key, Value: encoded}}}
-	if txn.Delete, err = i.sweep(ctx, key); err != nil {
+	txn := store.Txn{If: []store.Condition{{Key: key, Revision: record.revision}}, Put: []store.Entry{{Key: key, Value: encoded}}}
+	if err := i.Writer.CommitFor(ctx, txn); err != nil {
 		return err
 	}
-	return i.Writer.CommitFor(ctx, txn)
+	if err := i.sweep(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
+		i.Logger.Warn("expired records of imports are left until a later import", "error", err)
+	}
+	return nil
 }
 
-// sweep returns the keys of expired records, except for one key. It looks at the next few records only: every import
-// stores one and looks at more, so all have their turn.
-func (i *Importer) sweep(ctx context.Context, except string) (expired []string, _ error) {
+// sweep deletes expired records. It looks at the next few records only: every import stores one and looks at more, so
+// all have their turn.
+func (i *Importer) sweep(ctx context.Context) error {
 	i.mu.Lock()
 	after := i.swept
 	i.mu.Unlock()
 	entries, err := i.Writer.State.List(ctx, records.ImportPrefix, after, sweepPage)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after = ""
 	if len(entries) == sweepPage {
@@ -358,11 +384,16 @@ func (i *Importer) sweep(ctx context.Context, except string) (expired []string, 
 	i.mu.Lock()
 	i.swept = after
 	i.mu.Unlock()
+	var txn store.Txn
 	for _, entry := range entries {
 		old := &statev1.ImportRecord{}
-		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) && entry.Key != except {
-			expired = append(expired, entry.Key)
+		if proto.Unmarshal(entry.Value, old) == nil && i.expired(old) {
+			txn.Delete = append(txn.Delete, entry.Key)
+			txn.If = append(txn.If, store.Condition{Key: entry.Key, Revision: entry.Revision}) // its request may have been repeated
 		}
 	}
-	return expired, nil
+	if len(txn.Delete) == 0 {
+		return nil
+	}
+	return i.Writer.CommitFor(ctx, txn)
 }

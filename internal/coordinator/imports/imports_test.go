@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/objects/buckets"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -135,7 +136,11 @@ func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
 	i := New(Config{}, Dependencies{Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Now: time.Now})
 	defer i.Close()
 	for range 3 {
-		if err := i.remember(t.Context(), request, &statev1.ImportRecord{CreateTime: timestamppb.Now()}); err != nil {
+		record, err := i.record(t.Context(), request)
+		if err == nil {
+			err = i.remember(t.Context(), request, record)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,5 +150,82 @@ func TestExpiredRecordsAreDeletedInTurn(t *testing.T) {
 	left, err := memory.List(t.Context(), records.ImportPrefix, "", 0)
 	if err != nil || len(left) != sweepPage+1+1 { // and the one of the request
 		t.Errorf("%d records are left, %v", len(left), err)
+	}
+}
+
+// versioned returns the importer of a state, and a function that pins a version of an object for a request. While it
+// looks for the version, meanwhile is called.
+func versioned(t *testing.T, state store.State) (*Importer, func(version string, meanwhile func()) string) {
+	t.Helper()
+	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
+		Writer: &records.Writer{State: state, Context: t.Context(), Logger: hclog.NewNullLogger()}, Logger: hclog.NewNullLogger(), Now: time.Now,
+	})
+	t.Cleanup(i.Close)
+	request := &cleavev1.ImportTableRequest{RequestId: "twice", Uris: []string{"s3://bucket/a.csv"}}
+	return i, func(version string, meanwhile func()) string {
+		t.Helper()
+		record, err := i.record(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources, _, err := i.pin(t.Context(), request, record, func() ([]source, error) {
+			meanwhile()
+			return []source{{Object: buckets.Object{URI: request.GetUris()[0], Version: version}}}, nil
+		})
+		if err != nil || len(sources) != 1 {
+			t.Fatalf("pinned %v, %v", sources, err)
+		}
+		return sources[0].Version
+	}
+}
+
+// Calls with one request id read the same versions of the objects, whichever call stores them first.
+func TestConcurrentImportsPinOnce(t *testing.T) {
+	state, _ := pinned(t, nil)
+	i, pin := versioned(t, state)
+	for _, expires := range []bool{false, true} {
+		if expires {
+			i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+		}
+		first := ""
+		second := pin(fmt.Sprint("second", expires), func() { first = pin(fmt.Sprint("first", expires), func() {}) })
+		if first != fmt.Sprint("first", expires) || second != first {
+			t.Errorf("two calls read the versions %s and %s", first, second)
+		}
+	}
+}
+
+// repeatedState stores a record again between its listing and the next change.
+type repeatedState struct {
+	store.State
+	repeat func()
+}
+
+func (s *repeatedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	entries, err := s.State.List(ctx, prefix, after, limit)
+	if repeat := s.repeat; repeat != nil {
+		s.repeat = nil
+		repeat()
+	}
+	return entries, err
+}
+
+// A record that expires is not deleted if its request is repeated at that moment.
+func TestARepeatedRecordIsNotSwept(t *testing.T) {
+	memory, request := pinned(t, nil)
+	state := &repeatedState{State: memory}
+	i, pin := versioned(t, state)
+	pin("old", func() {})
+	i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+	state.repeat = func() { pin("new", func() {}) }
+	record, err := i.record(t.Context(), request)
+	if err == nil {
+		err = i.remember(t.Context(), request, record)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version := pin("other", func() {}); version != "new" {
+		t.Errorf("the repeated request reads the version %s", version)
 	}
 }

@@ -108,12 +108,9 @@ func ImportKey(owner, request string) string {
 	return ImportPrefix + url.PathEscape(owner) + "/" + url.PathEscape(request)
 }
 
-// OwnerPrefix returns the prefix of the keys of all jobs of an owner.
-func OwnerPrefix(owner string) string { return ownersPrefix + url.PathEscape(owner) + "/" }
-
 // OwnerKey returns the key of a job in the index of its owner. The order of these keys is that of JobKey.
 func OwnerKey(owner, id string) string {
-	return OwnerPrefix(owner) + strings.TrimPrefix(JobKey(id), JobPrefix)
+	return ownersPrefix + url.PathEscape(owner) + "/" + strings.TrimPrefix(JobKey(id), JobPrefix)
 }
 
 // JobOfKey returns the id in the key of a job, or in its key in the index of its owner.
@@ -125,7 +122,7 @@ func JobOfKey(key string) string {
 func EventKey(id string, first uint32) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
 
 // JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the newest
-// job has the smallest key and is listed first.
+// job has the smallest key and is listed first. The beginning of an id gives the beginning of its key.
 func JobKey(id string) string {
 	const digits = "0123456789abcdef"
 	inverted := func(r rune) rune {

@@ -12,6 +12,8 @@ import (
 const (
 	defaultPageSize = 100
 	maxPageSize     = 1000
+	// maxPortion is how many entries are read at once. The record of an imported table may have more than 1 MiB.
+	maxPortion = 64
 )
 
 // PageRequest is a request for one page of a list.
@@ -60,27 +62,37 @@ func PageOf[T any](ctx context.Context, state store.State, prefix string, order 
 		list = state.ListBackward
 	}
 	return Page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
-		for {
-			entries, err := list(ctx, prefix, after, portion)
-			if err != nil {
+		return visit(ctx, list, prefix, after, portion, func(entry store.Entry) (more bool, err error) {
+			item, wanted, err := read(entry)
+			return !wanted || add(entry.Key, item), err
+		})
+	})
+}
+
+// visit calls do with the entries under a prefix that list returns after a key, until do returns false or an error. It
+// reads portion of them, then more.
+func visit(ctx context.Context, list func(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error),
+	prefix, after string, portion int, do func(store.Entry) (more bool, err error),
+) error {
+	for left := portion; ; {
+		entries, err := list(ctx, prefix, after, min(left, maxPortion))
+		if err != nil {
+			return err
+		}
+		for _, entry := range entries {
+			if more, err := do(entry); err != nil || !more {
 				return err
 			}
-			for _, entry := range entries {
-				item, wanted, err := read(entry)
-				if err != nil {
-					return err
-				}
-				if wanted && !add(entry.Key, item) {
-					return nil
-				}
-				after = entry.Key
-			}
-			if len(entries) < portion {
-				return nil
-			}
-			portion = min(2*portion, maxPageSize) // few are wanted
+			after = entry.Key
 		}
-	})
+		if len(entries) < min(left, maxPortion) {
+			return nil
+		}
+		if left -= len(entries); left == 0 {
+			portion = min(2*portion, maxPageSize) // few are wanted
+			left = portion
+		}
+	}
 }
 
 func pageSize(requested int32) (int, error) {
@@ -111,19 +123,5 @@ func pageStart(token, prefix string) (after string, err error) {
 
 // Each calls do with every entry under a prefix, in the order of keys.
 func Each(ctx context.Context, state store.State, prefix string, do func(store.Entry) error) error {
-	for after := ""; ; {
-		entries, err := state.List(ctx, prefix, after, maxPageSize)
-		if err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			if err := do(entry); err != nil {
-				return err
-			}
-			after = entry.Key
-		}
-		if len(entries) < maxPageSize {
-			return nil
-		}
-	}
+	return visit(ctx, state.List, prefix, "", maxPageSize, func(entry store.Entry) (bool, error) { return true, do(entry) })
 }

@@ -175,7 +175,10 @@ func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 			Issuer string `json:"issuer"`
 			JWKS   string `json:"jwks_uri"`
 		}
-		if err := json.Unmarshal(content, &discovered); err != nil || discovered.Issuer != k.cfg.Issuer {
+		if err := json.Unmarshal(content, &discovered); err != nil {
+			return nil, fmt.Errorf("the OpenID configuration at %s cannot be read: %w", k.cfg.Issuer, err)
+		}
+		if discovered.Issuer != k.cfg.Issuer {
 			return nil, fmt.Errorf("the OpenID configuration at %s names another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
 		}
 		if err := checkURL(discovered.JWKS); err != nil {

@@ -296,6 +296,28 @@ func TestKeysAreFetched(t *testing.T) {
 	}
 }
 
+// What the log says about the configuration of an issuer is what is wrong with it.
+func TestBadOpenIDConfigurations(t *testing.T) {
+	for body, want := range map[string]string{
+		"<html>please log in</html>":          "cannot be read",
+		`{"issuer": "https://other.example"}`: `names another issuer, "https://other.example"`,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
+		cfg := DefaultOIDC()
+		cfg.Issuer, cfg.Audience = server.URL, "cleave"
+		callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := callers.oidc.keys.fetch(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", body, err)
+		}
+		callers.Close()
+		server.Close()
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
 func TestBadOIDC(t *testing.T) {
 	for _, change := range []func(*OIDC){
 		func(c *OIDC) { c.Audience = "" },

@@ -22,7 +22,7 @@ from cleave.v1 import table_pb2 as cleave_dot_v1_dot_table__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63leave/v1/job_service.proto\x12\tcleave.v1\x1a\x17\x63leave/v1/dataset.proto\x1a\x15\x63leave/v1/event.proto\x1a\x13\x63leave/v1/job.proto\x1a\x14\x63leave/v1/plan.proto\x1a\x16\x63leave/v1/recipe.proto\x1a\x16\x63leave/v1/result.proto\x1a\x14\x63leave/v1/spec.proto\x1a\x15\x63leave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x0ePlanJobRequest\x12 \n\x04spec\x18\x01 \x01(\x0b\x32\x12.cleave.v1.JobSpec\"w\n\x0fPlanJobResponse\x12\x1d\n\x04plan\x18\x01 \x01(\x0b\x32\x0f.cleave.v1.Plan\x12!\n\x06recipe\x18\n \x01(\x0b\x32\x11.cleave.v1.Recipe\x12\"\n\x07notices\x18\x0b \x03(\x0b\x32\x11.cleave.v1.Notice\"\x89\x01\n\x10\x43reateJobRequest\x12 \n\x04spec\x18\x01 \x01(\x0b\x32\x12.cleave.v1.JobSpec\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12)\n\nscheduling\x18\x04 \x01(\x0b\x32\x15.cleave.v1.Scheduling\"0\n\x11\x43reateJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\"5\n\rGetJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x14\n\x0cwithout_spec\x18\x02 \x01(\x08\"O\n\x0eGetJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\x12 \n\x04spec\x18\x02 \x01(\x0b\x32\x12.cleave.v1.JobSpec\"\xd4\x02\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12#\n\x06states\x18\x04 \x03(\x0e\x32\x13.cleave.v1.JobState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x10\n\x08table_id\x18\x07 \x01(\t\x12\x15\n\rname_contains\x18\x08 \x01(\t\x12\x30\n\x0c\x63reated_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x63reated_before\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05order\x18\x0b \x01(\x0e\x32\x13.cleave.v1.JobOrder\x12\x12\n\nrequest_id\x18\x0c \x01(\tJ\x04\x08\x03\x10\x04R\x05state\"I\n\x10ListJobsResponse\x12\x1c\n\x04jobs\x18\x01 \x03(\x0b\x32\x0e.cleave.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10\x43\x61ncelJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"0\n\x11\x43\x61ncelJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\"\"\n\x10\x44\x65leteJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"9\n\x0fWatchJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\r\"f\n\x10WatchJobResponse\x12!\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x10.cleave.v1.EventH\x00\x12\'\n\x08progress\x18\x02 \x01(\x0b\x32\x13.cleave.v1.ProgressH\x00\x42\x06\n\x04item\"\"\n\x10GetResultRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"6\n\x11GetResultResponse\x12!\n\x06result\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Result\"U\n\x10GetLabelsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_index\x18\x03 \x01(\r\x12\t\n\x01k\x18\x02 \x01(\r\x12\x11\n\twith_rows\x18\n \x01(\x08\"S\n\x11GetLabelsResponse\x12\x13\n\x0b\x66irst_index\x18\x01 \x01(\r\x12\x0e\n\x06labels\x18\x02 \x03(\r\x12\x0c\n\x04rows\x18\n \x03(\r\x12\x0b\n\x03ids\x18\x0b \x03(\t\"8\n\x13GetRowScoresRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tfirst_row\x18\x02 \x01(\r\"r\n\x14GetRowScoresResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x18.cleave.v1.RowScoresHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\"6\n\x0fGetModelRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_value\x18\x02 \x01(\x04\"j\n\x10GetModelResponse\x12$\n\x04head\x18\x01 \x01(\x0b\x32\x14.cleave.v1.ModelHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\"8\n\x13GetEmbeddingRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tfirst_row\x18\x02 \x01(\r\"r\n\x14GetEmbeddingResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x18.cleave.v1.EmbeddingHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\")\n\x17GetNeighborGraphRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"s\n\x18GetNeighborGraphResponse\x12,\n\x04head\x18\x01 \x01(\x0b\x32\x1c.cleave.v1.NeighborGraphHeadH\x00\x12!\n\x05\x65\x64ges\x18\x02 \x01(\x0b\x32\x10.cleave.v1.EdgesH\x00\x42\x06\n\x04part\"4\n\x11NeighborGraphHead\x12\x10\n\x08vertices\x18\x01 \x01(\r\x12\r\n\x05\x65\x64ges\x18\x02 \x01(\x04\"I\n\x11PredictJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x10\n\x08table_id\x18\n \x01(\t\"\xb1\x01\n\x12PredictJobResponse\x12\x13\n\x0b\x66irst_index\x18\x01 \x01(\r\x12\x0e\n\x06labels\x18\x02 \x03(\r\x12\x11\n\tdistances\x18\x03 \x03(\x01\x12\x0f\n\x07margins\x18\x04 \x03(\x01\x12\x13\n\x0b\x63onfidences\x18\x05 \x03(\x01\x12\x0c\n\x04rows\x18\n \x03(\r\x12\x0b\n\x03ids\x18\x0b \x03(\t\x12\"\n\x07notices\x18\x0c \x03(\x0b\x32\x11.cleave.v1.Notice\"s\n\x12\x45valuateJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12$\n\x05truth\x18\x02 \x01(\x0b\x32\x15.cleave.v1.TableInput\x12\'\n\x08score_on\x18\x03 \x01(\x0b\x32\x15.cleave.v1.TableInput\"@\n\x13\x45valuateJobResponse\x12)\n\nevaluation\x18\x01 \x01(\x0b\x32\x15.cleave.v1.Evaluation*]\n\x08JobOrder\x12\x19\n\x15JOB_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n\x16JOB_ORDER_NEWEST_FIRST\x10\x01\x12\x1a\n\x16JOB_ORDER_OLDEST_FIRST\x10\x02\x32\xea\x08\n\nJobService\x12@\n\x07PlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12\x46\n\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n\x06GetJob\x12\x18.cleave.v1.GetJobRequest\x1a\x19.cleave.v1.GetJobResponse\x12\x43\n\x08ListJobs\x12\x1a.cleave.v1.ListJobsRequest\x1a\x1b.cleave.v1.ListJobsResponse\x12\x46\n\tCancelJob\x12\x1b.cleave.v1.CancelJobRequest\x1a\x1c.cleave.v1.CancelJobResponse\x12\x46\n\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\x12\x45\n\x08WatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12\x46\n\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12Q\n\x0cGetRowScores\x12\x1e.cleave.v1.GetRowScoresRequest\x1a\x1f.cleave.v1.GetRowScoresResponse0\x01\x12\x45\n\x08GetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n\x0cGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12]\n\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse0\x01\x12K\n\nPredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n\x0b\x45valuateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x63leave/v1/job_service.proto\x12\tcleave.v1\x1a\x17\x63leave/v1/dataset.proto\x1a\x15\x63leave/v1/event.proto\x1a\x13\x63leave/v1/job.proto\x1a\x14\x63leave/v1/plan.proto\x1a\x16\x63leave/v1/recipe.proto\x1a\x16\x63leave/v1/result.proto\x1a\x14\x63leave/v1/spec.proto\x1a\x15\x63leave/v1/table.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x0ePlanJobRequest\x12 \n\x04spec\x18\x01 \x01(\x0b\x32\x12.cleave.v1.JobSpec\"w\n\x0fPlanJobResponse\x12\x1d\n\x04plan\x18\x01 \x01(\x0b\x32\x0f.cleave.v1.Plan\x12!\n\x06recipe\x18\n \x01(\x0b\x32\x11.cleave.v1.Recipe\x12\"\n\x07notices\x18\x0b \x03(\x0b\x32\x11.cleave.v1.Notice\"\x89\x01\n\x10\x43reateJobRequest\x12 \n\x04spec\x18\x01 \x01(\x0b\x32\x12.cleave.v1.JobSpec\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12)\n\nscheduling\x18\x04 \x01(\x0b\x32\x15.cleave.v1.Scheduling\"0\n\x11\x43reateJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\"5\n\rGetJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x14\n\x0cwithout_spec\x18\x02 \x01(\x08\"O\n\x0eGetJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\x12 \n\x04spec\x18\x02 \x01(\x0b\x32\x12.cleave.v1.JobSpec\"\xe7\x02\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12#\n\x06states\x18\x04 \x03(\x0e\x32\x13.cleave.v1.JobState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x10\n\x08table_id\x18\x07 \x01(\t\x12\x15\n\rname_contains\x18\x08 \x01(\t\x12\x30\n\x0c\x63reated_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0e\x63reated_before\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05order\x18\x0b \x01(\x0e\x32\x13.cleave.v1.JobOrder\x12\x12\n\nrequest_id\x18\x0c \x01(\t\x12\x11\n\tid_prefix\x18\r \x01(\tJ\x04\x08\x03\x10\x04R\x05state\"I\n\x10ListJobsResponse\x12\x1c\n\x04jobs\x18\x01 \x03(\x0b\x32\x0e.cleave.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x10\x43\x61ncelJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"0\n\x11\x43\x61ncelJobResponse\x12\x1b\n\x03job\x18\x01 \x01(\x0b\x32\x0e.cleave.v1.Job\"\"\n\x10\x44\x65leteJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"9\n\x0fWatchJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x66ter_sequence\x18\x02 \x01(\r\"f\n\x10WatchJobResponse\x12!\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x10.cleave.v1.EventH\x00\x12\'\n\x08progress\x18\x02 \x01(\x0b\x32\x13.cleave.v1.ProgressH\x00\x42\x06\n\x04item\"\"\n\x10GetResultRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"6\n\x11GetResultResponse\x12!\n\x06result\x18\x01 \x01(\x0b\x32\x11.cleave.v1.Result\"U\n\x10GetLabelsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_index\x18\x03 \x01(\r\x12\t\n\x01k\x18\x02 \x01(\r\x12\x11\n\twith_rows\x18\n \x01(\x08\"S\n\x11GetLabelsResponse\x12\x13\n\x0b\x66irst_index\x18\x01 \x01(\r\x12\x0e\n\x06labels\x18\x02 \x03(\r\x12\x0c\n\x04rows\x18\n \x03(\r\x12\x0b\n\x03ids\x18\x0b \x03(\t\"8\n\x13GetRowScoresRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tfirst_row\x18\x02 \x01(\r\"r\n\x14GetRowScoresResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x18.cleave.v1.RowScoresHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\"6\n\x0fGetModelRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66irst_value\x18\x02 \x01(\x04\"j\n\x10GetModelResponse\x12$\n\x04head\x18\x01 \x01(\x0b\x32\x14.cleave.v1.ModelHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\"8\n\x13GetEmbeddingRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tfirst_row\x18\x02 \x01(\r\"r\n\x14GetEmbeddingResponse\x12(\n\x04head\x18\x01 \x01(\x0b\x32\x18.cleave.v1.EmbeddingHeadH\x00\x12(\n\x06values\x18\x02 \x01(\x0b\x32\x16.cleave.v1.DenseValuesH\x00\x42\x06\n\x04part\")\n\x17GetNeighborGraphRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\"s\n\x18GetNeighborGraphResponse\x12,\n\x04head\x18\x01 \x01(\x0b\x32\x1c.cleave.v1.NeighborGraphHeadH\x00\x12!\n\x05\x65\x64ges\x18\x02 \x01(\x0b\x32\x10.cleave.v1.EdgesH\x00\x42\x06\n\x04part\"4\n\x11NeighborGraphHead\x12\x10\n\x08vertices\x18\x01 \x01(\r\x12\r\n\x05\x65\x64ges\x18\x02 \x01(\x04\"I\n\x11PredictJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x10\n\x08table_id\x18\n \x01(\t\"\xb1\x01\n\x12PredictJobResponse\x12\x13\n\x0b\x66irst_index\x18\x01 \x01(\r\x12\x0e\n\x06labels\x18\x02 \x03(\r\x12\x11\n\tdistances\x18\x03 \x03(\x01\x12\x0f\n\x07margins\x18\x04 \x03(\x01\x12\x13\n\x0b\x63onfidences\x18\x05 \x03(\x01\x12\x0c\n\x04rows\x18\n \x03(\r\x12\x0b\n\x03ids\x18\x0b \x03(\t\x12\"\n\x07notices\x18\x0c \x03(\x0b\x32\x11.cleave.v1.Notice\"s\n\x12\x45valuateJobRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12$\n\x05truth\x18\x02 \x01(\x0b\x32\x15.cleave.v1.TableInput\x12\'\n\x08score_on\x18\x03 \x01(\x0b\x32\x15.cleave.v1.TableInput\"@\n\x13\x45valuateJobResponse\x12)\n\nevaluation\x18\x01 \x01(\x0b\x32\x15.cleave.v1.Evaluation*]\n\x08JobOrder\x12\x19\n\x15JOB_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n\x16JOB_ORDER_NEWEST_FIRST\x10\x01\x12\x1a\n\x16JOB_ORDER_OLDEST_FIRST\x10\x02\x32\xea\x08\n\nJobService\x12@\n\x07PlanJob\x12\x19.cleave.v1.PlanJobRequest\x1a\x1a.cleave.v1.PlanJobResponse\x12\x46\n\tCreateJob\x12\x1b.cleave.v1.CreateJobRequest\x1a\x1c.cleave.v1.CreateJobResponse\x12=\n\x06GetJob\x12\x18.cleave.v1.GetJobRequest\x1a\x19.cleave.v1.GetJobResponse\x12\x43\n\x08ListJobs\x12\x1a.cleave.v1.ListJobsRequest\x1a\x1b.cleave.v1.ListJobsResponse\x12\x46\n\tCancelJob\x12\x1b.cleave.v1.CancelJobRequest\x1a\x1c.cleave.v1.CancelJobResponse\x12\x46\n\tDeleteJob\x12\x1b.cleave.v1.DeleteJobRequest\x1a\x1c.cleave.v1.DeleteJobResponse\x12\x45\n\x08WatchJob\x12\x1a.cleave.v1.WatchJobRequest\x1a\x1b.cleave.v1.WatchJobResponse0\x01\x12\x46\n\tGetResult\x12\x1b.cleave.v1.GetResultRequest\x1a\x1c.cleave.v1.GetResultResponse\x12H\n\tGetLabels\x12\x1b.cleave.v1.GetLabelsRequest\x1a\x1c.cleave.v1.GetLabelsResponse0\x01\x12Q\n\x0cGetRowScores\x12\x1e.cleave.v1.GetRowScoresRequest\x1a\x1f.cleave.v1.GetRowScoresResponse0\x01\x12\x45\n\x08GetModel\x12\x1a.cleave.v1.GetModelRequest\x1a\x1b.cleave.v1.GetModelResponse0\x01\x12Q\n\x0cGetEmbedding\x12\x1e.cleave.v1.GetEmbeddingRequest\x1a\x1f.cleave.v1.GetEmbeddingResponse0\x01\x12]\n\x10GetNeighborGraph\x12\".cleave.v1.GetNeighborGraphRequest\x1a#.cleave.v1.GetNeighborGraphResponse0\x01\x12K\n\nPredictJob\x12\x1c.cleave.v1.PredictJobRequest\x1a\x1d.cleave.v1.PredictJobResponse0\x01\x12L\n\x0b\x45valuateJob\x12\x1d.cleave.v1.EvaluateJobRequest\x1a\x1e.cleave.v1.EvaluateJobResponseB9Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1b\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cleave.v1.job_service_pb2', globals())
@@ -30,8 +30,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
   DESCRIPTOR._serialized_options = b'Z7github.com/cleave-project/cleave/gen/cleave/v1;cleavev1'
-  _JOBORDER._serialized_start=2910
-  _JOBORDER._serialized_end=3003
+  _JOBORDER._serialized_start=2929
+  _JOBORDER._serialized_end=3022
   _PLANJOBREQUEST._serialized_start=259
   _PLANJOBREQUEST._serialized_end=309
   _PLANJOBRESPONSE._serialized_start=311
@@ -45,55 +45,55 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _GETJOBRESPONSE._serialized_start=677
   _GETJOBRESPONSE._serialized_end=756
   _LISTJOBSREQUEST._serialized_start=759
-  _LISTJOBSREQUEST._serialized_end=1099
-  _LISTJOBSRESPONSE._serialized_start=1101
-  _LISTJOBSRESPONSE._serialized_end=1174
-  _CANCELJOBREQUEST._serialized_start=1176
-  _CANCELJOBREQUEST._serialized_end=1210
-  _CANCELJOBRESPONSE._serialized_start=1212
-  _CANCELJOBRESPONSE._serialized_end=1260
-  _DELETEJOBREQUEST._serialized_start=1262
-  _DELETEJOBREQUEST._serialized_end=1296
-  _DELETEJOBRESPONSE._serialized_start=1298
-  _DELETEJOBRESPONSE._serialized_end=1317
-  _WATCHJOBREQUEST._serialized_start=1319
-  _WATCHJOBREQUEST._serialized_end=1376
-  _WATCHJOBRESPONSE._serialized_start=1378
-  _WATCHJOBRESPONSE._serialized_end=1480
-  _GETRESULTREQUEST._serialized_start=1482
-  _GETRESULTREQUEST._serialized_end=1516
-  _GETRESULTRESPONSE._serialized_start=1518
-  _GETRESULTRESPONSE._serialized_end=1572
-  _GETLABELSREQUEST._serialized_start=1574
-  _GETLABELSREQUEST._serialized_end=1659
-  _GETLABELSRESPONSE._serialized_start=1661
-  _GETLABELSRESPONSE._serialized_end=1744
-  _GETROWSCORESREQUEST._serialized_start=1746
-  _GETROWSCORESREQUEST._serialized_end=1802
-  _GETROWSCORESRESPONSE._serialized_start=1804
-  _GETROWSCORESRESPONSE._serialized_end=1918
-  _GETMODELREQUEST._serialized_start=1920
-  _GETMODELREQUEST._serialized_end=1974
-  _GETMODELRESPONSE._serialized_start=1976
-  _GETMODELRESPONSE._serialized_end=2082
-  _GETEMBEDDINGREQUEST._serialized_start=2084
-  _GETEMBEDDINGREQUEST._serialized_end=2140
-  _GETEMBEDDINGRESPONSE._serialized_start=2142
-  _GETEMBEDDINGRESPONSE._serialized_end=2256
-  _GETNEIGHBORGRAPHREQUEST._serialized_start=2258
-  _GETNEIGHBORGRAPHREQUEST._serialized_end=2299
-  _GETNEIGHBORGRAPHRESPONSE._serialized_start=2301
-  _GETNEIGHBORGRAPHRESPONSE._serialized_end=2416
-  _NEIGHBORGRAPHHEAD._serialized_start=2418
-  _NEIGHBORGRAPHHEAD._serialized_end=2470
-  _PREDICTJOBREQUEST._serialized_start=2472
-  _PREDICTJOBREQUEST._serialized_end=2545
-  _PREDICTJOBRESPONSE._serialized_start=2548
-  _PREDICTJOBRESPONSE._serialized_end=2725
-  _EVALUATEJOBREQUEST._serialized_start=2727
-  _EVALUATEJOBREQUEST._serialized_end=2842
-  _EVALUATEJOBRESPONSE._serialized_start=2844
-  _EVALUATEJOBRESPONSE._serialized_end=2908
-  _JOBSERVICE._serialized_start=3006
-  _JOBSERVICE._serialized_end=4136
+  _LISTJOBSREQUEST._serialized_end=1118
+  _LISTJOBSRESPONSE._serialized_start=1120
+  _LISTJOBSRESPONSE._serialized_end=1193
+  _CANCELJOBREQUEST._serialized_start=1195
+  _CANCELJOBREQUEST._serialized_end=1229
+  _CANCELJOBRESPONSE._serialized_start=1231
+  _CANCELJOBRESPONSE._serialized_end=1279
+  _DELETEJOBREQUEST._serialized_start=1281
+  _DELETEJOBREQUEST._serialized_end=1315
+  _DELETEJOBRESPONSE._serialized_start=1317
+  _DELETEJOBRESPONSE._serialized_end=1336
+  _WATCHJOBREQUEST._serialized_start=1338
+  _WATCHJOBREQUEST._serialized_end=1395
+  _WATCHJOBRESPONSE._serialized_start=1397
+  _WATCHJOBRESPONSE._serialized_end=1499
+  _GETRESULTREQUEST._serialized_start=1501
+  _GETRESULTREQUEST._serialized_end=1535
+  _GETRESULTRESPONSE._serialized_start=1537
+  _GETRESULTRESPONSE._serialized_end=1591
+  _GETLABELSREQUEST._serialized_start=1593
+  _GETLABELSREQUEST._serialized_end=1678
+  _GETLABELSRESPONSE._serialized_start=1680
+  _GETLABELSRESPONSE._serialized_end=1763
+  _GETROWSCORESREQUEST._serialized_start=1765
+  _GETROWSCORESREQUEST._serialized_end=1821
+  _GETROWSCORESRESPONSE._serialized_start=1823
+  _GETROWSCORESRESPONSE._serialized_end=1937
+  _GETMODELREQUEST._serialized_start=1939
+  _GETMODELREQUEST._serialized_end=1993
+  _GETMODELRESPONSE._serialized_start=1995
+  _GETMODELRESPONSE._serialized_end=2101
+  _GETEMBEDDINGREQUEST._serialized_start=2103
+  _GETEMBEDDINGREQUEST._serialized_end=2159
+  _GETEMBEDDINGRESPONSE._serialized_start=2161
+  _GETEMBEDDINGRESPONSE._serialized_end=2275
+  _GETNEIGHBORGRAPHREQUEST._serialized_start=2277
+  _GETNEIGHBORGRAPHREQUEST._serialized_end=2318
+  _GETNEIGHBORGRAPHRESPONSE._serialized_start=2320
+  _GETNEIGHBORGRAPHRESPONSE._serialized_end=2435
+  _NEIGHBORGRAPHHEAD._serialized_start=2437
+  _NEIGHBORGRAPHHEAD._serialized_end=2489
+  _PREDICTJOBREQUEST._serialized_start=2491
+  _PREDICTJOBREQUEST._serialized_end=2564
+  _PREDICTJOBRESPONSE._serialized_start=2567
+  _PREDICTJOBRESPONSE._serialized_end=2744
+  _EVALUATEJOBREQUEST._serialized_start=2746
+  _EVALUATEJOBREQUEST._serialized_end=2861
+  _EVALUATEJOBRESPONSE._serialized_start=2863
+  _EVALUATEJOBRESPONSE._serialized_end=2927
+  _JOBSERVICE._serialized_start=3025
+  _JOBSERVICE._serialized_end=4155
 # @@protoc_insertion_point(module_scope)

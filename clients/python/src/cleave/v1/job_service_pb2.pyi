@@ -189,10 +189,11 @@ class GetRowScoresResponse(_message.Message):
     def __init__(self, head: _Optional[_Union[_result_pb2.RowScoresHead, _Mapping]] = ..., values: _Optional[_Union[_dataset_pb2.DenseValues, _Mapping]] = ...) -> None: ...
 
 class ListJobsRequest(_message.Message):
-    __slots__ = ["created_before", "created_from", "dataset_id", "name_contains", "order", "owner", "page_size", "page_token", "request_id", "states", "table_id"]
+    __slots__ = ["created_before", "created_from", "dataset_id", "id_prefix", "name_contains", "order", "owner", "page_size", "page_token", "request_id", "states", "table_id"]
     CREATED_BEFORE_FIELD_NUMBER: _ClassVar[int]
     CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
     DATASET_ID_FIELD_NUMBER: _ClassVar[int]
+    ID_PREFIX_FIELD_NUMBER: _ClassVar[int]
     NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
@@ -204,6 +205,7 @@ class ListJobsRequest(_message.Message):
     created_before: _timestamp_pb2.Timestamp
     created_from: _timestamp_pb2.Timestamp
     dataset_id: str
+    id_prefix: str
     name_contains: str
     order: JobOrder
     owner: str
@@ -212,7 +214,7 @@ class ListJobsRequest(_message.Message):
     request_id: str
     states: _containers.RepeatedScalarFieldContainer[_job_pb2.JobState]
     table_id: str
-    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., dataset_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name_contains: _Optional[str] = ..., created_from: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., order: _Optional[_Union[JobOrder, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., dataset_id: _Optional[str] = ..., table_id: _Optional[str] = ..., name_contains: _Optional[str] = ..., created_from: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_before: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., order: _Optional[_Union[JobOrder, str]] = ..., request_id: _Optional[str] = ..., id_prefix: _Optional[str] = ...) -> None: ...
 
 class ListJobsResponse(_message.Message):
     __slots__ = ["jobs", "next_page_token"]
