@@ -349,7 +349,7 @@ func (s *source) mark(values []float64, row int) {
 	}
 	number, known := s.category[s.spelled(value)]
 	if !known && s.Other != "" {
-		number, known = s.category[s.Other]
+		number, known = s.category[s.spelled(s.Other)]
 	}
 	switch {
 	case !known:

@@ -123,7 +123,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	for row := range c.Filled() {
 		value := spelled(c.CellText(row))
 		if _, known := count[value]; !known {
-			value = f.Other
+			value = spelled(f.Other)
 		}
 		count[value]++
 	}

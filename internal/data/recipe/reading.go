@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -167,17 +168,17 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
 		return false, nil
 	}
+	g.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
 	for _, value := range all {
-		if slices.Contains(frequent, value) || value == otherValues {
+		if slices.Contains(frequent, value) || value == g.made.Other {
 			g.made.Categories = append(g.made.Categories, value)
 		}
 	}
-	if !slices.Contains(g.made.Categories, otherValues) {
-		g.made.Categories = append(g.made.Categories, otherValues)
+	if counts[g.made.Other] == 0 {
+		g.made.Categories = append(g.made.Categories, g.made.Other)
 	}
-	g.made.Other = otherValues
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
-		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
+		text.Plural(max(least, lowest(counts, frequent)), "row"), g.made.Other, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
@@ -198,7 +199,7 @@ func lowest(counts map[string]int, of []string) int {
 	return least
 }
 
-// otherValues is the category of all rare values.
+// otherValues is the category of all rare values, unless the column has that value in another case.
 const otherValues = "other"
 
 // isConstant reports whether all cells that are not empty are equal.
