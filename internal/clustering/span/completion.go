@@ -27,7 +27,7 @@ type completion struct {
 	width   int
 	damping []float64   // h^1/2
 	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, one column per vector
-	between [][]float64 // kernels between all links; nil if not computed
+	between [][]float64 // kernels of all pairs of links; nil if they are not cached
 }
 
 func (b *basis) newCompletion(l *links, width int) *completion {
@@ -116,9 +116,10 @@ func (c *completion) sides(of []int) (b, roots []float64) {
 	return b, roots
 }
 
-// remember computes the kernels between all links if fits to folds will use them.
-func (c *completion) remember(folds []fold) {
-	if slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
+// cacheKernels computes the kernels of all pairs of links, which the fits to folds share, if a fold uses them. Folds of points may
+// know few of many links: then each fit computes its own kernels, which have the same bits.
+func (c *completion) cacheKernels(folds []fold) {
+	if len(c.all) <= 2*manyLinks && slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
 		c.between, _, _ = c.kernels(choose.All[int](len(c.all)))
 	}
 }
