@@ -180,12 +180,12 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	found := r.compare(outcomes, right)
 	choice.Tried = found.scores
 	without := r.trial(choice.Chosen, right, heldout.None).Agreement()
-	switch taken, usual := found.taken, found.usual; {
+	switch taken, fallback := found.taken, found.fallback; {
 	case taken != nil:
 		choice.Chosen, choice.Reason = taken.Method, r.reasonFor(taken, found.scores, without)
-	case usual != nil && r.mayBeUsual(*usual):
-		choice.Chosen = usual.Method
-		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), usual.Agreement(), without), choice.Reason...)
+	case fallback != nil && r.mayBeFallback(*fallback):
+		choice.Chosen = fallback.Method
+		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
 	default:
 		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}
@@ -199,7 +199,7 @@ type comparison struct {
 	complete []outcome                // of the methods that were fitted to all folds; only these are ranked
 	best     *clustering.MethodScore
 	taken    *clustering.MethodScore // the best that may replace the baseline; nil if there is none
-	usual    *clustering.MethodScore // soft constraints on levels, the fallback if there is none; nil if not tried
+	fallback *clustering.MethodScore // soft constraints on levels, used if taken is nil; nil if not tried
 }
 
 // compare ranks methods. The slice base tells which pairs the baseline has right.
@@ -213,7 +213,7 @@ func (r *run) compare(outcomes []outcome, base []bool) *comparison {
 		score := r.tried(one.method, one.right, base)
 		c.scores, c.complete = append(c.scores, score), append(c.complete, one)
 		if one.method == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
-			c.usual = &score
+			c.fallback = &score
 		}
 		if r.better(&score, c.best) {
 			c.best = &score
