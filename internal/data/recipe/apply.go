@@ -128,8 +128,11 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			}
 			found := findStrays(s.column, r.Decimals)
 			if r.Missing == Error || found.count > found.numbers || otherDecimals(s.column) >= 0 {
-				row := noNumberAt(s.column)
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+				row, advice := noNumberAt(s.column), "correct it, or leave the cell empty if there is no value"
+				if holds(s.column, isTruthValue) || holdsDates(s.column) || holdsTimes(s.column) {
+					advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
+				}
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number; %s", s.column.Texts[row], advice)
 			}
 			if found.count > 0 {
 				s.strays = []string{strayNotice(t, s.column, found)}

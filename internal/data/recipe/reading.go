@@ -12,12 +12,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// If a column has at most fewValues distinct texts, and at most half as many as rows, each becomes a category. Otherwise those
-// in at least leastRows rows and 1/leastShare of all rows do, at most mostValues; the rest share one category.
-const fewValues, mostValues, leastRows, leastShare = 10, 50, 3, 50
-
-// maxCategories limits the categories of a column that the user called categorical.
-const maxCategories = 10_000
+// How many texts of a column become categories. If a column has few distinct texts, each does. Otherwise the frequent
+// ones do, and the rest share one category.
+const (
+	fewValues     = 10     // few distinct texts; rows must be at least twice as many as texts
+	mostValues    = 50     // the largest number of categories if there are more texts, with the shared one
+	leastRows     = 3      // a frequent text is in at least so many rows,
+	leastShare    = 50     // and in at least 1/leastShare of all rows
+	maxCategories = 10_000 // the largest number of categories in a column that the user called categorical
+)
 
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
 // the reason and leaves g.column nil.
