@@ -63,17 +63,17 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	switch {
 	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
 		return f.clean(c, r.Decimals)
-	case c.Type != table.Text || !f.folds():
+	case c.Type != table.Text:
 		return c
 	}
-	spelling := make(map[string]string, len(f.Categories))
+	spelled, categories := f.spelling(), make(map[string]string, len(f.Categories))
 	for _, category := range f.Categories {
-		spelling[table.Folded(category)] = category
+		categories[spelled(category)] = category
 	}
 	read := *c
 	read.Texts = slices.Clone(c.Texts)
 	for row, s := range read.Texts {
-		if category, known := spelling[table.Folded(s)]; known {
+		if category, known := categories[spelled(s)]; known {
 			read.Texts[row] = category
 		}
 	}
