@@ -79,7 +79,7 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 		try(linear, matrix)
 	}
 	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Laplacian} {
-		own, of := Rule{Error: math.Inf(1)}, [][]float64(nil)
+		bestWidth, matrixOfBest := Rule{Error: math.Inf(1)}, [][]float64(nil)
 		for _, width := range widths {
 			if err := ctx.Err(); err != nil {
 				return Rule{}, err
@@ -92,13 +92,13 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 			if err != nil {
 				return Rule{}, err
 			}
-			if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < own.Error {
-				own, of = r, matrix
+			if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < bestWidth.Error {
+				bestWidth, matrixOfBest = r, matrix
 			}
 		}
 		for _, penalty := range penalties {
-			own.Penalty = penalty
-			try(own, of)
+			bestWidth.Penalty = penalty
+			try(bestWidth, matrixOfBest)
 		}
 	}
 	return best, nil

@@ -194,9 +194,9 @@ func firstValue(c *table.Column) string {
 }
 
 // lowest returns how often the rarest of some values occurs.
-func lowest(counts map[string]int, of []string) int {
+func lowest(counts map[string]int, values []string) int {
 	least := math.MaxInt
-	for _, value := range of {
+	for _, value := range values {
 		least = min(least, counts[value])
 	}
 	return least

@@ -24,8 +24,8 @@ func init() {
 	compress.RegisterCodec(compress.Codecs.Zstd, bounded{mustCodec(compress.Codecs.Zstd), unpackZstd})
 }
 
-func mustCodec(of compress.Compression) compress.Codec {
-	codec, err := compress.GetCodec(of)
+func mustCodec(kind compress.Compression) compress.Codec {
+	codec, err := compress.GetCodec(kind)
 	if err != nil {
 		panic(err)
 	}
