@@ -323,6 +323,9 @@ const (
 // maxCandidates is the number of candidates that an error lists.
 const maxCandidates = 8
 
+// minPrefix is the number of characters that identify something if they are not its whole id or name.
+const minPrefix = 4
+
 // pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing
 // matches, it returns given, so that the coordinator reports the error. An empty text, such as an unset variable of a
 // script, is refused: it is a prefix of everything.
@@ -342,10 +345,12 @@ func pick(what, given string, all []candidate) (string, error) {
 			}
 		}
 	}
-	switch len(begun) {
-	case 0:
+	switch {
+	case len(begun) == 0:
 		return given, nil
-	case 1:
+	case len(given) < minPrefix:
+		return "", shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters", given, what, minPrefix)
+	case len(begun) == 1:
 		return begun[0].id, nil
 	}
 	var lines []string

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -187,7 +188,7 @@ func (a *app) evaluateCommand() *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return a.evaluate(f) },
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label)")
+	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label); rows with the label -1 have no cluster and are not scored")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index or id, label)")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 	set.StringVar(&f.constraints, "constraints", "", "count how many of the constraints in this `FILE` are satisfied (i,j,kind[,weight])")
@@ -210,16 +211,28 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if err != nil {
 		return err
 	}
+	var constraints []constraint.Constraint
+	if f.constraints != "" {
+		if _, constraints, err = format.LoadNamed(format.Input{Path: f.constraints}, table.Constraints, len(labels), naming); err != nil {
+			return err
+		}
+	}
+	if filter := jobflags.FilterOfLabels(labels); filter.Dropped() > 0 { // as in the run that wrote them
+		if len(filter.Kept) == 0 {
+			return fault.Invalid("EMPTY_DATA", "%s: no row has a cluster: all labels are -1", f.labels)
+		}
+		a.warn("%s", text.Count(filter.Dropped(), "row has no cluster (label -1) and is not scored", "rows have no cluster (label -1) and are not scored"))
+		if truth, err = filter.Truth(truth); err != nil {
+			return err
+		}
+		labels, constraints = choose.At(labels, filter.Kept), filter.Constraints(constraints)
+	}
 	compared, err := evaluate.Compare(labels, truth.Labels, truth.ScoreOn)
 	if err != nil {
 		return err
 	}
 	scores, satisfied := wire.EvaluationProto(compared), (*cleavev1.ConstraintReport)(nil)
 	if f.constraints != "" {
-		_, constraints, err := format.LoadNamed(format.Input{Path: f.constraints}, table.Constraints, len(labels), naming)
-		if err != nil {
-			return err
-		}
 		set, err := constraint.NewSet(len(labels), constraints, constraint.UnitWeight)
 		if err != nil {
 			return err

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -99,6 +102,7 @@ func TestEvaluate(t *testing.T) {
 		"out.csv":   "i,j,kind,weight\n0,9,must,\n",
 		"empty.csv": "index,label\n",
 		"noon.csv":  "index\n",
+		"none.csv":  "index,label\n0,-1\n1,-1\n2,-1\n3,-1\n",
 	})
 	want := `{
   "evaluation": {
@@ -130,6 +134,7 @@ func TestEvaluate(t *testing.T) {
 		"--labels p.csv --truth gone.csv":                         "gone.csv: the file cannot be read",
 		"--labels p.csv --truth t.csv --constraints out.csv":      "point 9",
 		"--labels empty.csv --truth t.csv":                        "empty.csv: the file has no labels",
+		"--labels none.csv --truth t.csv":                         "none.csv: no row has a cluster",
 		"--labels p.csv --truth t.csv --score-on noon.csv":        "noon.csv: the file names no point to score",
 		"--labels p.csv --truth t.csv --score-on p.csv --json":    "p.csv, line 1",
 		"--labels p.csv --truth t.csv --constraints t.csv --json": "t.csv, line 1",
@@ -137,5 +142,26 @@ func TestEvaluate(t *testing.T) {
 		if r := invoke(t, "evaluate "+args); r.code != 2 || !strings.Contains(r.stderr, want) || r.stdout != "" {
 			t.Errorf("%s: exit code %d, %q; want %q", args, r.code, r.stderr, want)
 		}
+	}
+}
+
+// Rows that a run left out count neither for its scores nor for those of evaluate.
+func TestEvaluateWithoutDroppedRows(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"d.csv":     "x,y\n0,0\n0,1\n,5\n9,9\n9,8\n,5\n4,4\n",
+		"truth.csv": "index,label\n0,0\n1,0\n2,1\n3,1\n4,1\n5,0\n6,0\n",
+		"c.csv":     "i,j,kind\n2,5,must\n0,3,cannot\n",
+	})
+	ran := succeed(t, "run --data d.csv --missing drop --k 2 --algorithm kmeans --truth truth.csv --out o --json")
+	r := invoke(t, "evaluate --labels o/labels.csv --truth truth.csv --constraints c.csv --json")
+	var run, evaluated struct{ Evaluation, Constraints map[string]any }
+	if err := errors.Join(json.Unmarshal([]byte(ran), &run), json.Unmarshal([]byte(r.stdout), &evaluated)); err != nil {
+		t.Fatal(err, r.stderr)
+	}
+	if len(run.Evaluation) == 0 || !maps.Equal(run.Evaluation, evaluated.Evaluation) {
+		t.Errorf("run scores %v, evaluate %v", run.Evaluation, evaluated.Evaluation)
+	}
+	if total := evaluated.Constraints["total"]; total != 1.0 || !strings.Contains(r.stderr, "2 rows have no cluster (label -1) and are not scored") {
+		t.Errorf("%v constraints are counted; %s", total, r.stderr)
 	}
 }

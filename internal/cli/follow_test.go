@@ -119,6 +119,23 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 }
 
+// A watch whose lines cannot be written ends while the job still runs.
+func TestWatchEndsIfNobodyReadsIt(t *testing.T) {
+	f := startFake(t)
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream watchStream) error {
+		if err := sendSteps(stream, 1, 1, nil); err != nil {
+			return err
+		}
+		<-stream.Context().Done()
+		return nil
+	}
+	var stderr strings.Builder
+	code := Main(t.Context(), strings.Fields("watch --json job-1 --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
+	if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
+
 func TestHowAJobEndsIsTheExitCode(t *testing.T) {
 	for _, c := range []struct {
 		end  *cleavev1.JobEnded

@@ -266,7 +266,7 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		}},
 		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 		{Name: "picture.csv", Write: func(w io.Writer) error {
-			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_grey"},
+			return format.WriteMatrix(w, []string{"width", "height", "radius", "sigma_position", "sigma_gray"},
 				[][]float64{{float64(p.Width), float64(p.Height), affinity.Radius, affinity.SigmaPosition, affinity.SigmaGray}})
 		}},
 	})

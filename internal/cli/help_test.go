@@ -127,6 +127,8 @@ func TestPick(t *testing.T) {
 		{given: "0199a1", want: "0199a1"}, // one's whole id, though others begin so
 		{given: "worker", want: "02"},
 		{given: "7", want: "7"},
+		{given: "02", want: "02"},
+		{given: "wor", fails: `"wor" is too short; give the whole id or name of the job, or at least its first 4 characters`},
 		{given: "", fails: "the job is empty"}, // an unset variable of a script
 		{given: "0199", fails: `"0199" matches 3 jobs: 0199a1b2 (first), 0199a1c3 (second), 0199a1 (short)`},
 	} {
@@ -162,7 +164,7 @@ func TestJobsByTheBeginningOfTheirIDs(t *testing.T) {
 		}
 	}
 	succeed(t, "predict --job "+beginning+" --data g/data.csv --server "+address)
-	if r := invoke(t, "delete "+beginning+" "+ids[1][:1]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "matches 3") {
+	if r := invoke(t, "delete "+beginning+" "+ids[1][:minPrefix]+" --server "+address); r.code != 2 || !strings.Contains(r.stderr, "matches 3") {
 		t.Errorf("an ambiguous delete: exit code %d, %s", r.code, r.stderr)
 	}
 	if out := succeed(t, "delete "+beginning+" "+ids[1]+" --server "+address); out != ids[0]+": deleted\n"+ids[1]+": deleted\n" {

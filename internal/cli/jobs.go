@@ -209,12 +209,17 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
 	var w client.Watcher = report.NewFullProgress(a.stdout)
-	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr}
+	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr, Stop: stop}
 	if asJSON {
 		w = lines
 	}
-	ended, err := c.Watch(ctx, jobID, after, w)
+	ended, err := c.Watch(watching, jobID, after, w)
+	if err := lines.Err(); err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return stillRunning("the watch ended", jobID)
 	}
@@ -225,7 +230,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after u
 		return err
 	}
 	if asJSON {
-		return lines.Err()
+		return nil
 	}
 	return a.printf("%s: %s\n", report.ShortName(ended.GetState()), report.ShortName(ended.GetStopReason()))
 }

@@ -97,8 +97,11 @@ func (a *app) logoutCommand() *cobra.Command {
 			return err
 		}
 		gone := cmp.Or(*name, known.Current)
-		if known.All[gone] == nil {
-			return shell.Usage("there is no such login; see cleave contexts")
+		if gone == "" {
+			return shell.Usage("you are not logged in; see cleave contexts")
+		}
+		if _, err := known.choose(gone); err != nil {
+			return err
 		}
 		delete(known.All, gone)
 		if known.Current == gone {
@@ -201,6 +204,7 @@ func (a *app) loadContexts() (*contexts, error) {
 	if c.All == nil {
 		c.All = map[string]*loginContext{}
 	}
+	maps.DeleteFunc(c.All, func(_ string, l *loginContext) bool { return l == nil })
 	return c, nil
 }
 

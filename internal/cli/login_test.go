@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/clitest"
 )
 
 func TestAddressesWithoutAPort(t *testing.T) {
@@ -26,5 +29,22 @@ func TestLoginAddsThePort(t *testing.T) {
 	r := invokeIn(t.Context(), "login --server 127.9.9.9", func(name string) string { return map[string]string{configVariable: t.TempDir()}[name] })
 	if r.code != 75 || !strings.Contains(r.stderr, "the coordinator at 127.9.9.9:7400 does not answer") {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+}
+
+// A damaged entry in the file of logins is none.
+func TestLoginsThatAreNot(t *testing.T) {
+	dir := t.TempDir()
+	env := func(name string) string { return map[string]string{configVariable: dir}[name] }
+	for _, c := range []struct{ file, args, want string }{
+		{`{"contexts": {"a": null, "b": {"server": "h:1"}}}`, "contexts", "  b  h:1\n"},
+		{`{"contexts": {"a": null}}`, "logout --context a", `there is no login "a"; see cleave contexts`},
+		{`{"contexts": {"a": null}, "current": "a"}`, "logout", `there is no login "a"; see cleave contexts`},
+		{`{}`, "logout", "you are not logged in"},
+	} {
+		clitest.Write(t, filepath.Join(dir, "contexts.json"), c.file)
+		if r := invokeIn(t.Context(), c.args, env); !strings.Contains(r.stdout+r.stderr, c.want) {
+			t.Errorf("%s: %s: exit code %d, %q; want %q", c.file, c.args, r.code, r.stdout+r.stderr, c.want)
+		}
 	}
 }

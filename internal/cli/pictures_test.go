@@ -111,7 +111,7 @@ func TestAffinityFiles(t *testing.T) {
 	if err != nil || graph.N != 600 {
 		t.Fatalf("%v, %v", graph, err)
 	}
-	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_grey\n30,20,5,2.5,") {
+	if got := clitest.Read(t, "g/picture.csv"); !strings.HasPrefix(got, "width,height,radius,sigma_position,sigma_gray\n30,20,5,2.5,") {
 		t.Errorf("picture.csv is %q", got)
 	}
 	// Two boxes of 5 x 5: all pairs of 50 pixels, or two chains of 24 must-links and 25 cannot-links.

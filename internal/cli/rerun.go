@@ -64,6 +64,9 @@ type recorded struct {
 }
 
 func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
+	if f.out != "" && sameFolder(f.out, dir) {
+		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
+	}
 	before, err := loadRecorded(dir)
 	if err != nil {
 		return err
@@ -74,9 +77,6 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	}
 	a.command = command{origin.GetCommand(), origin.GetDirectory()}
 	var again *report.Report
-	if f.out != "" && sameFolder(f.out, dir) {
-		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
-	}
 	if origin.GetCommand()[0] == "run" {
 		again, err = a.rerunCommandLine(ctx, before, f)
 	} else {

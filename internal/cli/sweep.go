@@ -268,7 +268,7 @@ func (s *sweep) finish(ctx context.Context) error {
 	if s.flags.json {
 		err = s.results.WriteJSON(a.stdout)
 	} else {
-		err = s.results.Print(a.stdout)
+		err = s.results.Print(a.stdout, s.out != nil)
 	}
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 		return nil, nil, err
 	}
 	list, err := kind.Read(t, naming.IDs.Points(points))
-	return t, list, naming.IDs.NamePoints(err)
+	return t, list, err
 }
 
 // LoadNamed calls ReadNamed on an input.

@@ -85,8 +85,8 @@ func (r *reduction) enqueue(i int32) {
 	}
 }
 
-func (r *reduction) row(of []float64, i int32) []float64 {
-	return of[int(i)*r.g.k : (int(i)+1)*r.g.k]
+func (r *reduction) row(values []float64, i int32) []float64 {
+	return values[int(i)*r.g.k : (int(i)+1)*r.g.k]
 }
 
 // shrink rules out labels of a point and removes the point when it can.

@@ -143,14 +143,14 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 		}
 	}
 	k := s.operands.K
-	for at, of := range stats {
-		if of.Lane < 0 || of.Lane >= s.operands.lanes() || len(of.Weight) != k || len(of.SelfAffinity) != k || len(of.Count) != k {
+	for at, lane := range stats {
+		if lane.Lane < 0 || lane.Lane >= s.operands.lanes() || len(lane.Weight) != k || len(lane.SelfAffinity) != k || len(lane.Count) != k {
 			return nil, ErrNotReady
 		}
 		if at == len(s.terms) {
 			s.terms = append(s.terms, clusterTerms{})
 		}
-		s.terms[at].set(of)
+		s.terms[at].set(lane)
 	}
 	return tiles, nil
 }

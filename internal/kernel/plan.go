@@ -21,14 +21,14 @@ type plan struct {
 	moves     []labeling.Move // only of lanes that are not recomputed
 	changes   *rowChanges     // graphs only; nil if all sums are recomputed
 	columns   []int32         // the columns to read, ascending
-	// The entries, sorted by key.
-	keys, places []int32 // a place is the index of an entry's column in columns
-	distinct     int     // number of different keys
+	// The entries, sorted by key: entry e has keys[e], its clusters, and places[e], the index of its column in columns.
+	keys, places []int32
+	distinct     int // number of different keys
 	layouts      [chunkings]layout
 	// Scratch.
-	place  []int32 // per column of the matrix: its place plus one, or 0
-	starts []int   // per key
-	kept   []labeling.Move
+	place  []int32         // per column of the matrix: its index in columns plus one, or 0 if it is not read
+	starts []int           // per key: where its next entry goes
+	kept   []labeling.Move // the moves of lanes that are not recomputed, if others are
 }
 
 // labelsOf returns the labels of a lane, which alias those of the plan.

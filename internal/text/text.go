@@ -59,8 +59,10 @@ func Roughly(seconds float64) string {
 		return fmt.Sprintf("%ds", tens)
 	case seconds < 600:
 		return fmt.Sprintf("%dm%ds", tens/60, tens%60)
-	case seconds < 36000:
+	case seconds < 2*3600:
 		return fmt.Sprintf("%.0f minutes", seconds/60)
+	case seconds < 10*3600:
+		return fmt.Sprintf("%.1f hours", seconds/3600)
 	}
 	return fmt.Sprintf("%.0f hours", seconds/3600)
 }

@@ -17,7 +17,7 @@ func TestTextForPeople(t *testing.T) {
 		}
 	}
 	for seconds, want := range map[float64]string{
-		0: "a second or less", 1.4: "1s", 34: "30s", 58: "1m0s", 64: "1m0s", 595: "10m0s", 25*60 + 31: "26 minutes", 9*3600 + 59*60: "599 minutes",
+		0: "a second or less", 1.4: "1s", 34: "30s", 58: "1m0s", 64: "1m0s", 595: "10m0s", 25*60 + 31: "26 minutes", 119 * 60: "119 minutes", 35000: "9.7 hours",
 		49*3600 + 40*60: "50 hours", 999999 * 3600: "999999 hours",
 	} {
 		if got := Roughly(seconds); got != want {

@@ -68,8 +68,11 @@ func TestCompletionInBash(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q, %s; want %q", test.line, r.ExitCode, got, r.Stderr, test.want)
 		}
 	}
-	if r := Cleave(t, "drain", "w", "--server", c.Addr); r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, "w0 (") || !strings.Contains(r.Stdout, "draining; ") {
-		t.Errorf("drain by the beginning of a name: exit code %d, %s, %s", r.ExitCode, r.Stdout, r.Stderr)
+	if r := Cleave(t, "drain", "w", "--server", c.Addr); r.ExitCode != 2 || !strings.Contains(r.Stderr, "too short") {
+		t.Errorf("drain by one letter: exit code %d, %s, %s", r.ExitCode, r.Stdout, r.Stderr)
+	}
+	if r := Cleave(t, "drain", "w0", "--server", c.Addr); r.ExitCode != 0 || !strings.HasPrefix(r.Stdout, "w0 (") || !strings.Contains(r.Stdout, "draining; ") {
+		t.Errorf("drain by name: exit code %d, %s, %s", r.ExitCode, r.Stdout, r.Stderr)
 	}
 	for shell, has := range map[string]string{"zsh": "#compdef cleave", "fish": "complete -c cleave"} {
 		if r := Cleave(t, "completion", shell); r.ExitCode != 0 || !strings.Contains(r.Stdout, has) {

@@ -20,7 +20,7 @@ import (
 	"github.com/sbinet/npyio"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -39,10 +39,7 @@ func TestTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 	points := generate("gaussians", "--n", strconv.Itoa(testscale.Count(600, 1200)), "--d", "6", "--k", "12", "--noise", "6", "--constraints", "100", "--seed", "1")
 	graph := generate("blocks", "--n", "2100", "--k", "12", "--constraints", "200", "--seed", "1")
 	kernel := writeKernel(t, filepath.Join(dir, "kernel.npy"), testscale.Count(300, 500))
-	sparse := filepath.Join(dir, "sparse.svm")
-	if err := format.WriteFile(sparse, func(w io.Writer) error { return format.WriteSparsePoints(w, knownPoints().sparse, nil) }); err != nil {
-		t.Fatal(err)
-	}
+	sparse := writeSparse(t, filepath.Join(dir, "sparse.svm"), knownPoints().sparse)
 	seeds := writeSeeds(t, filepath.Join(dir, "seeds.csv"), points+"/truth.csv", 60)
 
 	type job struct {
@@ -157,6 +154,24 @@ func writeSeeds(t testing.TB, path, labels string, count int) string {
 	text, err := os.ReadFile(labels)
 	lines := bytes.SplitAfter(must(t, text, err), []byte("\n"))
 	if err := os.WriteFile(path, bytes.Join(lines[:1+count], nil), 0o600); err != nil { // and the header
+		t.Fatal(err)
+	}
+	return path
+}
+
+// writeSparse writes sparse points in the svmlight format, with the label 0.
+func writeSparse(t testing.TB, path string, points *dataset.SparsePoints) string {
+	t.Helper()
+	var text strings.Builder
+	for i := range points.N {
+		text.WriteString("0")
+		columns, values := points.Row(i)
+		for at, c := range columns {
+			fmt.Fprintf(&text, " %d:%v", c+1, values[at])
+		}
+		text.WriteString("\n")
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

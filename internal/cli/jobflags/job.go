@@ -33,10 +33,10 @@ type Job struct {
 	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
-	classes table.Classes // the classes that seeds and the truth name
-	seeds   [][2]int32    // rows of the file and the numbers of their classes
-	stdin   io.Reader
-	known   *Truth // the classes in the label column, of all rows of the file
+	classes     table.Classes // the classes that seeds and the truth name
+	seeds       [][2]int32    // rows of the file and the numbers of their classes
+	stdin       io.Reader
+	columnTruth *Truth // the classes in the label column, of all rows of the file
 }
 
 // Prepare makes a job of the flags and the files that they name. It checks the flags before it reads large files.

@@ -45,7 +45,8 @@ func (f *Flags) checkLabels() error {
 	return nil
 }
 
-// supervise adds the seeds or constraints that known classes will become to a request. Seeds become constraints for algorithms that do not take seeds.
+// supervise adds the seeds or constraints that known classes will become to a request. Seeds become constraints for
+// algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
 		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))
@@ -77,7 +78,7 @@ func (f *Flags) useLabels(j *Job) error {
 // whichever the algorithm takes, unless --label-as says otherwise.
 func (f *Flags) useColumn(j *Job) error {
 	labels := j.Table.classes
-	if labels.known == 0 {
+	if labels.labeled == 0 {
 		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
 	}
 	j.classes.Add(labels.names)
@@ -85,16 +86,16 @@ func (f *Flags) useColumn(j *Job) error {
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
 		if !f.Given("sample-constraints") {
-			use = wire.UseOfLabels(j.Spec, labels.known == len(labels.of))
+			use = wire.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
 		}
 	}
-	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.known, len(labels.of), &j.classes, use)...)
+	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.labeled, len(labels.byRow), &j.classes, use)...)
 	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(j.classes.Names))...)
 	if j.Spec.GetClusters() == nil {
 		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
 	}
 	if use == wire.LabelsTruth {
-		j.known = truthOf(labels, &j.classes)
+		j.columnTruth = truthOf(labels, &j.classes)
 		return nil
 	}
 	if err := j.checkClasses(); err != nil {
@@ -109,10 +110,10 @@ func (f *Flags) useColumn(j *Job) error {
 
 // truthOf returns the truth in a label column. Rows without a class are not scored.
 func truthOf(labels *classColumn, classes *table.Classes) *Truth {
-	t := &Truth{Labels: make([]int64, len(labels.of)), Classes: slices.Clone(classes.Names)}
-	complete := labels.known == len(labels.of)
+	t := &Truth{Labels: make([]int64, len(labels.byRow)), Classes: slices.Clone(classes.Names)}
+	complete := labels.labeled == len(labels.byRow)
 	numbers := labels.numbers(classes)
-	for row, class := range labels.of {
+	for row, class := range labels.byRow {
 		if class == unknownClass {
 			t.Labels[row] = int64(len(t.Classes))
 			continue
@@ -132,7 +133,7 @@ func truthOf(labels *classColumn, classes *table.Classes) *Truth {
 func seedsOf(labels *classColumn, classes *table.Classes) *table.Table {
 	index, label := table.Column{Name: "index", Type: table.Integer}, table.Column{Name: "label", Type: table.Integer}
 	numbers := labels.numbers(classes)
-	for row, class := range labels.of {
+	for row, class := range labels.byRow {
 		if class != unknownClass {
 			index.Integers = append(index.Integers, int64(row))
 			label.Integers = append(label.Integers, numbers[class])
@@ -186,7 +187,7 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 
 // sampleConstraints samples pairs of points whose classes are known.
 func (f *Flags) sampleConstraints(j *Job) error {
-	truth := j.known
+	truth := j.columnTruth
 	if f.TruthFile != "" {
 		var err error
 		if truth, err = LoadTruth(format.Input{Path: f.TruthFile}, "", j.Filter.FileRows(j.Rows), j.naming()); err != nil {
@@ -273,10 +274,10 @@ func (j *Job) ClusterClasses(labels []int32) []string {
 
 // classColumn is a label column with 4 bytes per row.
 type classColumn struct {
-	column string
-	names  []string // the classes, in order of appearance
-	of     []int32  // the index of the class of each row, or unknownClass
-	known  int      // the number of rows with a class
+	column  string
+	names   []string // the classes, in order of appearance
+	byRow   []int32  // the index of the class of each row, or unknownClass
+	labeled int      // the number of rows with a class
 
 	number map[string]int32
 }
@@ -304,7 +305,7 @@ func (c *classColumn) add(cells *table.Column) error {
 	for row := range cells.Len() {
 		name := cells.CellText(row)
 		if table.IsUnknownClass(name) {
-			c.of = append(c.of, unknownClass)
+			c.byRow = append(c.byRow, unknownClass)
 			continue
 		}
 		number, known := c.number[name]
@@ -315,8 +316,8 @@ func (c *classColumn) add(cells *table.Column) error {
 			number = int32(len(c.names))
 			c.names, c.number[name] = append(c.names, name), number
 		}
-		c.of = append(c.of, number)
-		c.known++
+		c.byRow = append(c.byRow, number)
+		c.labeled++
 	}
 	return nil
 }
@@ -375,8 +376,8 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 		return nil, err
 	}
 	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
-	if err == nil && t == nil && j.known != nil {
-		t = j.known
+	if err == nil && t == nil && j.columnTruth != nil {
+		t = j.columnTruth
 		if scoreOn != "" {
 			err = t.loadScoreOn(scoreOn, j.naming().IDs)
 		}

@@ -82,6 +82,17 @@ func FilterOf(kept []int32, rows int) *RowFilter {
 	return f
 }
 
+// FilterOfLabels returns the filter that keeps the rows with a cluster, given the labels of a run.
+func FilterOfLabels(labels []int64) *RowFilter {
+	var kept []int32
+	for row, label := range labels {
+		if label != droppedRow {
+			kept = append(kept, int32(row))
+		}
+	}
+	return FilterOf(kept, len(labels))
+}
+
 // String says how many rows were dropped and why.
 func (f *RowFilter) String() string {
 	var why, with []string

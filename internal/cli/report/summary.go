@@ -295,6 +295,7 @@ func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
 type EventLines struct {
 	Events, Warnings io.Writer
+	Stop             func() // called if an event cannot be written; nobody would see the others
 
 	err error
 }
@@ -311,7 +312,9 @@ func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
 	if err == nil {
 		_, err = fmt.Fprintf(l.Events, "%s\n", text)
 	}
-	l.err = err
+	if l.err = err; err != nil {
+		l.Stop()
+	}
 }
 
 // Err returns why an event could not be written, or nil.

@@ -249,12 +249,12 @@ var sweepColumns = []sweepColumn{
 	{"seconds", "%.2f", func(r *SweepRow) *float64 { return r.Seconds }},
 }
 
-// maxSweepLines is the number of lines of the printed table.
+// maxSweepLines is the number of lines of the printed table if a file has all of them.
 const maxSweepLines = 30
 
 // Print prints a line for each combination of options other than the seed, with means and standard deviations over the
-// seeds. The best come first if scores tell which are.
-func (s *Sweep) Print(w io.Writer) error {
+// seeds. The best come first if scores tell which are. If the results are also saved, it prints only the first maxSweepLines.
+func (s *Sweep) Print(w io.Writer, saved bool) error {
 	groups := s.groups(seedOption)
 	for _, score := range sweepColumns[:2] {
 		if slices.ContainsFunc(groups, func(g *group) bool { return len(g.values(score.of)) > 0 }) {
@@ -279,7 +279,7 @@ func (s *Sweep) Print(w io.Writer) error {
 			}
 			fmt.Fprintln(table, strings.Join(header, "\t"))
 		}
-		if at == maxSweepLines {
+		if saved && at == maxSweepLines {
 			fmt.Fprintf(table, "and %d more in %s\n", len(groups)-at, SweepTable)
 			break
 		}

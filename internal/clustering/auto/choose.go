@@ -87,7 +87,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 	own, spectral := normalizedCut(near.graph, first.unconstrained.labels, r.spec.K), normalizedCut(near.graph, near.unconstrained.labels, r.spec.K)
 	switch {
 	case r.n < minClusterSize*r.spec.K:
-		choice.Reason = reason("clusters of %s on average are too small for nearest neighbors to tell them apart, so k-means is used", text.Count(r.n/r.spec.K, "point", "points"))
+		choice.Reason = reason("clusters of %s on average are too small for nearest neighbors to tell them apart, so k-means is used", text.Plural(r.n/r.spec.K, "point"))
 	case own > float64(cutRatio*spectral):
 		if column := sharpColumn(near.graph, r.data); column >= 0 {
 			choice.Reason = text.Message{text.Plain("nearest neighbors nearly always have the same value in column "), text.Column(column), text.Plain(", which has few values, so k-means is used")}
@@ -130,7 +130,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 		r.o.Observe(clustering.MethodTried{Trial: tried.Trial})
 		if tried.Advantage > leastAdvantageFew {
 			base, best = s, right
-			choice.Reason = reason("its agreement with the constraints, which it did not use, is %.2f: %.2g standard errors better than the default choice", tried.Agreement(), tried.Advantage)
+			choice.Reason = reason("its agreement with the %s, which it did not use, is %.2f: %.2g standard errors better than the default choice", r.noun(), tried.Agreement(), tried.Advantage)
 		}
 	}
 	r.noticeFew(len(r.supervision.Pairs))
@@ -160,7 +160,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	choice.Chosen = tried.Method
 	if tried.Advantage < clearlyWorse {
 		choice.Chosen = clustering.Method{Space: base.name, ConstraintUse: clustering.UseNone}
-		choice.Reason = append(choice.Reason, text.Plain("; constraints are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", tried.Agreement()))
+		choice.Reason = append(choice.Reason, text.Plain("; %s are ignored, because an answer fitted to some of them agrees less with the others (%.2f)", r.noun(), tried.Agreement()))
 	}
 	return nil
 }
@@ -180,14 +180,14 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	found := r.compare(outcomes, right)
 	choice.Tried = found.scores
 	without := r.trial(choice.Chosen, right, heldout.None).Agreement()
-	switch taken, usual := found.taken, found.usual; {
+	switch taken, fallback := found.taken, found.fallback; {
 	case taken != nil:
 		choice.Chosen, choice.Reason = taken.Method, r.reasonFor(taken, found.scores, without)
-	case usual != nil && r.mayBeUsual(*usual):
-		choice.Chosen = usual.Method
-		choice.Reason = append(reason("no other method scores clearly better on held-out constraints (this one %.2f, ignoring them %.2f); ", usual.Agreement(), without), choice.Reason...)
+	case fallback != nil && r.mayBeFallback(*fallback):
+		choice.Chosen = fallback.Method
+		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
 	default:
-		choice.Reason = append(reason("ignoring the constraints scores as well on held-out ones (%.2f) as using them; ", without), choice.Reason...)
+		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}
 	r.noticeTrials(found.best, found.complete)
 	return nil
@@ -199,7 +199,7 @@ type comparison struct {
 	complete []outcome                // of the methods that were fitted to all folds; only these are ranked
 	best     *clustering.MethodScore
 	taken    *clustering.MethodScore // the best that may replace the baseline; nil if there is none
-	usual    *clustering.MethodScore // soft constraints on levels, the fallback if there is none; nil if not tried
+	fallback *clustering.MethodScore // soft constraints on levels, used if taken is nil; nil if not tried
 }
 
 // compare ranks methods. The slice base tells which pairs the baseline has right.
@@ -213,7 +213,7 @@ func (r *run) compare(outcomes []outcome, base []bool) *comparison {
 		score := r.tried(one.method, one.right, base)
 		c.scores, c.complete = append(c.scores, score), append(c.complete, one)
 		if one.method == (clustering.Method{Space: clustering.SpaceLevels, ConstraintUse: clustering.UseSoft}) {
-			c.usual = &score
+			c.fallback = &score
 		}
 		if r.better(&score, c.best) {
 			c.best = &score
@@ -242,6 +242,14 @@ func (r *run) reasonFor(taken *clustering.MethodScore, scores []clustering.Metho
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
 	return reason("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)
+}
+
+// noun returns what the user gave: "constraints", or "seeds" if there are only seeds.
+func (r *run) noun() string {
+	if len(r.spec.Seeds) > 0 && r.given.Len() == 0 {
+		return "seeds"
+	}
+	return "constraints"
 }
 
 // reason returns a message that refers to no row or column.

@@ -25,41 +25,41 @@ type classifier struct {
 	rule         discriminant.Rule
 	rows         []int32         // the rows it was fitted to, ascending
 	raw, scaled  *dataset.Points // those rows in the coordinates of the data, and in the units of the space
-	groups       []int32         // the groups of those rows, ascending
-	coefficients []float64       // one per row and group, scaled by the weight of the discriminant
+	classes      []int32         // the classes of those rows, ascending
+	coefficients []float64       // one per row and class, scaled by the weight of the discriminant
 	forest       *clustering.Forest
 	clusters     []int32     // of all rows, in an answer without constraints
-	shares       [][]float64 // by cluster, the share of each group among its known rows
-	reach        [][]float64 // how much of each group reaches every row; nil without a neighbor graph
+	shares       [][]float64 // by cluster, the share of each class among its known rows
+	reach        [][]float64 // how much of each class reaches every row; nil without a neighbor graph
 }
 
-// blend adds what the trees say about a row, the shares of the groups in its cluster, and the shares of those that
-// reach it, to its scores. There is one score per group of the classifier. The values of the row are in the
-// coordinates of the data. The slice shares is overwritten; it has the length of scores.
+// blend adds three votes to the scores of a row: its trees, the classes in its cluster, and the classes that spread to
+// it. There is one score per class of the classifier. The values of the row are in the coordinates of the data. The
+// slice shares is overwritten; it has the length of scores.
 func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	c.forest.Trees.Score(values, shares)
 	for at, share := range shares {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
-	for at, g := range c.groups {
+	for at, g := range c.classes {
 		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][g])
 	}
 	if c.reach == nil {
 		return
 	}
 	total := 0.0
-	for _, g := range c.groups {
+	for _, g := range c.classes {
 		total += c.reach[g][row]
 	}
 	if total > 0 {
-		for at, g := range c.groups {
+		for at, g := range c.classes {
 			scores[at] += float64(spreadShare * (c.reach[g][row] / total))
 		}
 	}
 }
 
-// fitDiscriminant predicts the groups of rows by a discriminant and a forest fitted to the known rows, combined with
-// the groups in the clusters of an answer without constraints and those that spread over the neighbor graph in the
+// fitDiscriminant predicts the classes of rows by a discriminant and a forest fitted to the known rows, combined with
+// the classes in the clusters of an answer without constraints and those that spread over the neighbor graph in the
 // same units, if there is one. With few known rows clusters and the graph are more accurate, with many the others;
 // trees are more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
@@ -99,7 +99,7 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 		return nil
 	}
 	c, err := r.newClassifier(ctx, s, known, fold, units)
-	if err != nil || len(c.groups) < r.spec.K {
+	if err != nil || len(c.classes) < r.spec.K {
 		return err
 	}
 	found, err := r.classifyAll(ctx, c, known, units)
@@ -109,8 +109,8 @@ func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, u
 	return err
 }
 
-// reachBeside sets how much of each group reaches every row in the neighbor graph in the units of s, if there is one.
-func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
+// spreadClasses sets how much of each class reaches every row in the neighbor graph in the units of s, if there is one.
+func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
 	near := clustering.SpaceNeighbors
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
@@ -133,16 +133,16 @@ func (r *run) reachBeside(ctx context.Context, s *space, c *classifier, known *d
 	return err
 }
 
-// groupShares returns the share of each group among the known rows of a cluster. The shares of a cluster without known
+// classShares returns the share of each class among the known rows of a cluster. The shares of a cluster without known
 // rows are 0.
-func groupShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
+func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
 	shares, total := make([][]float64, k), make([]float64, k)
 	for c := range shares {
 		shares[c] = make([]float64, k)
 	}
 	for at, row := range known.Rows {
 		c := clusters[row]
-		shares[c][known.Groups[at]] += known.Trust[at]
+		shares[c][known.Classes[at]] += known.Trust[at]
 		total[c] += known.Trust[at]
 	}
 	for c := range shares {
@@ -162,34 +162,34 @@ func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxE
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	most := r.mostFitted()
 	c := &classifier{rows: known.Rows}
-	groups, trust := known.Groups, known.Trust
+	classes, trust := known.Classes, known.Trust
 	if len(c.rows) > most {
-		c.rows, groups, trust = nil, nil, nil
-		for _, at := range discriminant.Sample(known.Groups, r.spec.K, most) {
-			c.rows, groups, trust = append(c.rows, known.Rows[at]), append(groups, known.Groups[at]), append(trust, known.Trust[at])
+		c.rows, classes, trust = nil, nil, nil
+		for _, at := range discriminant.Sample(known.Classes, r.spec.K, most) {
+			c.rows, classes, trust = append(c.rows, known.Rows[at]), append(classes, known.Classes[at]), append(trust, known.Trust[at])
 		}
 	}
 	var err error
 	if c.raw, c.scaled, err = r.take(c.rows, units); err != nil {
 		return nil, err
 	}
-	c.groups = slices.Compact(slices.Sorted(slices.Values(groups)))
-	own := make([]int32, len(groups)) // indices into c.groups
-	for at, g := range groups {
-		place, _ := slices.BinarySearch(c.groups, g)
+	c.classes = slices.Compact(slices.Sorted(slices.Values(classes)))
+	own := make([]int32, len(classes)) // indices into c.classes
+	for at, g := range classes {
+		place, _ := slices.BinarySearch(c.classes, g)
 		own[at] = int32(place)
 	}
-	if c.rule, err = discriminant.Choose(ctx, c.scaled, own, trust, len(c.groups)); err != nil {
+	if c.rule, err = discriminant.Choose(ctx, c.scaled, own, trust, len(c.classes)); err != nil {
 		return nil, err
 	}
-	if c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.groups)); err != nil {
+	if c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.classes)); err != nil {
 		return nil, err
 	}
 	for at := range c.coefficients {
 		c.coefficients[at] *= 1 - forestWeight
 	}
 	if r.forests[fold] == nil { // the same in all units
-		trees, err := forest.Fit(ctx, c.raw, own, trust, len(c.groups), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
+		trees, err := forest.Fit(ctx, c.raw, own, trust, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
 		if err != nil {
 			return nil, err
 		}
@@ -199,8 +199,8 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	if c.clusters = r.baseline; c.clusters == nil {
 		c.clusters = s.unconstrained.labels
 	}
-	c.shares = groupShares(c.clusters, known, r.spec.K)
-	return c, r.reachBeside(ctx, s, c, known)
+	c.shares = classShares(c.clusters, known, r.spec.K)
+	return c, r.spreadClasses(ctx, s, c, known)
 }
 
 // take returns some rows of the data, in its own coordinates and in the given units.
@@ -216,11 +216,11 @@ func (r *run) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.Poi
 	return taken.(*dataset.Points), converted.(*dataset.Points), nil
 }
 
-// features describes the scores of points, one per group. The slice fitted holds the indices of c.rows among the
+// features describes the scores of points, one per class. The slice fitted holds the indices of c.rows among the
 // points, and c.scaled the same rows in the units of the points. The second value is a bound on the kernel values.
 func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.FeatureSpec, float64, error) {
 	matrix, bounds, err := c.rule.MatrixSpec(points, c.scaled)
-	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.groups), Projection: c.coefficients, Points: c.scaled}, bounds.Entry, err
+	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.classes), Projection: c.coefficients, Points: c.scaled}, bounds.Entry, err
 }
 
 // classifySome labels the rows with supervision, in this process. All other rows get label 0.
@@ -252,25 +252,25 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	blocks := (len(wanted) + kernel.FeatureRows - 1) / kernel.FeatureRows
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, blocks, func(block int) error {
 		rows := partition.Range{From: block * kernel.FeatureRows, To: min((block+1)*kernel.FeatureRows, len(wanted))}
-		scores := make([]float64, len(c.groups)*kernel.FeatureRows)
+		scores := make([]float64, len(c.classes)*kernel.FeatureRows)
 		if err := features.Compute(scores, rows); err != nil {
 			return err
 		}
-		own, shares := make([]float64, len(c.groups)), make([]float64, len(c.groups))
+		own, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
 		for at := range rows.Len() {
 			for g := range own {
 				own[g] = scores[g*kernel.FeatureRows+at]
 			}
 			row := wanted[rows.From+at]
 			c.blend(row, raw.Row(rows.From+at), own, shares)
-			labels[row] = c.groups[choose.Largest(own)]
+			labels[row] = c.classes[choose.Largest(own)]
 		}
 		return nil
 	})
 	return labels, err
 }
 
-// classifyAll labels all rows, wherever they are stored. Known rows keep their group.
+// classifyAll labels all rows, wherever they are stored. Known rows keep their class.
 func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
 	distances, model, err := r.fromIdealScores(ctx, c, units)
 	if err != nil {
@@ -278,14 +278,14 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
-	group := r.kept(known)
+	class := r.kept(known)
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			clustering.GroupScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
 			a.labels[i] = int32(choose.Largest(scores))
-			if g, isKnown := group[int32(i)]; isKnown {
+			if g, isKnown := class[int32(i)]; isKnown {
 				a.labels[i] = g
 			}
 			a.own[i], a.next[i] = clustering.FromGroups(scores, int(a.labels[i]))
@@ -303,18 +303,18 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	return a, nil
 }
 
-// kept returns the groups of known rows that keep them in the answer.
+// kept returns the classes of known rows that keep them in the answer.
 func (r *run) kept(known *discriminant.Known) map[int32]int32 {
-	groups := make(map[int32]int32)
+	classes := make(map[int32]int32)
 	for at, row := range known.Rows {
 		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
-			groups[row] = known.Groups[at]
+			classes[row] = known.Classes[at]
 		}
 	}
-	return groups
+	return classes
 }
 
-// fromIdealScores returns the distances of all rows from the scores that each group should have. The scores of a row
+// fromIdealScores returns the distances of all rows from the scores that each class should have. The scores of a row
 // are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
 // predicts new rows in the same way.
 func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *clustering.Model, error) {

@@ -202,8 +202,8 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	pieces := component.Find(g, set.Components(), 0)
 	large := pieces.Keep(r.spec.K)
 	keep = make([]bool, r.n)
-	for i, of := range pieces.Of {
-		if keep[i] = large[of]; keep[i] {
+	for i, piece := range pieces.Of {
+		if keep[i] = large[piece]; keep[i] {
 			count++
 		}
 	}

@@ -95,14 +95,14 @@ func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows 
 }
 
 // fitOnRows runs tasks on the rows of a space and sets their answers.
-func (r *run) fitOnRows(ctx context.Context, s *space, of *rowFits, answers []*answer) error {
-	results, err := leastOf(ctx, s.rows, of.fits)
+func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers []*answer) error {
+	results, err := leastOf(ctx, s.rows, batch.fits)
 	for at, found := range results {
 		a := &answer{labels: found.Labels, result: found, at: s.plain}
 		if s.graph != nil {
-			a = r.expand(s, s.plain, found, of.sets[at])
+			a = r.expand(s, s.plain, found, batch.sets[at])
 		}
-		answers[of.places[at]] = a
+		answers[batch.places[at]] = a
 	}
 	return err
 }

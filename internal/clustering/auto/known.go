@@ -9,41 +9,42 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// known returns the rows whose group is known when a fold is held out, or nil if there are fewer than two groups. Seeds
-// define groups. Without seeds, k must-link components that are pairwise apart do.
+// known returns the rows whose class is known when a fold is held out: seeds, and rows whose class follows from
+// constraints. It returns nil if there are fewer than two classes. Seeds define classes. Without seeds, k must-link
+// components that are pairwise apart do.
 func (p *Problem) known(fold int) *discriminant.Known {
 	set, err := constraint.NewSet(p.n, p.shown(task{use: clustering.UseHard, fold: fold}), constraint.UnitWeight)
 	if err != nil {
 		return nil
 	}
-	groups := make(map[int32]int32) // of must-link components
+	classes := make(map[int32]int32) // of must-link components
 	seeded := make(map[int32]heldout.Seed)
 	if seeds := p.supervision.ShownSeeds(fold); len(p.supervision.Seeds) > 0 {
 		for _, seed := range seeds {
-			groups[set.Components().Of(seed.Point)] = seed.Label
+			classes[set.Components().Of(seed.Point)] = seed.Label
 			seeded[seed.Point] = seed
 		}
 	} else {
-		groups = groupsOf(set, p.spec.K)
+		classes = classesOf(set, p.spec.K)
 	}
 	if p.supervision.Contradictions == 0 {
-		completeGroups(set, groups, p.spec.K)
+		completeClasses(set, classes, p.spec.K)
 	}
 	k := &discriminant.Known{}
 	present := make(map[int32]bool)
 	for i := range int32(p.n) {
-		group, isKnown := groups[set.Components().Of(i)]
+		class, isKnown := classes[set.Components().Of(i)]
 		if !isKnown {
 			continue
 		}
 		certainty := 1.0
 		if seed, isSeed := seeded[i]; isSeed {
-			group, certainty = seed.Label, seed.Chance
+			class, certainty = seed.Label, seed.Chance
 		} else if p.supervision.Contradictions > 0 {
 			continue // contradictory constraints imply nothing
 		}
-		k.Rows, k.Groups, k.Trust = append(k.Rows, i), append(k.Groups, group), append(k.Trust, certainty)
-		present[group] = true
+		k.Rows, k.Classes, k.Trust = append(k.Rows, i), append(k.Classes, class), append(k.Trust, certainty)
+		present[class] = true
 	}
 	if len(present) < 2 {
 		return nil
@@ -51,22 +52,22 @@ func (p *Problem) known(fold int) *discriminant.Known {
 	return k
 }
 
-// allGroupsKnown reports whether each of the k clusters has a known row, as uses that start from known groups need.
-func (p *Problem) allGroupsKnown() bool {
+// allClassesKnown reports whether each of the k clusters has a known row, as uses that start from known classes need.
+func (p *Problem) allClassesKnown() bool {
 	known := p.known(heldout.None)
 	if known == nil {
 		return false
 	}
 	present := make([]bool, p.spec.K)
-	for _, g := range known.Groups {
+	for _, g := range known.Classes {
 		present[g] = true
 	}
 	return !slices.Contains(present, false)
 }
 
-// groupsOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an
+// classesOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an
 // empty map if there are too few or if constraints contradict each other.
-func groupsOf(set *constraint.Set, k int) map[int32]int32 {
+func classesOf(set *constraint.Set, k int) map[int32]int32 {
 	components := set.Components()
 	var order []int32
 	for c := range int32(components.Count()) {
@@ -82,25 +83,25 @@ func groupsOf(set *constraint.Set, k int) map[int32]int32 {
 			chosen = append(chosen, c)
 		}
 	}
-	groups := make(map[int32]int32)
+	classes := make(map[int32]int32)
 	if len(chosen) < k || set.CountConflicts() > 0 {
-		return groups
+		return classes
 	}
 	for number, c := range chosen {
-		groups[c] = int32(number)
+		classes[c] = int32(number)
 	}
-	return groups
+	return classes
 }
 
-// completeGroups adds components that are apart from all groups but one, to which they must belong.
-func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
-	apart := make(map[int32]map[int32]bool) // for each component, the groups it is apart from
+// completeClasses adds components that are apart from all classes but one, to which they must belong.
+func completeClasses(set *constraint.Set, classes map[int32]int32, k int) {
+	apart := make(map[int32]map[int32]bool) // for each component, the classes it is apart from
 	link := func(c, other int32) {
-		if group, isKnown := groups[other]; isKnown {
+		if class, isKnown := classes[other]; isKnown {
 			if apart[c] == nil {
 				apart[c] = make(map[int32]bool)
 			}
-			apart[c][group] = true
+			apart[c][class] = true
 		}
 	}
 	for changed := true; changed; {
@@ -113,12 +114,12 @@ func completeGroups(set *constraint.Set, groups map[int32]int32, k int) {
 			}
 		}
 		for c := range apart { // in any order: what one of them adds counts from the next round on
-			if _, isKnown := groups[c]; isKnown || len(apart[c]) != k-1 {
+			if _, isKnown := classes[c]; isKnown || len(apart[c]) != k-1 {
 				continue
 			}
-			for group := range int32(k) {
-				if !apart[c][group] {
-					groups[c] = group
+			for class := range int32(k) {
+				if !apart[c][class] {
+					classes[c] = class
 					changed = true
 				}
 			}

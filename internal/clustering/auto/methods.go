@@ -11,8 +11,8 @@ import (
 // candidate is a use of the supervision. It competes in every space that suits it.
 type candidate struct {
 	use clustering.ConstraintUse
-	// fromGroups is set if the use starts from rows of known group, so that each cluster needs one.
-	fromGroups bool
+	// fromClasses is set if the use starts from rows of known class, so that each cluster needs one.
+	fromClasses bool
 	// certain is set if the use takes constraints as certain. It is not tried if they contradict each other. If they
 	// confirm each other, it need not be clearly better than the baseline.
 	certain bool
@@ -27,8 +27,8 @@ type candidate struct {
 func candidates() []candidate {
 	return []candidate{
 		{use: clustering.UseCuts, suits: (*run).cutsIn},
-		{use: clustering.UseDiscriminant, fromGroups: true, suits: func(r *run, name clustering.Space) bool { return r.discriminantIn(name) }},
-		{use: clustering.UseSpread, fromGroups: true, suits: (*run).spreadsIn},
+		{use: clustering.UseDiscriminant, fromClasses: true, suits: func(r *run, name clustering.Space) bool { return r.discriminantIn(name) }},
+		{use: clustering.UseSpread, fromClasses: true, suits: (*run).spreadsIn},
 		{use: clustering.UseNone, suits: func(r *run, name clustering.Space) bool { return name == clustering.SpaceLevels || !r.trusted() }},
 		{use: clustering.UseSoft, screened: true, suits: (*run).softIn},
 		{use: clustering.UseHard, certain: true, screened: true, suits: func(_ *run, name clustering.Space) bool { return name != clustering.SpaceLevels }},
@@ -52,13 +52,13 @@ type batch struct {
 // methods returns the methods that compete, one batch for each space.
 func (r *run) methods() []batch {
 	contradicted := r.supervision.Contradictions > 0
-	fromGroups := r.discriminants || (len(r.supervision.Seeds) > 0 || !contradicted) && r.allGroupsKnown()
+	fromClasses := r.discriminants || (len(r.supervision.Seeds) > 0 || !contradicted) && r.allClassesKnown()
 	var batches []batch
 	for _, name := range r.spaces {
 		b := batch{space: name}
 		for _, c := range candidates() {
 			switch {
-			case r.discriminants && c.use != clustering.UseDiscriminant, c.fromGroups && !fromGroups, c.certain && contradicted:
+			case r.discriminants && c.use != clustering.UseDiscriminant, c.fromClasses && !fromClasses, c.certain && contradicted:
 			case c.suits(r, name):
 				b.uses = append(b.uses, c.use)
 			}
@@ -108,7 +108,7 @@ func (r *run) whitenedIn(name clustering.Space) bool {
 }
 
 // discriminantIn reports whether a discriminant is tried in a space: in rows. If columns are in unlike units, or if
-// there are no seeds and therefore few known groups, it is tried in standardized rows only, if there are any.
+// there are no seeds and therefore few known classes, it is tried in standardized rows only, if there are any.
 func (p *Problem) discriminantIn(name clustering.Space) bool {
 	switch name {
 	case clustering.SpaceStandardized:
@@ -127,7 +127,7 @@ func (p *Problem) discriminantIn(name clustering.Space) bool {
 func (p *Problem) onlyDiscriminants() bool {
 	must, cannot := p.supervision.Kinds()
 	return len(p.supervision.Seeds) >= manySeeds && p.supervision.Contradictions == 0 && must > 0 && cannot > 0 &&
-		p.allGroupsKnown() && slices.ContainsFunc(p.spaces, p.discriminantIn)
+		p.allClassesKnown() && slices.ContainsFunc(p.spaces, p.discriminantIn)
 }
 
 // classifiable reports whether the data is dense points whose kernels can be computed in the units of a space.
@@ -165,9 +165,9 @@ func (r *run) mayReplace(score clustering.MethodScore) bool {
 	return score.Advantage > leastAdvantage
 }
 
-// mayBeUsual reports whether soft constraints on levels, which hardly differ from the baseline, are good enough if no
+// mayBeFallback reports whether soft constraints on levels, which hardly differ from the baseline, are good enough if no
 // method may replace it.
-func (r *run) mayBeUsual(score clustering.MethodScore) bool {
+func (r *run) mayBeFallback(score clustering.MethodScore) bool {
 	switch {
 	case r.strayShare > 0:
 		return false

@@ -33,7 +33,7 @@ func (p *Problem) Fitted() int {
 		return 0
 	}
 	known := len(p.spec.Seeds) + 2*p.given.Len()
-	if known < 2*p.spec.K { // k groups from pairs have at least two rows each
+	if known < 2*p.spec.K { // k classes from pairs have at least two rows each
 		known = len(p.spec.Seeds)
 	}
 	return min(known, p.mostFitted(), p.n)

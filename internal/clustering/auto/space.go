@@ -37,7 +37,7 @@ type answer struct {
 	result *clustering.Result
 	at     *coordinates // nil if found on the rows of the data
 
-	// Set by discriminants: distances of rows from their own group and from the nearest other.
+	// Set by discriminants: distances of rows from their own class and from the nearest other.
 	own, next []float64
 	note      string // set by discriminants: a description
 

@@ -13,12 +13,12 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// fitSpread assigns every vertex to the group that reaches it most (Zhou et al. 2004). With N the normalized graph,
+// fitSpread assigns every vertex to the class that reaches it most (Zhou et al. 2004). With N the normalized graph,
 //
 //	F = (I - passedOn N)^-1 Y,
 //
-// where Y is 1/sqrt(m) in the rows of the m known vertices of a group, between weighing groups and weighing vertices the
-// same. A vertex that no group reaches keeps its label from the answer without constraints.
+// where Y is 1/sqrt(m) in the rows of the m known vertices of a class, between weighing classes and weighing vertices
+// the same. A vertex that no class reaches keeps its label from the answer without constraints.
 func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil {
@@ -35,12 +35,12 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	return a, nil
 }
 
-// reach returns how much of each group reaches every vertex if groups weigh the same. It is nil for groups without known
-// rows.
+// reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without
+// known rows.
 func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
-	for at, g := range known.Groups {
+	for at, g := range known.Classes {
 		total[g] += known.Trust[at]
 	}
 	given := make([][]float64, k)
@@ -48,7 +48,7 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 		given[g] = make([]float64, r.n)
 	}
 	for at, row := range known.Rows {
-		given[known.Groups[at]][row] = known.Trust[at] / total[known.Groups[at]]
+		given[known.Classes[at]][row] = known.Trust[at] / total[known.Classes[at]]
 	}
 	graph := newNormalized(g)
 	reach := make([][]float64, k)
@@ -74,10 +74,10 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	}
 	seeds := make([]heldout.Seed, len(known.Rows))
 	for at, row := range known.Rows {
-		seeds[at] = heldout.Seed{Point: row, Label: known.Groups[at]}
+		seeds[at] = heldout.Seed{Point: row, Label: known.Classes[at]}
 	}
-	weights := make([]float64, r.spec.K) // of the groups
-	for at, g := range known.Groups {
+	weights := make([]float64, r.spec.K) // of the classes
+	for at, g := range known.Classes {
 		weights[g] += known.Trust[at]
 	}
 	for g, total := range weights {
@@ -94,8 +94,8 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 			}
 		}
 	}
-	for row, group := range r.kept(known) {
-		labels[row] = group
+	for row, class := range r.kept(known) {
+		labels[row] = class
 	}
 	return labels, nil
 }

@@ -114,7 +114,7 @@ const (
 	whitenedCopies = 4
 )
 
-// Fits that start from known groups.
+// Fits that start from known classes.
 const (
 	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel
 	// values, which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
@@ -128,7 +128,7 @@ const (
 	// float32.
 	maxValue = 1e15
 	// The scores of a row are forestWeight times those of forestTrees trees, plus the rest times those of the
-	// discriminant, plus clusterShare times the shares of the groups in its cluster, plus spreadShare times the shares
+	// discriminant, plus clusterShare times the shares of the classes in its cluster, plus spreadShare times the shares
 	// of those that reach it. Other weights, and fewer members, were compared on 19 sets, clusterShare on 11.
 	forestTrees  = 100
 	forestWeight = 0.5

@@ -1,13 +1,13 @@
-// Package discriminant predicts the group of every row from the rows whose group is known. It fits kernel ridge
-// regression to indicators of the groups,
+// Package discriminant predicts the class of every row from the rows whose class is known. It fits kernel ridge
+// regression to indicators of the classes,
 //
 //	minimize  sum_i w_i |t_i - f(x_i)|^2 + penalty |f|^2,    f(x) = sum_j k(x, x_j) A_j,    (K + penalty W^-1) A = T,
 //
-// where t_i is 1 - 1/k for the group of row i and -1/k for all others. The weights w_i give every group the same total,
-// so that large groups do not absorb small ones. A row goes to the group with the largest f.
+// where t_i is 1 - 1/k for the class of row i and -1/k for all others. The weights w_i give every class the same total,
+// so that large classes do not absorb small ones. A row goes to the class with the largest f.
 //
-// Leave-one-out residuals have a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so the kernel, its width and the penalty
-// are chosen without refitting.
+// Leave-one-out residuals have a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so the kernel, its width and the
+// penalty are chosen without refitting.
 package discriminant
 
 import (
@@ -22,11 +22,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// Known holds the rows whose group is known, ascending.
+// Known holds the rows whose class is known, ascending.
 type Known struct {
-	Rows   []int32
-	Groups []int32   // of each row, 0 to k-1
-	Trust  []float64 // the certainty of each group, above 0 and at most 1
+	Rows    []int32
+	Classes []int32   // of each row, 0 to k-1
+	Trust   []float64 // the certainty of each class, above 0 and at most 1
 }
 
 // Rule is a kernel and a penalty, with the error by which rules are compared.
@@ -52,17 +52,17 @@ const (
 	maxCompared = 256
 )
 
-// Choose returns the rule with the smallest leave-one-out error on points with known groups. If there are many points,
-// it uses a sample of each group.
-func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust []float64, k int) (Rule, error) {
-	if len(groups) > maxCompared {
-		some := Sample(groups, k, maxCompared)
-		points, groups, trust = points.Take(some), choose.At(groups, some), choose.At(trust, some)
+// Choose returns the rule with the smallest leave-one-out error on points with known classes. If there are many points,
+// it uses a sample of each class.
+func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust []float64, k int) (Rule, error) {
+	if len(classes) > maxCompared {
+		some := Sample(classes, k, maxCompared)
+		points, classes, trust = points.Take(some), choose.At(classes, some), choose.At(trust, some)
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
 	try := func(r Rule, matrix [][]float64) {
-		if r.Error = leaveOneOut(matrix, groups, trust, k, r.Penalty); r.Error < best.Error {
+		if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < best.Error {
 			best = r
 		}
 	}
@@ -79,7 +79,7 @@ func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust [
 		try(linear, matrix)
 	}
 	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Laplacian} {
-		own, of := Rule{Error: math.Inf(1)}, [][]float64(nil)
+		bestWidth, matrixOfBest := Rule{Error: math.Inf(1)}, [][]float64(nil)
 		for _, width := range widths {
 			if err := ctx.Err(); err != nil {
 				return Rule{}, err
@@ -92,26 +92,26 @@ func Choose(ctx context.Context, points *dataset.Points, groups []int32, trust [
 			if err != nil {
 				return Rule{}, err
 			}
-			if r.Error = leaveOneOut(matrix, groups, trust, k, r.Penalty); r.Error < own.Error {
-				own, of = r, matrix
+			if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < bestWidth.Error {
+				bestWidth, matrixOfBest = r, matrix
 			}
 		}
 		for _, penalty := range penalties {
-			own.Penalty = penalty
-			try(own, of)
+			bestWidth.Penalty = penalty
+			try(bestWidth, matrixOfBest)
 		}
 	}
 	return best, nil
 }
 
 // Fit returns A, k values for each known point.
-func (r Rule) Fit(points *dataset.Points, groups []int32, trust []float64, k int) ([]float64, error) {
+func (r Rule) Fit(points *dataset.Points, classes []int32, trust []float64, k int) ([]float64, error) {
 	matrix, err := r.matrix(points)
 	if err != nil {
 		return nil, err
 	}
-	_, columns := solve(matrix, groups, trust, k, r.Penalty)
-	coefficients := make([]float64, len(groups)*k)
+	_, columns := solve(matrix, classes, trust, k, r.Penalty)
+	coefficients := make([]float64, len(classes)*k)
 	for c, column := range columns {
 		for i, v := range column {
 			coefficients[i*k+c] = v
@@ -152,23 +152,23 @@ func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
 }
 
 // solve returns the Cholesky factor of K + penalty W^-1, and A column by column.
-func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty float64) (factor, columns [][]float64) {
-	m := len(groups)
-	sums := make([]float64, k) // of the trust in each group
-	for i, g := range groups {
+func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) (factor, columns [][]float64) {
+	m := len(classes)
+	sums := make([]float64, k) // of the trust in each class
+	for i, g := range classes {
 		sums[g] += trust[i]
 	}
 	system := make([][]float64, m)
 	for i := range system {
 		system[i] = slices.Clone(matrix[i])
-		weight := float64(m) * trust[i] / (float64(k) * sums[groups[i]])
+		weight := float64(m) * trust[i] / (float64(k) * sums[classes[i]])
 		system[i][i] += penalty / weight
 	}
 	factor = eigen.Cholesky(system)
 	targets := make([][]float64, k)
 	for c := range targets {
 		targets[c] = make([]float64, m)
-		for i, g := range groups {
+		for i, g := range classes {
 			targets[c][i] = -1 / float64(k)
 			if int(g) == c {
 				targets[c][i]++
@@ -182,10 +182,11 @@ func solve(matrix [][]float64, groups []int32, trust []float64, k int, penalty f
 	return factor, columns
 }
 
-// leaveOneOut returns the mean square of leave-one-out residuals, weighted by trust, with equal weights for all groups.
-func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, penalty float64) float64 {
-	factor, columns := solve(matrix, groups, trust, k, penalty)
-	m := len(groups)
+// leaveOneOut returns the mean square of leave-one-out residuals, weighted by trust, with equal weights for all
+// classes.
+func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) float64 {
+	factor, columns := solve(matrix, classes, trust, k, penalty)
+	m := len(classes)
 	unit := make([][]float64, m)
 	for i := range unit {
 		unit[i] = make([]float64, m)
@@ -202,8 +203,8 @@ func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, pen
 			residual := a[i] / diagonal
 			square += float64(residual * residual)
 		}
-		errors[groups[i]] += float64(trust[i] * square)
-		totals[groups[i]] += trust[i]
+		errors[classes[i]] += float64(trust[i] * square)
+		totals[classes[i]] += trust[i]
 	}
 	sum, present := 0.0, 0
 	for c, total := range totals {
@@ -215,11 +216,11 @@ func leaveOneOut(matrix [][]float64, groups []int32, trust []float64, k int, pen
 	return sum / float64(max(1, present))
 }
 
-// Sample chooses at most most rows, evenly spaced within each group. All groups get the same share; what a small group
+// Sample chooses at most most rows, evenly spaced within each class. All classes get the same share; what a small class
 // leaves unused goes to the others. It returns indices in ascending order.
-func Sample(groups []int32, k, most int) []int32 {
+func Sample(classes []int32, k, most int) []int32 {
 	members := make([][]int32, k)
-	for i, g := range groups {
+	for i, g := range classes {
 		members[g] = append(members[g], int32(i))
 	}
 	order := make([]int, k)

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
-// groups are points of k normal distributions with the given centers apart, and who belongs where.
-func groups(rng *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int32) {
+// classes are points of k normal distributions with the given centers apart, and who belongs where.
+func classes(rng *rand.Rand, n, d, k int, apart float64) (*dataset.Points, []int32) {
 	p, of := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n)
 	for i := range n {
 		of[i] = int32(i % k)
@@ -58,8 +58,8 @@ func score(r Rule, known *dataset.Points, coefficients []float64, k int, x []flo
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		m, k := rapid.IntRange(6, 20).Draw(t, "points"), rapid.IntRange(2, 3).Draw(t, "groups")
-		points, of := groups(rng, m, 3, k, 2)
+		m, k := rapid.IntRange(6, 20).Draw(t, "points"), rapid.IntRange(2, 3).Draw(t, "classes")
+		points, of := classes(rng, m, 3, k, 2)
 		trust := ones(m)
 		for i := range trust {
 			trust[i] = 0.5 + rng.Float64()/2
@@ -158,14 +158,14 @@ func eliminate(rows [][]float64) {
 	}
 }
 
-// A chosen rule tells new points of well separated groups, also where one group has few known points.
-func TestChosenRuleTellsGroupsApart(t *testing.T) {
+// A chosen rule tells new points of well separated classes, also where one class has few known points.
+func TestChosenRuleTellsClassesApart(t *testing.T) {
 	for seed := range uint64(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		points, of := groups(rng, 400, 4, 3, 6)
+		points, of := classes(rng, 400, 4, 3, 6)
 		var some []int32
 		for i := range int32(400) {
-			if of[i] > 0 && i < 60 || of[i] == 0 && i < 12 { // 4 of the first group, 20 of the others
+			if of[i] > 0 && i < 60 || of[i] == 0 && i < 12 { // 4 of the first class, 20 of the others
 				some = append(some, i)
 			}
 		}
@@ -198,8 +198,8 @@ func TestChosenRuleTellsGroupsApart(t *testing.T) {
 	}
 }
 
-// A sample has as many of each group as there are, up to the same share.
-func TestSampleSharesBetweenGroups(t *testing.T) {
+// A sample has as many of each class as there are, up to the same share.
+func TestSampleSharesBetweenClasses(t *testing.T) {
 	var of []int32
 	for i := range 1000 {
 		switch {
@@ -217,7 +217,7 @@ func TestSampleSharesBetweenGroups(t *testing.T) {
 		count[of[i]]++
 	}
 	if count != [3]int{50, 50, 5} || !slices.IsSorted(chosen) || len(slices.Compact(slices.Clone(chosen))) != 105 {
-		t.Errorf("%v of the groups", count)
+		t.Errorf("%v of the classes", count)
 	}
 	if all := Sample(of[:100], 3, 105); len(all) != 100 {
 		t.Errorf("%d of 100", len(all))

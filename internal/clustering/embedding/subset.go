@@ -55,22 +55,22 @@ func (s Subset) Row(at int) int {
 func (s Subset) Kept() []int32 { return s.kept }
 
 // Restrict restricts an operator to the included rows.
-func (s Subset) Restrict(of eigen.Operator) eigen.Operator {
+func (s Subset) Restrict(operator eigen.Operator) eigen.Operator {
 	if s.All() {
-		return of
+		return operator
 	}
-	return restricted{s, of}
+	return restricted{s, operator}
 }
 
 type restricted struct {
 	Subset
-	of eigen.Operator
+	operator eigen.Operator
 }
 
 func (r restricted) Rows() int { return len(r.kept) }
 
 func (r restricted) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	products, err := r.of.Multiply(ctx, r.Expand(columns))
+	products, err := r.operator.Multiply(ctx, r.Expand(columns))
 	if err != nil {
 		return nil, err
 	}

@@ -85,11 +85,11 @@ type assignment struct {
 	fixed    []int32             // by root: the known label, or None
 	price    []float64           // of each row: the cost of changing its label
 	total    []float64           // by root: the sum of the prices of its rows
-	several  map[int32]bool      // roots of components of several rows
-	inside   map[int32][]float64 // by root of several rows: the prices of the rows in each cluster
+	merged   map[int32]bool      // roots of components of several rows
+	inside   map[int32][]float64 // by merged root: the prices of the rows in each cluster
 	against  map[int32][]int32   // by root: its opponents, the components that must be apart from it
 	seen     map[[2]int32]bool   // pairs of components that must be apart
-	roots    []int32             // components with opponents or several rows, ascending
+	movable  []int32             // roots of merged components and of those with opponents, ascending
 	cluster  []int32             // by root
 	searched map[int32]bool      // components for which a search has failed
 	taken    []bool              // per cluster, scratch of occupied
@@ -98,7 +98,7 @@ type assignment struct {
 func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
 	a := &assignment{
 		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),
-		inside: map[int32][]float64{}, several: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
+		inside: map[int32][]float64{}, merged: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
 	}
 	for i := range a.parent {
 		if a.parent[i], a.price[i] = int32(i), 1; prices != nil {
@@ -131,7 +131,7 @@ func (a *assignment) join(i, j int32) bool {
 	}
 	a.parent[j] = i
 	a.total[i] += a.total[j]
-	a.several[i] = true
+	a.merged[i] = true
 	a.fixed[i] = max(a.fixed[i], a.fixed[j])
 	return true
 }
@@ -139,7 +139,7 @@ func (a *assignment) join(i, j int32) bool {
 // count sums the prices of rows by component and cluster.
 func (a *assignment) count() {
 	for i, c := range a.labels {
-		if root := a.find(int32(i)); a.several[root] {
+		if root := a.find(int32(i)); a.merged[root] {
 			if a.inside[root] == nil {
 				a.inside[root] = make([]float64, a.k)
 			}
@@ -170,7 +170,7 @@ func (a *assignment) start() {
 		}
 		a.cluster[root] = a.nearest(root)
 		if a.inside[root] != nil || a.against[root] != nil {
-			a.roots = append(a.roots, root)
+			a.movable = append(a.movable, root)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (a *assignment) occupied(root int32) []bool {
 
 // repair separates components that must be apart but share a cluster.
 func (a *assignment) repair(ctx context.Context) error {
-	for _, root := range a.roots {
+	for _, root := range a.movable {
 		for _, other := range a.against[root] {
 			if a.cluster[root] != a.cluster[other] || a.move(root, other) {
 				continue
@@ -400,7 +400,7 @@ func (a *assignment) settle(ctx context.Context) error {
 			return err
 		}
 		moved = false
-		for _, root := range a.roots {
+		for _, root := range a.movable {
 			if a.fixed[root] != None {
 				continue
 			}

@@ -1,7 +1,7 @@
-// Package forest predicts the group of rows by randomized decision trees (extremely randomized trees, Geurts, Ernst and
-// Wehenkel 2006). Every tree is grown on all rows of known group until its leaves are pure. A node is split by a column
+// Package forest predicts the class of rows by randomized decision trees (extremely randomized trees, Geurts, Ernst and
+// Wehenkel 2006). Every tree is grown on all rows of known class until its leaves are pure. A node is split by a column
 // and a threshold: among about sqrt(d) columns drawn at random, each with a threshold drawn uniformly between its
-// smallest and largest value in the node, the split with the least Gini impurity. The score of a group is the share of
+// smallest and largest value in the node, the split with the least Gini impurity. The score of a class is the share of
 // trees whose leaf has it, so scores do not depend on the units of columns.
 package forest
 
@@ -26,22 +26,22 @@ type Forest struct {
 type node struct {
 	column    int32
 	right     int32   // index of the right child; the left child follows the node
-	threshold float64 // rows whose value is at most this go left; the group of a leaf
+	threshold float64 // rows whose value is at most this go left; the class of a leaf
 }
 
 // leaf is the column of leaves.
 const leaf int32 = -1
 
-// Fit grows trees on points of known group, 0 to k-1. The weights of points count in the impurity of a node. Every tree
+// Fit grows trees on points of known class, 0 to k-1. The weights of points count in the impurity of a node. Every tree
 // has a generator of its own, so the forest does not depend on the number of threads.
-func Fit(ctx context.Context, points *dataset.Points, groups []int32, weights []float64, k, trees int, rng *rand.Rand, threads int) (*Forest, error) {
+func Fit(ctx context.Context, points *dataset.Points, classes []int32, weights []float64, k, trees int, rng *rand.Rand, threads int) (*Forest, error) {
 	generators := make([]*rand.Rand, trees)
 	for t := range generators {
 		generators[t] = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 	}
 	grown := make([][]node, trees)
 	err := parallel.NewPool(threads).Run(ctx, threads, trees, func(t int) error {
-		g := newGrower(points, groups, weights, k, generators[t])
+		g := newGrower(points, classes, weights, k, generators[t])
 		g.grow(g.rows)
 		grown[t] = g.nodes
 		return ctx.Err()
@@ -52,8 +52,8 @@ func Fit(ctx context.Context, points *dataset.Points, groups []int32, weights []
 	return link(slices.Concat(grown...))
 }
 
-// link finds the roots and the right children of nodes, which are in the order of Forest.nodes. It fails if a subtree is
-// missing.
+// link finds the roots and the right children of nodes, which are in the order of Forest.nodes. It fails if a subtree
+// is missing.
 func link(nodes []node) (*Forest, error) {
 	f := &Forest{nodes: nodes}
 	var open []int32 // inner nodes whose right subtree has not begun
@@ -79,7 +79,7 @@ func link(nodes []node) (*Forest, error) {
 // ValueColumns is the number of values of a node.
 const ValueColumns = 2
 
-// Values returns two values for each node: its column, counted from 0, and its threshold; for a leaf -1 and its group.
+// Values returns two values for each node: its column, counted from 0, and its threshold; for a leaf -1 and its class.
 // The left subtree of a node follows it, and then its right subtree; tree follows tree.
 func (f *Forest) Values() []float64 {
 	values := make([]float64, 0, ValueColumns*len(f.nodes))
@@ -89,7 +89,7 @@ func (f *Forest) Values() []float64 {
 	return values
 }
 
-// New returns the forest of the given values, for rows with the given number of columns and for k groups.
+// New returns the forest of the given values, for rows with the given number of columns and for k classes.
 func New(k, columns int, values []float64) (*Forest, error) {
 	nodes := make([]node, len(values)/ValueColumns)
 	for at := range nodes {
@@ -100,14 +100,14 @@ func New(k, columns int, values []float64) (*Forest, error) {
 		case math.IsNaN(threshold) || math.IsInf(threshold, 0):
 			return nil, fmt.Errorf("forest: the threshold of node %d is %v", at, threshold)
 		case int32(column) == leaf && (threshold != math.Trunc(threshold) || threshold < 0 || threshold >= float64(k)):
-			return nil, fmt.Errorf("forest: leaf %d has group %v of %d", at, threshold, k)
+			return nil, fmt.Errorf("forest: leaf %d has class %v of %d", at, threshold, k)
 		}
 		nodes[at] = node{column: int32(column), threshold: threshold}
 	}
 	return link(nodes)
 }
 
-// Renumbered returns the forest with other numbers for the groups.
+// Renumbered returns the forest with other numbers for the classes.
 func (f *Forest) Renumbered(numbers []int32) *Forest {
 	nodes := slices.Clone(f.nodes)
 	for at, n := range nodes {
@@ -127,20 +127,20 @@ func (f *Forest) Nodes() int { return len(f.nodes) }
 // grower grows one tree.
 type grower struct {
 	points  *dataset.Points
-	groups  []int32
+	classes []int32
 	weights []float64
 	rng     *rand.Rand
 	tried   int // columns that a split is chosen from
 	rows    []int32
 	columns []int32 // a permutation
 	nodes   []node
-	// Weights of the groups in a node, and on the left of a split.
+	// Weights of the classes in a node, and on the left of a split.
 	total, left []float64
 }
 
-func newGrower(points *dataset.Points, groups []int32, weights []float64, k int, rng *rand.Rand) *grower {
+func newGrower(points *dataset.Points, classes []int32, weights []float64, k int, rng *rand.Rand) *grower {
 	g := &grower{
-		points: points, groups: groups, weights: weights, rng: rng, tried: max(1, int(math.Sqrt(float64(points.D)))),
+		points: points, classes: classes, weights: weights, rng: rng, tried: max(1, int(math.Sqrt(float64(points.D)))),
 		rows: make([]int32, points.N), columns: make([]int32, points.D), total: make([]float64, k), left: make([]float64, k),
 	}
 	for i := range g.rows {
@@ -172,18 +172,18 @@ func (g *grower) grow(rows []int32) {
 	g.grow(rows[middle:])
 }
 
-// heaviest sets the weights of the groups of rows and returns the group with the largest, the first of equal ones.
+// heaviest sets the weights of the classes of rows and returns the class with the largest, the first of equal ones.
 func (g *grower) heaviest(rows []int32) int {
 	clear(g.total)
 	for _, row := range rows {
-		g.total[g.groups[row]] += g.weights[row]
+		g.total[g.classes[row]] += g.weights[row]
 	}
 	return slices.Index(g.total, slices.Max(g.total))
 }
 
-// split draws splits and returns the best. It finds none if all rows have the same group, or the same values.
+// split draws splits and returns the best. It finds none if all rows have the same class, or the same values.
 func (g *grower) split(rows []int32) (column int32, threshold float64, found bool) {
-	if !slices.ContainsFunc(rows, func(row int32) bool { return g.groups[row] != g.groups[rows[0]] }) {
+	if !slices.ContainsFunc(rows, func(row int32) bool { return g.classes[row] != g.classes[rows[0]] }) {
 		return 0, 0, false
 	}
 	purest := math.Inf(-1)
@@ -217,7 +217,7 @@ func (g *grower) purity(rows []int32, column int32, threshold float64) float64 {
 	clear(g.left)
 	for _, row := range rows {
 		if g.points.Row(int(row))[column] <= threshold {
-			g.left[g.groups[row]] += g.weights[row]
+			g.left[g.classes[row]] += g.weights[row]
 		}
 	}
 	leftSum, leftSquares, rightSum, rightSquares := 0.0, 0.0, 0.0, 0.0
@@ -229,7 +229,7 @@ func (g *grower) purity(rows []int32, column int32, threshold float64) float64 {
 	return leftSquares/leftSum + rightSquares/rightSum
 }
 
-// Score sets scores to the share of the trees that assign a row to each group.
+// Score sets scores to the share of the trees that assign a row to each class.
 func (f *Forest) Score(row, scores []float64) {
 	clear(scores)
 	for _, at := range f.roots {

@@ -14,22 +14,22 @@ import (
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// drawn returns points with few distinct values, so that some coincide, their groups and their weights.
-func drawn(t *rapid.T) (points *dataset.Points, groups []int32, weights []float64, k int) {
+// drawn returns points with few distinct values, so that some coincide, their classes and their weights.
+func drawn(t *rapid.T) (points *dataset.Points, classes []int32, weights []float64, k int) {
 	n, d := rapid.IntRange(1, 30).Draw(t, "points"), rapid.IntRange(1, 5).Draw(t, "columns")
-	k = rapid.IntRange(1, 4).Draw(t, "groups")
+	k = rapid.IntRange(1, 4).Draw(t, "classes")
 	points = &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Map(rapid.IntRange(-3, 3), func(v int) float64 { return float64(v) }), n*d, n*d).Draw(t, "values")}
-	groups = rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), n, n).Draw(t, "of")
+	classes = rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), n, n).Draw(t, "of")
 	weights = rapid.SliceOfN(rapid.Float64Range(0.1, 1), n, n).Draw(t, "weights")
-	return points, groups, weights, k
+	return points, classes, weights, k
 }
 
-// Trees grow until their leaves are pure, so every tree assigns a point to its own group, or if points coincide to the
-// group of most of their weight.
+// Trees grow until their leaves are pure, so every tree assigns a point to its own class, or if points coincide to the
+// class of most of their weight.
 func TestTreesKnowTheirPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		points, groups, weights, k := drawn(t)
-		f, err := Fit(t.Context(), points, groups, weights, k, 5, newRand(1), 2)
+		points, classes, weights, k := drawn(t)
+		f, err := Fit(t.Context(), points, classes, weights, k, 5, newRand(1), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,11 +38,11 @@ func TestTreesKnowTheirPoints(t *testing.T) {
 			of := make([]float64, k)
 			for j := range points.N {
 				if slices.Equal(points.Row(i), points.Row(j)) {
-					of[groups[j]] += weights[j]
+					of[classes[j]] += weights[j]
 				}
 			}
 			if f.Score(points.Row(i), scores); scores[slices.Index(of, slices.Max(of))] < 1-1e-12 && !nearlyTied(of) {
-				t.Fatalf("point %d, whose groups weigh %v, has the scores %v", i, of, scores)
+				t.Fatalf("point %d, whose classes weigh %v, has the scores %v", i, of, scores)
 			}
 		}
 	})
@@ -57,12 +57,12 @@ func nearlyTied(values []float64) bool {
 // The forest does not depend on the number of threads, and its values are all of it.
 func TestValuesAreTheForest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		points, groups, weights, k := drawn(t)
-		f, err := Fit(t.Context(), points, groups, weights, k, 7, newRand(2), 1)
+		points, classes, weights, k := drawn(t)
+		f, err := Fit(t.Context(), points, classes, weights, k, 7, newRand(2), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := Fit(t.Context(), points, groups, weights, k, 7, newRand(2), 3)
+		other, err := Fit(t.Context(), points, classes, weights, k, 7, newRand(2), 3)
 		if err != nil || !slices.Equal(f.Values(), other.Values()) {
 			t.Fatalf("on 3 threads it is another forest: %v", err)
 		}
@@ -77,17 +77,17 @@ func TestValuesAreTheForest(t *testing.T) {
 func TestUnitsDoNotMatter(t *testing.T) {
 	rng := newRand(3)
 	points, scaled := &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}, &dataset.Points{N: 60, D: 3, Values: make([]float64, 180)}
-	groups, weights := make([]int32, 60), slices.Repeat([]float64{1}, 60)
+	classes, weights := make([]int32, 60), slices.Repeat([]float64{1}, 60)
 	for i := range points.Values {
 		points.Values[i] = rng.NormFloat64()
 		scaled.Values[i] = points.Values[i] * []float64{1, 1024, 1. / 4096}[i%3] // exact
-		groups[i/3] = int32(i / 3 % 3)
+		classes[i/3] = int32(i / 3 % 3)
 	}
-	one, err := Fit(t.Context(), points, groups, weights, 3, 20, newRand(4), 1)
+	one, err := Fit(t.Context(), points, classes, weights, 3, 20, newRand(4), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Fit(t.Context(), scaled, groups, weights, 3, 20, newRand(4), 1)
+	other, err := Fit(t.Context(), scaled, classes, weights, 3, 20, newRand(4), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	}
 }
 
-// On one column a forest of many trees interpolates: between neighbors of different groups, thresholds are uniform, so
+// On one column a forest of many trees interpolates: between neighbors of different classes, thresholds are uniform, so
 // the score falls linearly from one to the other (Geurts et al. 2006, section 5.3).
 func TestScoresOfOneColumnAreLinear(t *testing.T) {
 	points := &dataset.Points{N: 2, D: 1, Values: []float64{2, 4}}
@@ -132,8 +132,8 @@ func TestBadValues(t *testing.T) {
 		"part of a column":   {[]float64{0.5, 1, -1, 0, -1, 1}, "compares column 0.5 of 2"},
 		"a negative column":  {[]float64{-2, 1}, "compares column -2"},
 		"not a column":       {[]float64{math.NaN(), 1}, "compares column NaN"},
-		"a group too many":   {[]float64{-1, 3}, "group 3 of 3"},
-		"part of a group":    {[]float64{-1, 0.5}, "group 0.5"},
+		"a class too many":   {[]float64{-1, 3}, "class 3 of 3"},
+		"part of a class":    {[]float64{-1, 0.5}, "class 0.5"},
 		"a bad threshold":    {[]float64{0, math.Inf(1), -1, 0, -1, 1}, "threshold of node 0 is +Inf"},
 		"a second part tree": {[]float64{-1, 0, 1, 1}, "lacks a part"},
 	} {

@@ -33,8 +33,8 @@ const (
 	clearStability  = 0.95
 	clearFall       = 1.0 / 3
 	clearSilhouette = 0.9
-	// errors is by how many standard errors of the agreement with held-out constraints two numbers must differ.
-	errors = 2.0
+	// clearErrors is by how many standard errors of the agreement with held-out constraints two numbers must differ.
+	clearErrors = 2.0
 	// goodAgreement is the agreement from which constraints and data describe the same clusters.
 	goodAgreement = 0.5
 )
@@ -68,7 +68,7 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m keeps it above 0 if all are right
 	h.Proposed = best.K
 	for _, s := range h.Scores {
-		if *s.Agreement >= top-float64(errors*deviation) {
+		if *s.Agreement >= top-float64(clearErrors*deviation) {
 			h.Plausible = append(h.Plausible, s.K)
 		}
 	}
@@ -88,17 +88,17 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 // decideByStability proposes the largest stable number whose clusters are not much less separated than those of another
 // stable number.
 func decideByStability(h *clustering.KSelection, part string) {
-	var stables []clustering.KScore
+	var candidates []clustering.KScore
 	top := h.Scores[0]
 	for _, s := range h.Scores {
 		if stabilityOf(s) >= stable {
-			stables = append(stables, s)
+			candidates = append(candidates, s)
 		}
 		if stabilityOf(s) > stabilityOf(top) {
 			top = s
 		}
 	}
-	if len(stables) == 0 {
+	if len(candidates) == 0 {
 		h.Proposed, h.Confidence = top.K, clustering.Unsure
 		for _, s := range h.Scores {
 			if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
@@ -108,14 +108,14 @@ func decideByStability(h *clustering.KSelection, part string) {
 		h.Reason = fmt.Sprintf("no number of clusters is found again in %s: at best, with %d clusters, the worst cluster keeps %.2f of its pairs, where %.1f would be good", part, top.K, max(0, stabilityOf(top)), stable)
 		return
 	}
-	taken := stables[0]
-	for _, s := range stables {
-		best := farthest(stables, s)
+	taken := candidates[0]
+	for _, s := range candidates {
+		best := farthest(candidates, s)
 		share := silhouetteShare
 		if s.K > best.K && isPeak(h, best) {
 			share = peakShare
 		}
-		if apart(s) >= float64(share*apart(best)) {
+		if separation(s) >= float64(share*separation(best)) {
 			taken = s
 		}
 	}
@@ -134,15 +134,15 @@ func decideByStability(h *clustering.KSelection, part string) {
 
 // smallerPlausible reports whether a number smaller than the proposed one is plausible.
 func smallerPlausible(s, taken clustering.KScore) bool {
-	apartMore := alike(s, taken) && apart(s) > float64(doubtful*apart(taken))
-	return stabilityOf(s) >= stable && (apartMore || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken))
+	farMore := alike(s, taken) && separation(s) > float64(doubtful*separation(taken))
+	return stabilityOf(s) >= stable && (farMore || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken))
 }
 
 // largerPlausible reports whether a larger number is plausible: it is stable, or it is nearly stable or nearly as
 // stable as the proposed one and its clusters are not much less separated.
 func largerPlausible(s, taken clustering.KScore) bool {
 	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalry
-	farLess := alike(s, taken) && apart(s) < float64(silhouetteShare*apart(taken))
+	farLess := alike(s, taken) && separation(s) < float64(silhouetteShare*separation(taken))
 	return stabilityOf(s) >= stable || almost && !farLess
 }
 
@@ -153,10 +153,10 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) 
 	if taken.Silhouette == nil {
 		share = farModularity
 	}
-	most := float64(share * apart(taken))
+	most := float64(share * separation(taken))
 	for _, s := range all {
-		if s.K > taken.K && alike(s, taken) && apart(s) > most {
-			k, is, most = s.K, true, apart(s)
+		if s.K > taken.K && alike(s, taken) && separation(s) > most {
+			k, is, most = s.K, true, separation(s)
 		}
 	}
 	return k, is
@@ -176,7 +176,7 @@ func explainStability(h *clustering.KSelection, taken clustering.KScore, part st
 	for _, s := range h.Scores {
 		if s.K > taken.K {
 			beyond = max(beyond, stabilityOf(s))
-			if taken.Silhouette != nil && alike(s, taken) && apart(s) > float64(clearSilhouette*apart(taken)) {
+			if taken.Silhouette != nil && alike(s, taken) && separation(s) > float64(clearSilhouette*separation(taken)) {
 				h.Confidence = clustering.Likely
 			}
 		}
@@ -206,8 +206,8 @@ func stabilityOf(s clustering.KScore) float64 {
 	return *s.Stability
 }
 
-// apart returns how well separated the clusters of a number are: their silhouette, or the modularity in a graph.
-func apart(s clustering.KScore) float64 {
+// separation returns how well separated the clusters of a number are: their silhouette, or the modularity in a graph.
+func separation(s clustering.KScore) float64 {
 	switch {
 	case s.Silhouette != nil:
 		return *s.Silhouette
@@ -224,7 +224,7 @@ func alike(a, b clustering.KScore) bool { return a.Space == b.Space }
 func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 	best := s
 	for _, other := range all {
-		if alike(other, s) && (apart(other) > apart(best) || other.K < best.K && apart(other) >= apart(best)) {
+		if alike(other, s) && (separation(other) > separation(best) || other.K < best.K && separation(other) >= separation(best)) {
 			best = other
 		}
 	}
@@ -238,7 +238,7 @@ func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 		return false
 	}
 	for _, s := range h.Scores {
-		if s.K < best.K && alike(s, best) && apart(s) >= apart(best) {
+		if s.K < best.K && alike(s, best) && separation(s) >= separation(best) {
 			return false
 		}
 	}

@@ -43,7 +43,7 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	spec.Constraints, spec.Seeds = nil, nil
 	rng := spec.Random(clustering.StreamCloud)
 	data := cloud(points, min(points.N, 2*mostRows), rng)
-	of := &run{origin: Job{data, spec}, solver: r.solver, threads: r.threads, firstPart: len(r.parts) + 1}
+	cloud := &run{origin: Job{data, spec}, solver: r.solver, threads: r.threads, firstPart: len(r.parts) + 1}
 	whole, err := r.solver.Small(ctx, len(r.parts), data, spec)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -51,10 +51,10 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	if err != nil {
 		return nil, nil //nolint:nilerr // for example, weights are those of the rows of the data
 	}
-	if of.parts, err = newParts(data, spec); err != nil {
+	if cloud.parts, err = newParts(data, spec); err != nil {
 		return nil, err
 	}
-	values, err := of.strengths(ctx, spec, whole.Labels)
+	values, err := cloud.strengths(ctx, spec, whole.Labels)
 	if err != nil {
 		return nil, err
 	}

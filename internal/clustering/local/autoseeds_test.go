@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -55,5 +56,14 @@ func TestAutoStopsWhenNothingCanBeBetter(t *testing.T) {
 	}
 	if got := ari(t, result.Labels, set.truth); got < .99 {
 		t.Errorf("ARI %.3f", got)
+	}
+}
+
+// The reason names what was given: here the seeds of clusters that are found without them.
+func TestAutoNamesSeedsInItsReason(t *testing.T) {
+	graph, truth := blockGraph(t, 120, 3, 20, 1, 2)
+	reason := solveAuto(t, graph, clustering.Spec{K: 3, Seeds: seedsOf(truth, 30)}).Choice.Reason.String()
+	if !strings.Contains(reason, "held-out seeds") || strings.Contains(reason, "constraints") {
+		t.Error(reason)
 	}
 }

@@ -70,15 +70,15 @@ type Found struct {
 // fit is the state of a running fit. Rows that must-links connect are one component, with one vector of probabilities.
 type fit struct {
 	*Problem
-	mixture   *Mixture
-	variances []float64           // of all columns
-	of        func(i int32) int32 // component of a row
-	count     int                 // number of components
-	neighbors [][]apartFrom       // of each component
-	linked    []int32             // components with neighbors
-	distances []float64           // n x k, from the clusters
-	shares    []float64           // components x k, probabilities
-	pool      *parallel.Pool
+	mixture     *Mixture
+	variances   []float64           // of all columns
+	componentOf func(i int32) int32 // component of a row
+	count       int                 // number of components
+	neighbors   [][]apartFrom       // of each component
+	linked      []int32             // components with neighbors
+	distances   []float64           // n x k, from the clusters
+	shares      []float64           // components x k, probabilities
+	pool        *parallel.Pool
 }
 
 type apartFrom struct {
@@ -169,13 +169,13 @@ func newFit(p *Problem) *fit {
 		}
 	}
 	m.centers, m.factors, m.offsets = make([][]float64, k), make([][][]float64, k), make([]float64, k)
-	f.of, f.count = func(i int32) int32 { return i }, n
+	f.componentOf, f.count = func(i int32) int32 { return i }, n
 	if p.Components != nil {
-		f.of, f.count = p.Components.Of, p.Components.Count()
+		f.componentOf, f.count = p.Components.Of, p.Components.Count()
 	}
 	f.neighbors = make([][]apartFrom, f.count)
 	for _, c := range p.CannotLinks {
-		a, b := f.of(c.I), f.of(c.J)
+		a, b := f.componentOf(c.I), f.componentOf(c.J)
 		if a == b {
 			continue
 		}
@@ -190,7 +190,7 @@ func newFit(p *Problem) *fit {
 	f.shares = make([]float64, f.count*k)
 	sizes := make([]float64, f.count)
 	for i, c := range p.Labels {
-		component := f.of(int32(i))
+		component := f.componentOf(int32(i))
 		f.shares[int(component)*k+int(c)]++
 		sizes[component]++
 	}
@@ -296,7 +296,7 @@ func (f *fit) moments(c int) (size float64, center []float64, scatter [][]float6
 	return size, center, scatter
 }
 
-func (f *fit) share(i, c int) float64 { return f.shares[int(f.of(int32(i)))*f.K+c] }
+func (f *fit) share(i, c int) float64 { return f.shares[int(f.componentOf(int32(i)))*f.K+c] }
 
 func square(n int) [][]float64 {
 	rows := make([][]float64, n)
@@ -348,7 +348,7 @@ func (f *fit) expect() float64 {
 	k := f.K
 	clear(f.shares)
 	for at, distance := range f.distances {
-		f.shares[int(f.of(int32(at/k)))*k+at%k] -= distance / 2 // exact, fused or not
+		f.shares[int(f.componentOf(int32(at/k)))*k+at%k] -= distance / 2 // exact, fused or not
 	}
 	logs := map[int32][]float64{}
 	for _, component := range f.linked {
@@ -394,7 +394,7 @@ func (f *fit) label(found *Found) bool {
 	found.Labels = make([]int32, f.Points.N)
 	sizes := make([]int, f.K)
 	for i := range found.Labels {
-		found.Labels[i] = int32(choose.Largest(f.shares[int(f.of(int32(i)))*f.K:][:f.K]))
+		found.Labels[i] = int32(choose.Largest(f.shares[int(f.componentOf(int32(i)))*f.K:][:f.K]))
 		sizes[found.Labels[i]]++
 	}
 	return slices.Min(sizes) > 0

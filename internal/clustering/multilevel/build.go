@@ -97,7 +97,7 @@ func (m Matrix) further() map[int32][]dataset.Edge {
 // Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the
 // number of each vertex's group, and how many groups there are.
 func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
-	of := map[int32]int32{}
+	numberOf := map[int32]int32{}
 	if kept != nil {
 		n = len(kept)
 	}
@@ -108,10 +108,10 @@ func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, c
 			i = kept[at]
 		}
 		g := group(i)
-		if _, known := of[g]; !known {
-			of[g] = int32(len(of))
+		if _, known := numberOf[g]; !known {
+			numberOf[g] = int32(len(numberOf))
 		}
-		numbers[at] = of[g]
+		numbers[at] = numberOf[g]
 	}
-	return numbers, len(of)
+	return numbers, len(numberOf)
 }

@@ -205,7 +205,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	}
 	c.half() // compute it before threads share it
 	completion := c.newCompletion(c.links, width)
-	completion.remember(c.folds)
+	completion.cacheKernels(c.folds)
 	heldOut, fits := make([]float64, len(c.all)), make([]factors, len(c.folds))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held
@@ -257,8 +257,8 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 }
 
 // scatter stores the values of some links at their indices.
-func scatter(all, values []float64, of []int) {
-	for at, which := range of {
+func scatter(all, values []float64, subset []int) {
+	for at, which := range subset {
 		all[which] = values[at]
 	}
 }

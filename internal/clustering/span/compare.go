@@ -128,9 +128,9 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 }
 
 // some returns the pairs of some links.
-func (c *chooser) some(of []int) []constraint.Pair {
-	pairs := make([]constraint.Pair, len(of))
-	for at, which := range of {
+func (c *chooser) some(subset []int) []constraint.Pair {
+	pairs := make([]constraint.Pair, len(subset))
+	for at, which := range subset {
 		pairs[at] = c.Pairs[which]
 	}
 	return pairs
@@ -190,9 +190,9 @@ func (t *trial) better(other *trial) bool {
 }
 
 // violations returns 1 for each of some links that the labels violate, otherwise 0. Labels are indexed as links.points.
-func (l *links) violations(labels func(point int) int32, of []int) []float64 {
-	values := make([]float64, len(of))
-	for at, which := range of {
+func (l *links) violations(labels func(point int) int32, subset []int) []float64 {
+	values := make([]float64, len(subset))
+	for at, which := range subset {
 		pair := l.all[which]
 		if (labels(pair.i) == labels(pair.j)) != pair.must {
 			values[at] = 1

@@ -27,7 +27,7 @@ type completion struct {
 	width   int
 	damping []float64   // h^1/2
 	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, one column per vector
-	between [][]float64 // kernels between all links; nil if not computed
+	between [][]float64 // kernels of all pairs of links; nil if they are not cached
 }
 
 func (b *basis) newCompletion(l *links, width int) *completion {
@@ -49,12 +49,13 @@ func (c *completion) residual(pair link) float64 {
 	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
-// ends returns g_i or g_j of some links, one column per vector.
-func (c *completion) ends(of []int, end func(link) int) [][]float64 {
+// ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of their
+// indices in links.all.
+func (c *completion) ends(subset []int, end func(link) int) [][]float64 {
 	columns := make([][]float64, c.width)
 	for a := range columns {
-		columns[a] = make([]float64, len(of))
-		for at, which := range of {
+		columns[a] = make([]float64, len(subset))
+		for at, which := range subset {
 			columns[a][at] = c.damped[a][end(c.all[which])]
 		}
 	}
@@ -69,17 +70,17 @@ func secondEnd(l link) int { return l.j }
 const manyLinks = 2048
 
 // solve returns X of (2) for some links.
-func (c *completion) solve(rho float64, of []int) [][]float64 {
-	if len(of) > manyLinks {
-		return c.solveByGradients(rho, of)
+func (c *completion) solve(rho float64, subset []int) [][]float64 {
+	if len(subset) > manyLinks {
+		return c.solveByGradients(rho, subset)
 	}
-	return c.solveByLinks(rho, of)
+	return c.solveByLinks(rho, subset)
 }
 
 // solveByLinks solves for one factor per link; see leftOut.
-func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
-	matrix, right, roots := c.kernels(of)
-	for e := range of {
+func (c *completion) solveByLinks(rho float64, subset []int) [][]float64 {
+	matrix, right, roots := c.kernels(subset)
+	for e := range subset {
 		matrix[e][e] += rho
 	}
 	half := eigen.Cholesky(matrix)
@@ -88,18 +89,18 @@ func (c *completion) solveByLinks(rho float64, of []int) [][]float64 {
 	for e := range right {
 		right[e] *= roots[e]
 	}
-	return spread(c.ends(of, firstEnd), c.ends(of, secondEnd), right)
+	return spread(c.ends(subset, firstEnd), c.ends(subset, secondEnd), right)
 }
 
 // kernels returns W^1/2 K W^1/2 of some links, W^1/2 b, and the diagonal of W^1/2; see leftOut.
-func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) {
-	b, roots = c.sides(of)
+func (c *completion) kernels(subset []int) (matrix [][]float64, b, roots []float64) {
+	b, roots = c.sides(subset)
 	if c.between == nil {
-		return c.kernelMatrix(of, roots), b, roots
+		return c.kernelMatrix(subset, roots), b, roots
 	}
-	matrix = newFactors(len(of), len(of))
-	for e, which := range of {
-		for f, other := range of {
+	matrix = newFactors(len(subset), len(subset))
+	for e, which := range subset {
+		for f, other := range subset {
 			matrix[e][f] = c.between[which][other]
 		}
 	}
@@ -107,27 +108,28 @@ func (c *completion) kernels(of []int) (matrix [][]float64, b, roots []float64) 
 }
 
 // sides returns W^1/2 b of some links and the diagonal of W^1/2.
-func (c *completion) sides(of []int) (b, roots []float64) {
-	b, roots = make([]float64, len(of)), make([]float64, len(of))
-	for e, which := range of {
+func (c *completion) sides(subset []int) (b, roots []float64) {
+	b, roots = make([]float64, len(subset)), make([]float64, len(subset))
+	for e, which := range subset {
 		roots[e] = math.Sqrt(c.all[which].weight)
 		b[e] = float64(roots[e] * c.residual(c.all[which]))
 	}
 	return b, roots
 }
 
-// remember computes the kernels between all links if fits to folds will use them.
-func (c *completion) remember(folds []fold) {
-	if slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
+// cacheKernels computes the kernels of all pairs of links, which the fits to folds share, if a fold uses them. Folds of points may
+// know few of many links: then each fit computes its own kernels, which have the same bits.
+func (c *completion) cacheKernels(folds []fold) {
+	if len(c.all) <= 2*manyLinks && slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
 		c.between, _, _ = c.kernels(choose.All[int](len(c.all)))
 	}
 }
 
 // kernelMatrix computes W^1/2 K W^1/2.
-func (c *completion) kernelMatrix(of []int, roots []float64) [][]float64 {
-	m := len(of)
+func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
+	m := len(subset)
 	matrix := newFactors(m, m)
-	i, j := c.ends(of, firstEnd), c.ends(of, secondEnd)
+	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
 	innerProducts := byRows
 	if c.quick {
 		innerProducts = byColumns
@@ -209,12 +211,12 @@ const (
 )
 
 // solveByGradients solves the normal equations by conjugate gradients.
-func (c *completion) solveByGradients(rho float64, of []int) [][]float64 {
-	right := make([]float64, len(of))
-	for at, which := range of {
+func (c *completion) solveByGradients(rho float64, subset []int) [][]float64 {
+	right := make([]float64, len(subset))
+	for at, which := range subset {
 		right[at] = float64(c.all[which].weight * c.residual(c.all[which]))
 	}
-	i, j := c.ends(of, firstEnd), c.ends(of, secondEnd)
+	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
 	rest := spread(i, j, right)
 	x, direction := newFactors(c.width, c.width), copied(rest)
 	square := product(rest, rest)
@@ -224,7 +226,7 @@ func (c *completion) solveByGradients(rho float64, of []int) [][]float64 {
 			break
 		}
 		images := products(i, j, direction)
-		for at, which := range of {
+		for at, which := range subset {
 			images[at] *= c.all[which].weight
 		}
 		normal := spread(i, j, images)
@@ -266,9 +268,9 @@ func product(x, y [][]float64) float64 {
 // factors returns those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with R R' =
 // Y'Y/n and the k leading eigenpairs (e, U) of R'M R, they are R^-T U max(e, 1e-6)^1/2. Rows are scaled to length 1, so
 // the lengths l do not matter.
-func (c *completion) factors(rho float64, of []int) factors {
+func (c *completion) factors(rho float64, subset []int) factors {
 	const least = 1e-6
-	x, half := c.solve(rho, of), c.half()
+	x, half := c.solve(rho, subset), c.half()
 	size := c.width
 	m := newFactors(size, size)
 	for a := range size {
@@ -340,12 +342,12 @@ var rhos = []float64{30, 10, 3, 1, 0.3, 0.1, 0.03}
 // is the diagonal of (K + rho I)^-1. With weights W, use W^1/2 K W^1/2 and W^1/2 b, and divide the error by W^1/2.
 //
 // K has at most width (width + 1) / 2 nonzero eigenvalues. If these are fewer than links, fewLeftOut is faster.
-func (c *completion) leftOut(of []int) [][]float64 {
-	m := len(of)
+func (c *completion) leftOut(subset []int) [][]float64 {
+	m := len(subset)
 	if c.quick && 2*c.features() <= m {
-		return c.fewLeftOut(of)
+		return c.fewLeftOut(subset)
 	}
-	matrix, b, roots := c.kernels(of)
+	matrix, b, roots := c.kernels(subset)
 	values, vectors := eigen.DenseEigenpairs(m, eigen.Flatten(matrix))
 	parts := make([]float64, m) // U'b
 	for v, u := range vectors {
@@ -362,15 +364,15 @@ func (c *completion) leftOut(of []int) [][]float64 {
 				d[e] += float64(float64(x*x) * inverse)
 			}
 		}
-		losses[at] = c.missed(of, a, d, roots)
+		losses[at] = c.missed(subset, a, d, roots)
 	}
 	return losses
 }
 
 // missed returns the losses of links whose errors are a/d.
-func (c *completion) missed(of []int, a, d, roots []float64) []float64 {
-	losses := make([]float64, len(of))
-	for e, which := range of {
+func (c *completion) missed(subset []int, a, d, roots []float64) []float64 {
+	losses := make([]float64, len(subset))
+	for e, which := range subset {
 		pair := c.all[which]
 		losses[e] = loss(pair.target()-a[e]/d[e]/roots[e], pair)
 	}
@@ -384,10 +386,10 @@ func (c *completion) features() int { return c.width * (c.width + 1) / 2 }
 // diagonal times sqrt 2. With P one row of features per link, K = P P'. With the eigenpairs (e, V) of P'P and U = P V,
 //
 //	(K + rho I)^-1 = (I - U (e + rho)^-1 U') / rho
-func (c *completion) fewLeftOut(of []int) [][]float64 {
-	m := len(of)
-	b, roots := c.sides(of)
-	i, j := c.ends(of, firstEnd), c.ends(of, secondEnd)
+func (c *completion) fewLeftOut(subset []int) [][]float64 {
+	m := len(subset)
+	b, roots := c.sides(subset)
+	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
 	var features [][]float64 // by columns
 	for x := range c.width {
 		for y := x; y < c.width; y++ {
@@ -426,7 +428,7 @@ func (c *completion) fewLeftOut(of []int) [][]float64 {
 				d[e] -= float64(float64(x*x) * inverse)
 			}
 		}
-		losses[at] = c.missed(of, a, d, roots)
+		losses[at] = c.missed(subset, a, d, roots)
 	}
 	return losses
 }

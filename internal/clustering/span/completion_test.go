@@ -2,11 +2,13 @@ package span
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -123,6 +125,46 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 			got := dot(e.Values[i*k:(i+1)*k], e.Values[j*k:(j+1)*k])
 			near(t, "an inner product", got, dot(want[i], want[j])/math.Sqrt(dot(want[i], want[i])*dot(want[j], want[j])), 1e-7)
 		}
+	}
+}
+
+// The kernels of a fold have the same bits whether they are cached or not.
+func TestCachedKernels(t *testing.T) {
+	const n, m, width = 300, 130, 7
+	for _, quick := range []bool{false, true} {
+		rng := clusteringtest.NewRand(3)
+		b := randomBasis(rng, n, 3, width)
+		b.quick = quick
+		c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
+		folds := newFolds(c.links, n, rng)
+		var computed [][][]float64
+		for _, f := range folds {
+			matrix, _, _ := c.kernels(f.known)
+			computed = append(computed, matrix)
+		}
+		c.cacheKernels(folds)
+		for at, f := range folds {
+			if matrix, _, _ := c.kernels(f.known); c.between == nil || !slices.EqualFunc(matrix, computed[at], slices.Equal) {
+				t.Errorf("quick %v: the kernels of fold %d differ", quick, at)
+			}
+		}
+	}
+}
+
+// If two points have all links and are held out together, a fold knows no link, but the kernels of all would take gigabytes.
+func TestKernelsOfManyLinksAreNotCached(t *testing.T) {
+	const n, each = 20_000, 5000
+	var pairs []constraint.Pair
+	for hub := range int32(2) {
+		for other := range int32(each) {
+			pairs = append(pairs, constraint.Pair{I: hub, J: 2 + other, Kind: constraint.MustLink, Weight: 1})
+		}
+	}
+	b := randomBasis(clusteringtest.NewRand(1), n, 2, 3)
+	c := b.newCompletion(b.newLinks(pairs), 3)
+	c.cacheKernels([]fold{{held: choose.All[int](len(pairs))}})
+	if c.between != nil {
+		t.Errorf("the kernels of %d links are cached", len(pairs))
 	}
 }
 

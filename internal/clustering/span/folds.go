@@ -32,11 +32,11 @@ func newFolds(l *links, n int, rng *rand.Rand) []fold {
 		return foldsOfPoints(l, rng)
 	}
 	m := len(l.all)
-	folds, of := make([]fold, min(maxFolds, m)), make([]int, m)
+	folds, foldOf := make([]fold, min(maxFolds, m)), make([]int, m)
 	for at, which := range rng.Perm(m) {
-		of[which] = at % len(folds)
+		foldOf[which] = at % len(folds)
 	}
-	for which, own := range of {
+	for which, own := range foldOf {
 		for f := range folds {
 			if f == own {
 				folds[f].held = append(folds[f].held, which)
@@ -57,20 +57,20 @@ func (l *links) repeatPoints(n int) bool {
 
 // foldsOfPoints holds out the links of some points, each link once: with its first or its second point in turn.
 func foldsOfPoints(l *links, rng *rand.Rand) []fold {
-	folds, of := make([]fold, min(maxFolds, len(l.points))), make([]int, len(l.points))
+	folds, foldOf := make([]fold, min(maxFolds, len(l.points))), make([]int, len(l.points))
 	for at, point := range rng.Perm(len(l.points)) {
-		of[point] = at % len(folds)
+		foldOf[point] = at % len(folds)
 	}
 	for which, pair := range l.all {
-		own := of[pair.i]
+		own := foldOf[pair.i]
 		if which%2 == 1 {
-			own = of[pair.j]
+			own = foldOf[pair.j]
 		}
 		for f := range folds {
 			switch f {
 			case own:
 				folds[f].held = append(folds[f].held, which)
-			case of[pair.i], of[pair.j]:
+			case foldOf[pair.i], foldOf[pair.j]:
 			default:
 				folds[f].known = append(folds[f].known, which)
 			}

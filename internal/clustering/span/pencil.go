@@ -13,10 +13,10 @@ var thetas = []float64{-4, -1, 0, 0.25, 0.5}
 // pairMatrix returns G = Z'QZ of some links with Z = V[:,2..r] / l, the constraints of Wang2014 within the span. Q is 1
 // for a must-link and -1/(k-1) for a cannot-link, times their weights, because k equal clusters have (k-1) times as
 // many pairs apart as together.
-func (b *basis) pairMatrix(l *links, of []int) [][]float64 {
+func (b *basis) pairMatrix(l *links, subset []int) [][]float64 {
 	size := len(b.vectors) - 1
 	g := newFactors(size, size)
-	for _, which := range of {
+	for _, which := range subset {
 		pair := l.all[which]
 		q := pair.weight
 		if !pair.must {

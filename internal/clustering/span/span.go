@@ -151,7 +151,7 @@ func (b *basis) newLinks(pairs []constraint.Pair) *links {
 }
 
 // losses returns (e_i'e_j - [must])^2 of some links, with inner products clamped to 0 to 1.
-func (l *links) losses(f factors, of []int) []float64 {
+func (l *links) losses(f factors, subset []int) []float64 {
 	known := make([][]float64, len(l.rows))
 	at := func(point int) []float64 {
 		if known[point] == nil {
@@ -159,8 +159,8 @@ func (l *links) losses(f factors, of []int) []float64 {
 		}
 		return known[point]
 	}
-	losses := make([]float64, len(of))
-	for place, which := range of {
+	losses := make([]float64, len(subset))
+	for place, which := range subset {
 		pair := l.all[which]
 		losses[place] = loss(dot(at(pair.i), at(pair.j)), pair)
 	}

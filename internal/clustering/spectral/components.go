@@ -25,31 +25,31 @@ func (m *method) pieces(together *constraint.Components) (pieces component.Piece
 
 // components returns the connected component of each included vertex, numbered by their first vertices, and how many
 // there are.
-func (m *method) components() (of []int32, count int) {
-	of = make([]int32, m.rows())
+func (m *method) components() (component []int32, count int) {
+	component = make([]int32, m.rows())
 	pieces, isGraph := m.pieces(nil)
 	if !isGraph {
-		return of, min(1, m.rows())
+		return component, min(1, m.rows())
 	}
 	number := map[int32]int32{}
-	for at := range of {
+	for at := range component {
 		c := pieces.Of[m.kept.Row(at)]
 		if _, seen := number[c]; !seen {
 			number[c] = int32(len(number))
 		}
-		of[at] = number[c]
+		component[at] = number[c]
 	}
-	return of, len(number)
+	return component, len(number)
 }
 
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
 func (m *method) nullVectors() [][]float64 {
-	of, count := m.components()
+	component, count := m.components()
 	null := make([][]float64, count)
 	for c := range null {
 		null[c] = make([]float64, m.rows())
 	}
-	for at, c := range of {
+	for at, c := range component {
 		null[c][at] = math.Sqrt(m.degrees[m.kept.Row(at)])
 	}
 	return null

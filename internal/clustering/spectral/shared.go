@@ -20,8 +20,8 @@ type Shared struct {
 const maxShared = 4
 
 type sharedPairs struct {
-	of    eigenproblem
-	pairs eigen.Eigenpairs
+	problem eigenproblem
+	pairs   eigen.Eigenpairs
 }
 
 // eigenproblem identifies the matrix of such a problem.
@@ -60,8 +60,8 @@ func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func
 	if s == nil {
 		return search()
 	}
-	of := eigenproblem{m.Matrix, m.roots, pairs}
-	at := slices.IndexFunc(s.found, func(f sharedPairs) bool { return len(f.pairs.Vectors) >= count && f.of.equals(of) })
+	problem := eigenproblem{m.Matrix, m.roots, pairs}
+	at := slices.IndexFunc(s.found, func(f sharedPairs) bool { return len(f.pairs.Vectors) >= count && f.problem.equals(problem) })
 	if at < 0 {
 		found, err := search()
 		if err != nil {
@@ -70,7 +70,7 @@ func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func
 		if len(s.found) == maxShared {
 			s.found = s.found[1:]
 		}
-		at, s.found = len(s.found), append(s.found, sharedPairs{of, found})
+		at, s.found = len(s.found), append(s.found, sharedPairs{problem, found})
 	}
 	first := s.found[at].pairs
 	first.Values, first.Vectors, first.Residuals = slices.Clone(first.Values[:count]), slices.Clone(first.Vectors[:count]), slices.Clone(first.Residuals[:count])

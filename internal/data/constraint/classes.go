@@ -58,14 +58,14 @@ func GatherSeeds(given []Seed) []SeededPoint {
 			seeds = append(seeds, SeededPoint{Point: s.Index})
 			last++
 		}
-		of := &seeds[last]
-		if at := len(of.Labels) - 1; at >= 0 && of.Labels[at] == s.Label {
+		merged := &seeds[last]
+		if at := len(merged.Labels) - 1; at >= 0 && merged.Labels[at] == s.Label {
 			if s.Probability != 0 { // a certain seed that is given twice stays certain
-				of.Chances[at] += chance
+				merged.Chances[at] += chance
 			}
 			continue
 		}
-		of.Labels, of.Chances = append(of.Labels, s.Label), append(of.Chances, chance)
+		merged.Labels, merged.Chances = append(merged.Labels, s.Label), append(merged.Chances, chance)
 	}
 	for at := range seeds {
 		total := 0.0

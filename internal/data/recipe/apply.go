@@ -84,10 +84,10 @@ type source struct {
 	*Feature
 	column   *table.Column
 	at       int            // the first column of the points that it fills
-	category map[string]int // the number of each category; nil for numbers
-	one      bool           // a single column encodes the categories no and yes
-	folds    bool           // no two categories differ only in case, so that case does not matter
-	strays   []string       // a notice about cells that are not numbers
+	category map[string]int // the number of each category, by its spelling; nil for numbers
+	spelled  func(category string) string
+	one      bool     // a single column encodes the categories no and yes
+	strays   []string // a notice about cells that are not numbers
 
 	mu      sync.Mutex
 	unknown map[string]int // the number of rows with each unknown category; guarded by mu
@@ -117,7 +117,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if f.Categories != nil {
-			s.category, s.unknown, s.one, s.folds = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch(), f.folds()
+			s.category, s.unknown, s.one, s.spelled = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch(), f.spelling()
 			for number, category := range f.Categories {
 				s.category[s.spelled(category)] = number
 			}
@@ -128,8 +128,11 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			}
 			found := findStrays(s.column, r.Decimals)
 			if r.Missing == Error || found.count > found.numbers || otherDecimals(s.column) >= 0 {
-				row := noNumberAt(s.column)
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number", s.column.Texts[row])
+				row, advice := noNumberAt(s.column), "correct it, or leave the cell empty if there is no value"
+				if holds(s.column, isTruthValue) || holdsDates(s.column) || holdsTimes(s.column) {
+					advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
+				}
+				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number; %s", s.column.Texts[row], advice)
 			}
 			if found.count > 0 {
 				s.strays = []string{strayNotice(t, s.column, found)}
@@ -321,24 +324,20 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
-// folds reports whether no two categories differ only in case.
-func (f *Feature) folds() bool {
+// spelling returns how to normalize a category for comparison: people write Red and red, and spreadsheets TRUE where other
+// programs write true. Case matters only if two categories differ in nothing else.
+func (f *Feature) spelling() func(category string) string {
+	if f.isSwitch() {
+		return strings.ToLower
+	}
 	seen := make(map[string]bool, len(f.Categories))
 	for _, category := range f.Categories {
 		seen[table.Folded(category)] = true
 	}
-	return len(seen) == len(f.Categories)
-}
-
-// spelled normalizes a category for comparison: people write Red and red, and spreadsheets TRUE where other programs write true.
-func (s *source) spelled(category string) string {
-	switch {
-	case s.one:
-		return strings.ToLower(category)
-	case s.folds:
-		return table.Folded(category)
+	if len(seen) == len(f.Categories) {
+		return table.Folded
 	}
-	return category
+	return func(category string) string { return category }
 }
 
 // mark sets the column of a row's category to 1. It leaves all columns at 0 for an unknown category, and counts it.
@@ -349,7 +348,7 @@ func (s *source) mark(values []float64, row int) {
 	}
 	number, known := s.category[s.spelled(value)]
 	if !known && s.Other != "" {
-		number, known = s.category[s.Other]
+		number, known = s.category[s.spelled(s.Other)]
 	}
 	switch {
 	case !known:

@@ -63,17 +63,17 @@ func (r *Recipe) AsRead(c *table.Column) *table.Column {
 	switch {
 	case f.Categories == nil && (f.Dates == "" || f.Dates == hours), f.isCheck():
 		return f.clean(c, r.Decimals)
-	case c.Type != table.Text || !f.folds():
+	case c.Type != table.Text:
 		return c
 	}
-	spelling := make(map[string]string, len(f.Categories))
+	spelled, categories := f.spelling(), make(map[string]string, len(f.Categories))
 	for _, category := range f.Categories {
-		spelling[table.Folded(category)] = category
+		categories[spelled(category)] = category
 	}
 	read := *c
 	read.Texts = slices.Clone(c.Texts)
 	for row, s := range read.Texts {
-		if category, known := spelling[table.Folded(s)]; known {
+		if category, known := categories[spelled(s)]; known {
 			read.Texts[row] = category
 		}
 	}
@@ -208,14 +208,14 @@ type extremes struct {
 }
 
 // isAbsent reports whether the extreme stands for a missing value; span is the range of all other values.
-func (e extreme) isAbsent(of extremes, span float64) bool {
+func (e extreme) isAbsent(all extremes, span float64) bool {
 	apart, is := conventional(e.value)
 	gap := math.Abs(e.value - e.next)
 	switch {
-	case !is || !of.several || !(gap > float64(apart*span)) || 2*e.count > of.count:
+	case !is || !all.several || !(gap > float64(apart*span)) || 2*e.count > all.count:
 		return false
 	case e.value == 0:
-		return e.count >= 2 && of.many && 5*e.count <= of.count
+		return e.count >= 2 && all.many && 5*e.count <= all.count
 	case e.count == 1:
 		return math.Abs(e.value) >= 999 && gap > 3*span
 	}

@@ -75,15 +75,15 @@ func sign(row int) float64 {
 
 // isCopy reports whether two columns carry the same information: their categories are equal up to names, or their numbers are
 // a linear function of the other's up to rounding.
-func (s *shape) isCopy(of *shape) bool {
-	if s.categorical != of.categorical || s.gaps != of.gaps {
+func (s *shape) isCopy(other *shape) bool {
+	if s.categorical != other.categorical || s.gaps != other.gaps {
 		return false
 	}
 	if s.categorical {
-		return s.groups == of.groups && sameGroups(s.column, of.column)
+		return s.groups == other.groups && sameGroups(s.column, other.column)
 	}
 	const most = 0.06 // the largest difference of marks: four times that of columns which just count as copies
-	if !s.varies() || !of.varies() || math.Abs(s.mark-of.mark) > most {
+	if !s.varies() || !other.varies() || math.Abs(s.mark-other.mark) > most {
 		return false
 	}
 	r, squares, count := 0.0, 0.0, 0.0
@@ -91,7 +91,7 @@ func (s *shape) isCopy(of *shape) bool {
 		if s.column.IsEmpty(row) {
 			continue
 		}
-		r += float64(s.standard(row) * of.standard(row))
+		r += float64(s.standard(row) * other.standard(row))
 		squares += float64(s.standard(row) * s.standard(row))
 		if count++; count == 64 && math.Abs(r) < 0.9*squares { // unrelated columns: stop early
 			return false
@@ -105,13 +105,13 @@ func (s *shape) isCopy(of *shape) bool {
 		return false
 	}
 	// A loss in between may be due to rounding: compare each value with the linear function.
-	slope := math.Copysign(s.deviation/of.deviation, r)
-	allowed := 0.55 * (float64(slope*stepOfAll(of.column))*math.Copysign(1, slope) + stepOfAll(s.column)) // exact, fused or not
+	slope := math.Copysign(s.deviation/other.deviation, r)
+	allowed := 0.55 * (float64(slope*stepOfAll(other.column))*math.Copysign(1, slope) + stepOfAll(s.column)) // exact, fused or not
 	for row := range s.column.Len() {
 		if s.column.IsEmpty(row) {
 			continue
 		}
-		expected := s.mean + float64(slope*(of.column.Number(row)-of.mean))
+		expected := s.mean + float64(slope*(other.column.Number(row)-other.mean))
 		if !(math.Abs(s.column.Number(row)-expected) <= allowed) {
 			return false
 		}
@@ -170,15 +170,15 @@ func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
 	var distinct []*shape
 	var copies, flags []string
 	for at := range candidates {
-		of := -1
+		original := -1
 		if !candidates[at].asked {
-			of = slices.IndexFunc(distinct, shapes[at].isCopy)
+			original = slices.IndexFunc(distinct, shapes[at].isCopy)
 		}
-		if of < 0 {
+		if original < 0 {
 			rest, distinct = append(rest, candidates[at]), append(distinct, &shapes[at])
 			continue
 		}
-		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column, distinct[of].column.Name))
+		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column, distinct[original].column.Name))
 		flags = append(flags, f.typed(candidates[at].at))
 	}
 	switch len(copies) {

@@ -100,23 +100,13 @@ func isProse(c *table.Column) bool {
 	return words > 4*c.Len()
 }
 
-// firstText returns the first cell of a column of texts that is not empty, or "".
-func firstText(c *table.Column) string {
-	for _, s := range c.Texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // whyNoFeature returns why a column of distinct texts is not a feature, and what to do.
 func whyNoFeature(c *table.Column) (k kind, why string) {
 	switch {
 	case holdsDates(c):
 		return dates, "it holds dates; --dates numbers uses them as days"
 	case hasUnits(c):
-		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", firstText(c))
+		return listed, fmt.Sprintf("its numbers have a unit, such as %q; remove the unit to use the column", firstValue(c))
 	case isProse(c):
 		return listed, "its texts are sentences; to cluster by them, convert them to numbers first, such as embeddings (.npy) or word counts (.svm)"
 	}

@@ -112,10 +112,7 @@ func categoryOrder(t table.Type) func(a, b string) int {
 
 // mostFrequent returns the category of most rows, and the first of equally frequent ones.
 func (f *Feature) mostFrequent(c *table.Column) string {
-	spelled := func(value string) string { return value }
-	if f.folds() {
-		spelled = table.Folded
-	}
+	spelled := f.spelling()
 	count := make(map[string]int, len(f.Categories))
 	for _, category := range f.Categories {
 		count[spelled(category)] = 0
@@ -123,7 +120,7 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	for row := range c.Filled() {
 		value := spelled(c.CellText(row))
 		if _, known := count[value]; !known {
-			value = f.Other
+			value = spelled(f.Other)
 		}
 		count[value]++
 	}

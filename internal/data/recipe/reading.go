@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -11,12 +12,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// If a column has at most fewValues distinct texts, and at most half as many as rows, each becomes a category. Otherwise those
-// in at least leastRows rows and 1/leastShare of all rows do, at most mostValues; the rest share one category.
-const fewValues, mostValues, leastRows, leastShare = 10, 50, 3, 50
-
-// maxCategories limits the categories of a column that the user called categorical.
-const maxCategories = 10_000
+// How many texts of a column become categories. If a column has few distinct texts, each does. Otherwise the frequent
+// ones do, and the rest share one category.
+const (
+	fewValues     = 10     // few distinct texts; rows must be at least twice as many as texts
+	mostValues    = 50     // the largest number of categories if there are more texts, with the shared one
+	leastRows     = 3      // a frequent text is in at least so many rows,
+	leastShare    = 50     // and in at least 1/leastShare of all rows
+	maxCategories = 10_000 // the largest number of categories in a column that the user called categorical
+)
 
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
 // the reason and leaves g.column nil.
@@ -167,17 +171,17 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
 		return false, nil
 	}
+	g.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
 	for _, value := range all {
-		if slices.Contains(frequent, value) || value == otherValues {
+		if slices.Contains(frequent, value) || value == g.made.Other {
 			g.made.Categories = append(g.made.Categories, value)
 		}
 	}
-	if !slices.Contains(g.made.Categories, otherValues) {
-		g.made.Categories = append(g.made.Categories, otherValues)
+	if counts[g.made.Other] == 0 {
+		g.made.Categories = append(g.made.Categories, g.made.Other)
 	}
-	g.made.Other = otherValues
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
-		text.Plural(max(least, lowest(counts, frequent)), "row"), otherValues, text.Plural(rows-in, "row"), name)
+		text.Plural(max(least, lowest(counts, frequent)), "row"), g.made.Other, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
@@ -190,15 +194,15 @@ func firstValue(c *table.Column) string {
 }
 
 // lowest returns how often the rarest of some values occurs.
-func lowest(counts map[string]int, of []string) int {
+func lowest(counts map[string]int, values []string) int {
 	least := math.MaxInt
-	for _, value := range of {
+	for _, value := range values {
 		least = min(least, counts[value])
 	}
 	return least
 }
 
-// otherValues is the category of all rare values.
+// otherValues is the category of all rare values, unless the column has that value in another case.
 const otherValues = "other"
 
 // isConstant reports whether all cells that are not empty are equal.

@@ -156,6 +156,41 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	}
 }
 
+// A value Other of the table and the category of rare values are one category, and other values still may differ in case.
+func TestRareValuesBesideOther(t *testing.T) {
+	var cells []string
+	for range 20 {
+		cells = append(cells, "Red", "red", "Other", "other")
+	}
+	for rare := range 10 {
+		cells = append(cells, fmt.Sprint("village ", rare))
+	}
+	city := words("city", append(cells, "")...)
+	for _, missing := range []Missing{Auto, Mean} {
+		of := made(t, measured("x", len(cells)+1), city)
+		r, notices, err := Fit(of, Options{Missing: missing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != "x city=Other city=Red" || !strings.Contains(said, `one category, "Other" (10 rows)`) {
+			t.Fatalf("got %q with %s", r.Names(), said)
+		}
+		if f := r.Features[1]; f.Other != "Other" || missing == Mean && f.FillCategory != "Other" {
+			t.Errorf("%s: rare values become %q, missing ones %q", missing, f.Other, f.FillCategory)
+		}
+		p, err := r.Apply(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, cell := range cells {
+			isRed := strings.EqualFold(cell, "red")
+			if point := p.Points.Row(row); (point[2] == 1) != isRed || (point[1] == 1) == isRed {
+				t.Fatalf("%s: %q becomes %v", missing, cell, point)
+			}
+		}
+	}
+}
+
 // A last row of totals becomes no point, whatever tells that it is one.
 func TestTotals(t *testing.T) {
 	a, b := integers("a", 1, 2, 4, 9, 3, 7, 26), numbers("b", 1.5, 2, 0.25, 9, 3, 4, 19.75)

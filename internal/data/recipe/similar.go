@@ -238,7 +238,7 @@ func (s *source) valueAt(row int) float64 {
 		return float64(number)
 	}
 	if s.Other != "" {
-		return float64(s.category[s.Other])
+		return float64(s.category[s.spelled(s.Other)])
 	}
 	return -1
 }

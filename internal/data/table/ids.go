@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,6 +175,7 @@ func (t *Table) numbersRows(ids *IDs) bool {
 }
 
 func (t *Table) resolvePoints(c *Column, ids *IDs) error {
+	t.ids = ids
 	numbers := make([]int64, t.rows)
 	for row, name := range c.FilledTexts() {
 		number, known := ids.find(name)
@@ -377,26 +377,5 @@ func (t *Table) Named(ids *IDs) *Table {
 		}
 		c.Type, c.Integers = Text, nil
 	}
-	return &named
-}
-
-var (
-	numberedPoints = regexp.MustCompile(`\b(?:point|pair) \d+(?:, \d+)?`)
-	digits         = regexp.MustCompile(`\d+`)
-)
-
-// NamePoints replaces the numbers of points in an error by their names if OpenIDs numbered them.
-func (ids *IDs) NamePoints(err error) error {
-	bad, ok := err.(*fault.Error)
-	if ids == nil || !ids.open || !ok {
-		return err
-	}
-	named := *bad
-	named.Message = numberedPoints.ReplaceAllStringFunc(bad.Message, func(found string) string {
-		return digits.ReplaceAllStringFunc(found, func(number string) string {
-			at, _ := strconv.Atoi(number)
-			return ids.Of(at)
-		})
-	})
 	return &named
 }

@@ -31,7 +31,7 @@ var Constraints = Kind[constraint.Constraint]{
 				r.refuse(2, "UNKNOWN_CONSTRAINT_KIND", "the kind is %.60q; use must or cannot", r.columns[2].Texts[r.at])
 			}
 			if c.I == c.J && c.Kind == constraint.CannotLink {
-				r.refuse(1, "SELF_CANNOT_LINK", "point %d has a cannot-link to itself", c.I)
+				r.refuse(1, "SELF_CANNOT_LINK", "point %s has a cannot-link to itself", r.ids.Of(int(c.I)))
 			}
 			if c.Weighted {
 				c.Weight = r.weight(3)
@@ -72,14 +72,14 @@ var Seeds = Kind[constraint.Seed]{
 				}
 			}
 			if row, again := same[[2]int32{s.Index, s.Label}]; again {
-				r.refuse(0, "DUPLICATE_INDEX", "point %d has the label %d a second time; the first is %s", s.Index, s.Label, r.Place(row))
+				r.refuse(0, "DUPLICATE_INDEX", "point %s has the label %d a second time; the first is %s", r.ids.Of(int(s.Index)), s.Label, r.Place(row))
 			}
 			same[[2]int32{s.Index, s.Label}] = r.at
 			if row, again := first[s.Index]; !again {
 				first[s.Index] = r.at
 			} else if list[row].Probability == 0 || s.Probability == 0 {
-				r.refuse(1, "CONTRADICTORY_SEEDS", "point %d has the label %d here and the label %d %s; if both are possible, give each a probability",
-					s.Index, s.Label, list[row].Label, r.Place(row))
+				r.refuse(1, "CONTRADICTORY_SEEDS", "point %s has the label %d here and the label %d %s; if both are possible, give each a probability",
+					r.ids.Of(int(s.Index)), s.Label, list[row].Label, r.Place(row))
 			}
 			list = append(list, s)
 		}
@@ -134,7 +134,7 @@ var Clusters = Kind[int32]{
 		clusters := make([]int32, len(labels))
 		for i, label := range labels {
 			if r.err == nil && (label < 0 || label > math.MaxInt32) {
-				r.err = fault.Invalid("LABEL_OUT_OF_RANGE", "point %d has the label %d; labels here are clusters, which are numbered from 0", i, label).
+				r.err = fault.Invalid("LABEL_OUT_OF_RANGE", "point %s has the label %d; labels here are clusters, which are numbered from 0", r.ids.Of(i), label).
 					With("index", strconv.Itoa(i))
 			}
 			clusters[i] = int32(label)
@@ -161,8 +161,8 @@ var Beliefs = Kind[constraint.Belief]{
 		for at := 1; at < len(rows) && r.err == nil; at++ {
 			if first := rows[at-1]; pair(first) == pair(rows[at]) {
 				r.at = rows[at]
-				r.refuse(1, "DUPLICATE_PAIR", "the pair %d, %d is listed a second time; the first is %s, and a belief applies to both orders",
-					list[r.at].I, list[r.at].J, r.Place(first))
+				r.refuse(1, "DUPLICATE_PAIR", "the pair %s, %s is listed a second time; the first is %s, and a belief applies to both orders",
+					r.ids.Of(int(list[r.at].I)), r.ids.Of(int(list[r.at].J)), r.Place(first))
 			}
 		}
 		return list

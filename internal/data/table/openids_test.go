@@ -1,9 +1,8 @@
 package table
 
 import (
+	"strings"
 	"testing"
-
-	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // A table about points that nobody knows yet is checked, and names them as it did.
@@ -33,8 +32,25 @@ func TestOpenIDs(t *testing.T) {
 	if known := NewIDs([]string{"x", "y"}); known.Points(5) != 5 || numbered.Named(known) != numbered || numbered.Named(nil) != numbered {
 		t.Error("ids that are known change something")
 	}
-	bad := ids.NamePoints(fault.Invalid("DUPLICATE_PAIR", "the pair 0, 2 stands here again; point 1 has label 2 in 3 rows"))
-	if bad.Error() != "the pair "+ids.Of(0)+", "+ids.Of(2)+" stands here again; point "+ids.Of(1)+" has label 2 in 3 rows" {
-		t.Error(bad)
+}
+
+// Errors about points that have ids name these, and nothing else in the message changes.
+func TestErrorsNamePoints(t *testing.T) {
+	for _, ids := range []*IDs{OpenIDs(), NewIDs([]string{"ann", "7", "bob"})} {
+		pairs, err := New([]Column{
+			{Name: "i", Type: Text, Texts: []string{"ann", "7", "bob"}}, {Name: "j", Type: Text, Texts: []string{"bob", "ann", "ann"}},
+			{Name: "belief", Type: Number, Numbers: []float64{1, 1, 1}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs.Locate("point 0.csv", []Jump{{Row: 0, Line: 2}})
+		if err := (Naming{IDs: ids}).Resolve(pairs); err != nil {
+			t.Fatal(err)
+		}
+		_, err = Beliefs.Read(pairs, ids.Points(3))
+		if want := "point 0.csv, line 4, column \"j\": the pair bob, ann is listed a second time; the first is on line 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

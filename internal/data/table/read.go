@@ -151,7 +151,7 @@ func (r *reading) once(column int) int32 {
 		r.first = make([]int32, r.points)
 	}
 	if first := int(r.first[index]); first != 0 {
-		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %d is listed a second time; the first is %s", index, r.Place(first-1)).
+		r.err = r.Fault(r.columns[column], r.at, "DUPLICATE_INDEX", "point %s is listed a second time; the first is %s", r.ids.Of(int(index)), r.Place(first-1)).
 			With("index", strconv.Itoa(int(index)))
 	}
 	r.first[index] = int32(r.at) + 1

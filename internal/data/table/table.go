@@ -163,6 +163,7 @@ type Table struct {
 	jumps   []Jump            // the lines of the rows; nil means that LineOf tells them
 	header  map[string]string // names in the file of columns that have another name here
 	guessed []string          // how columns with unknown names were read
+	ids     *IDs              // of the points that its numbers replaced, for errors; nil if it has always had numbers
 }
 
 // Rows returns the number of rows.

@@ -15,19 +15,19 @@ import (
 )
 
 // typeOf returns the type that a column is converted to, or the reason why a table cannot hold it.
-func typeOf(of arrow.DataType) (to table.Type, refusal string) {
-	switch of := of.(type) {
+func typeOf(from arrow.DataType) (to table.Type, refusal string) {
+	switch from := from.(type) {
 	case *arrow.DictionaryType:
-		return typeOf(of.ValueType)
+		return typeOf(from.ValueType)
 	case arrow.ExtensionType:
-		return typeOf(of.StorageType())
+		return typeOf(from.StorageType())
 	case arrow.DecimalType:
-		if of.GetScale() < 0 || of.GetScale() > maxScale {
+		if from.GetScale() < 0 || from.GetScale() > maxScale {
 			return 0, "holds decimals of an invalid size"
 		}
 		return table.Number, ""
 	}
-	switch of.ID() {
+	switch from.ID() {
 	case arrow.BOOL, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP,
 		arrow.NULL, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW:
 		return table.Text, ""

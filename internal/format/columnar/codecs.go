@@ -18,14 +18,14 @@ import (
 var errSize = errors.New("the decompressed size is not the declared one")
 
 // The Snappy and Zstandard decoders of the library allocate the decompressed size that a block claims. The replacements
-// below decompress only into the memory that they are given.
+// below decompress only into the memory that they are given. The library takes codecs only from its global registry.
 func init() {
 	compress.RegisterCodec(compress.Codecs.Snappy, bounded{mustCodec(compress.Codecs.Snappy), unpackSnappy})
 	compress.RegisterCodec(compress.Codecs.Zstd, bounded{mustCodec(compress.Codecs.Zstd), unpackZstd})
 }
 
-func mustCodec(of compress.Compression) compress.Codec {
-	codec, err := compress.GetCodec(of)
+func mustCodec(kind compress.Compression) compress.Codec {
+	codec, err := compress.GetCodec(kind)
 	if err != nil {
 		panic(err)
 	}

@@ -18,12 +18,12 @@ import (
 // csvLayout describes how to parse the rows of a text: its dialect and the kinds of its columns.
 type csvLayout struct {
 	dialect
-	name    string
-	columns []csvColumn
-	header  [][]byte // the cells of the header; nil if there is none
-	kinds   []kind
-	usual   bool // all columns are plain, so that parseUsual applies
-	survey  bool // only collect evidence
+	name     string
+	columns  []csvColumn
+	header   [][]byte // the cells of the header; nil if there is none
+	kinds    []kind
+	allPlain bool // every column is plain; enables the fast path parsePlain
+	survey   bool // only collect evidence
 }
 
 // csvRows holds the parsed rows of a block.
@@ -46,7 +46,7 @@ type csvCells struct {
 	numbers  []float64
 	texts    []byte
 	ends     []int
-	empty    []int // the numbers of the empty rows
+	empty    []int // rows whose cell is empty, ascending
 }
 
 // parse parses a block up to its first error and makes a table of its rows.
@@ -89,8 +89,8 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 		if quote < at {
 			quote = nextQuote(b.Text, at)
 		}
-		if quote >= at+length && l.usual && !l.survey && !skipped && p.hollow.rows == 0 {
-			if l.parseUsual(p, b.Text[at:at+length]) {
+		if quote >= at+length && l.allPlain && !l.survey && !skipped && p.hollow.rows == 0 {
+			if l.parsePlain(p, b.Text[at:at+length]) {
 				at += length
 				p.rows++
 				line++
@@ -199,8 +199,8 @@ func (c *csvCells) textStart() int {
 	return c.ends[len(c.ends)-1]
 }
 
-// parseUsual parses a line without quotes, including its end. It returns false if a cell is not of the usual form.
-func (l *csvLayout) parseUsual(p *csvRows, line []byte) bool {
+// parsePlain parses a line without quotes, including its end. It returns false if a cell is not of the plain form.
+func (l *csvLayout) parsePlain(p *csvRows, line []byte) bool {
 	at := 0
 	for column := range l.kinds {
 		c, kind := &p.columns[column], &l.kinds[column]

@@ -38,7 +38,7 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 			}
 			continue
 		}
-		content, end := unquote(text, at)
+		content, end := scan.Unquote(text, at)
 		if end < 0 {
 			return cells, len(text), errUnclosed
 		}
@@ -67,27 +67,6 @@ func (d dialect) cellEnd(text []byte) int {
 	return len(text)
 }
 
-// unquote returns the content of the quoted cell at a position, and the position after it, negative if the cell is not
-// closed.
-func unquote(text []byte, at int) (content []byte, end int) {
-	start := at + 1
-	for {
-		quote := bytes.IndexByte(text[start:], '"')
-		if quote < 0 {
-			return nil, -1
-		}
-		end = start + quote + 1
-		if end == len(text) || text[end] != '"' {
-			if content == nil {
-				return text[start : end-1], end
-			}
-			return append(content, text[start:end-1]...), end
-		}
-		content = append(content, text[start:end]...)
-		start = end + 1
-	}
-}
-
 // lastRowEnd returns the position after the last complete row. Line ends in quoted cells do not end a row.
 func (d dialect) lastRowEnd(text []byte) int {
 	end, at := 0, 0
@@ -105,7 +84,7 @@ func (d dialect) lastRowEnd(text []byte) int {
 		}
 		quote += at
 		if at = quote + 1; d.opens(text, quote) {
-			if _, at = unquote(text, quote); at < 0 {
+			if _, at = scan.Unquote(text, quote); at < 0 {
 				return end
 			}
 		}

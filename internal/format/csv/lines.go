@@ -121,13 +121,15 @@ func (l *csvLayout) isHollow(line []byte) bool {
 	return found > 0 && l.separator != ' '
 }
 
-// hollow holds consecutive rows of empty cells, one per line.
+// hollow holds consecutive rows of empty cells, one per line. Lines between them, such as blank ones, are not recorded:
+// errors about a row after such a line name an earlier line.
 type hollow struct {
 	rows, firstLine int
 }
 
 // appendTo appends the rows to the parsed ones.
 func (h *hollow) appendTo(p *csvRows, kinds []kind) {
+	p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: h.firstLine})
 	for ; h.rows > 0; h.rows-- {
 		for at := range p.columns {
 			c := &p.columns[at]

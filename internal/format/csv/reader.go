@@ -215,11 +215,11 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 		return s.ReadError(err)
 	}
 	r.layout.kinds = make([]kind, len(r.layout.columns))
-	r.layout.usual = r.layout.separator != ' '
+	r.layout.allPlain = r.layout.separator != ' '
 	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at := range r.layout.kinds {
 		r.layout.kinds[at] = r.layout.columns[at].kind(r.layout.dialect, decimals)
-		r.layout.usual = r.layout.usual && r.layout.kinds[at].plain()
+		r.layout.allPlain = r.layout.allPlain && r.layout.kinds[at].plain()
 	}
 	if !r.layout.isOverNumbers() {
 		r.layout.header = nil // a row like it may be a row

@@ -129,3 +129,13 @@ func TestLongHeaders(t *testing.T) {
 		t.Errorf("got %d columns and %d rows, the last column %q", len(got.Columns), got.Rows(), got.Columns[len(got.Columns)-1].Name)
 	}
 }
+
+// A row of empty cells is where it is, also after a blank line.
+func TestLinesOfEmptyRows(t *testing.T) {
+	all := readAll(t, input{text: "a,b,c\n1,2,3\n\n,,\n,,\n4,5,6\n"})
+	for row, want := range []string{"on line 2", "on line 4", "on line 5", "on line 6"} {
+		if got := all.Place(row); got != want {
+			t.Errorf("row %d is %s, want %s", row, got, want)
+		}
+	}
+}

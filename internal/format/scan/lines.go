@@ -139,25 +139,30 @@ func (l *Lines) Invalid(reason, format string, args ...any) *fault.Error {
 const AnyWhiteSpace = 0
 
 // Split splits a line into cells, without surrounding space. The cells share memory with the line, and the slice is
-// reused by the next call.
+// reused by the next call. Package csv splits tables itself, because their quoted cells may have line breaks.
 func (l *Lines) Split(line []byte) ([][]byte, error) {
 	l.cells = l.cells[:0]
 	if l.Separator == AnyWhiteSpace {
 		l.splitAtWhiteSpace(line)
 		return l.cells, nil
 	}
-	if bytes.IndexByte(line, '"') >= 0 {
-		err := l.splitQuoted(line)
-		return l.cells, err
-	}
 	for {
-		at := bytes.IndexByte(line, l.Separator)
-		if at < 0 {
-			l.cells = append(l.cells, bytes.TrimSpace(line))
+		cell, rest, more := bytes.Cut(line, []byte{l.Separator})
+		if text := bytes.TrimLeft(line, " "); len(text) > 0 && text[0] == '"' {
+			content, end := Unquote(text, 0)
+			if end < 0 {
+				return nil, l.Invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line; cells of this file cannot have line breaks")
+			}
+			cell = content
+			if rest, more = bytes.CutPrefix(bytes.TrimLeft(text[end:], " "), []byte{l.Separator}); !more && len(rest) > 0 {
+				return nil, l.Invalid("UNCLOSED_QUOTE", "there is text after a quoted cell; write a quote inside a cell twice")
+			}
+		}
+		l.cells = append(l.cells, bytes.TrimSpace(cell))
+		if !more {
 			return l.cells, nil
 		}
-		l.cells = append(l.cells, bytes.TrimSpace(line[:at]))
-		line = line[at+1:]
+		line = rest
 	}
 }
 
@@ -177,45 +182,24 @@ func (l *Lines) splitAtWhiteSpace(line []byte) {
 	}
 }
 
-// splitQuoted splits a line with cells in double quotes, where "" stands for one quote. A quoted cell must end on its
-// line.
-func (l *Lines) splitQuoted(line []byte) error {
+// Unquote returns the content of the quoted cell at a position, where "" stands for one quote, and the position after it,
+// negative if the cell is not closed.
+func Unquote(text []byte, at int) (content []byte, end int) {
+	start := at + 1
 	for {
-		cell := bytes.TrimLeft(line, " ")
-		if len(cell) == 0 || cell[0] != '"' {
-			at := bytes.IndexByte(line, l.Separator)
-			if at < 0 {
-				l.cells = append(l.cells, bytes.TrimSpace(line))
-				return nil
+		quote := bytes.IndexByte(text[start:], '"')
+		if quote < 0 {
+			return nil, -1
+		}
+		end = start + quote + 1
+		if end == len(text) || text[end] != '"' {
+			if content == nil {
+				return text[start : end-1], end
 			}
-			l.cells = append(l.cells, bytes.TrimSpace(line[:at]))
-			line = line[at+1:]
-			continue
+			return append(content, text[start:end-1]...), end
 		}
-		var content []byte
-		rest := cell[1:]
-		for {
-			at := bytes.IndexByte(rest, '"')
-			if at < 0 {
-				return l.Invalid("UNCLOSED_QUOTE", "a quoted cell does not end on its line")
-			}
-			content = append(content, rest[:at]...)
-			rest = rest[at+1:]
-			if len(rest) == 0 || rest[0] != '"' {
-				break
-			}
-			content = append(content, '"')
-			rest = rest[1:]
-		}
-		l.cells = append(l.cells, bytes.TrimSpace(content))
-		rest = bytes.TrimLeft(rest, " ")
-		if len(rest) == 0 {
-			return nil
-		}
-		if rest[0] != l.Separator {
-			return l.Invalid("UNCLOSED_QUOTE", "there is text after a quoted cell")
-		}
-		line = rest[1:]
+		content = append(content, text[start:end]...)
+		start = end + 1
 	}
 }
 

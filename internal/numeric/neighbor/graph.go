@@ -14,15 +14,15 @@ func Graph(n, count int, neighbors []int32) (*dataset.Graph, error) {
 	if n < 1 || count < 0 || len(neighbors) != n*count {
 		return nil, fmt.Errorf("neighbor: %d neighbors of %d rows, %d for each", len(neighbors), n, count)
 	}
-	of := func(i int32) []int32 { return neighbors[int(i)*count : (int(i)+1)*count] }
+	neighborsOf := func(i int32) []int32 { return neighbors[int(i)*count : (int(i)+1)*count] }
 	edges := make([]dataset.Edge, 0, len(neighbors))
 	for i := range int32(n) {
-		for at, j := range of(i) {
+		for at, j := range neighborsOf(i) {
 			switch {
 			case j == None:
-			case j < 0 || int(j) >= n || j == i || slices.Contains(of(i)[:at], j):
-				return nil, fmt.Errorf("neighbor: row %d of %d cannot have the neighbors %v", i, n, of(i))
-			case !slices.Contains(of(j), i):
+			case j < 0 || int(j) >= n || j == i || slices.Contains(neighborsOf(i)[:at], j):
+				return nil, fmt.Errorf("neighbor: row %d of %d cannot have the neighbors %v", i, n, neighborsOf(i))
+			case !slices.Contains(neighborsOf(j), i):
 				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 0.5})
 			case i < j:
 				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 1})

@@ -13,7 +13,7 @@ type routines struct {
 	// most any of them. Distances are computed with x - y in place of the gap between the boxes, and over all features.
 	// Rounding preserves order, so each difference, square and sum here is at most the corresponding one there, after
 	// rounding.
-	gaps func(sums *[blockBatches]float64, of *boxes, from box)
+	gaps func(sums *[blockBatches]float64, batches *boxes, from box)
 }
 
 // detectRoutines returns the fastest routines that this processor supports.
@@ -26,12 +26,12 @@ func portable() routines {
 	return routines{name: "portable", distances: distancesPortable, gaps: gapsPortable}
 }
 
-func gapsPortable(sums *[blockBatches]float64, of *boxes, from box) {
+func gapsPortable(sums *[blockBatches]float64, batches *boxes, from box) {
 	clear(sums[:])
 	for f, low := range from.low {
 		high := from.high[f]
-		highs := (*[blockBatches]float64)(of.high[f*blockBatches:])
-		for at, batchLow := range (*[blockBatches]float64)(of.low[f*blockBatches:]) {
+		highs := (*[blockBatches]float64)(batches.high[f*blockBatches:])
+		for at, batchLow := range (*[blockBatches]float64)(batches.low[f*blockBatches:]) {
 			gap := max(batchLow-high, low-highs[at], 0)
 			sums[at] = math.FMA(gap, gap, sums[at])
 		}
@@ -43,16 +43,16 @@ func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQuer
 		clear(sums[:])
 	}
 	for q := range batchQueries {
-		of := (*[groupRows]float64)(sums[q*groupRows:])
+		totals := (*[groupRows]float64)(sums[q*groupRows:])
 		for f := range len(queries) / batchQueries {
 			x := queries[f*batchQueries+q]
 			for r, y := range (*[groupRows]float64)(rows[f*groupRows:]) {
 				difference := x - y
-				of[r] = math.FMA(difference, difference, of[r])
+				totals[r] = math.FMA(difference, difference, totals[r])
 			}
 		}
 		hits[q] = 0
-		for r, sum := range of {
+		for r, sum := range totals {
 			if sum <= limits[q] {
 				hits[q] |= 1 << r
 			}

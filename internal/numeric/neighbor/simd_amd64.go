@@ -36,12 +36,12 @@ func simdRoutines(name string, queriesPerCall int,
 				distances(&sums[q*groupRows], &hits[q], unsafe.SliceData(rows), &queries[q], &limits[q], features, first)
 			}
 		},
-		gaps: func(sums *[blockBatches]float64, of *boxes, from box) {
+		gaps: func(sums *[blockBatches]float64, batches *boxes, from box) {
 			features := len(from.low)
 			if features == 0 {
 				panic("neighbor: no features to compare")
 			}
-			low, high := of.low[:features*blockBatches], of.high[:features*blockBatches]
+			low, high := batches.low[:features*blockBatches], batches.high[:features*blockBatches]
 			gaps(&sums[0], &low[0], &high[0], &from.low[0], &from.high[:features][0], features)
 		},
 	}

@@ -43,11 +43,11 @@ func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32)
 		moves = moves[count:]
 		group := t.group(g)
 		for f := range t.width {
-			of, line := sums[f:], (*[groupRows]float64)(group[f*groupRows:])
+			totals, line := sums[f:], (*[groupRows]float64)(group[f*groupRows:])
 			for at := range count {
 				v := line[rows[at]%groupRows]
-				of[from[at]] -= v
-				of[to[at]] += v
+				totals[from[at]] -= v
+				totals[to[at]] += v
 			}
 		}
 	}

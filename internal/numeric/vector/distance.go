@@ -170,9 +170,9 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, querie
 	s.rememberModels(queries)
 	byTile := make([]labeling.Candidate, len(tiles)*len(queries))
 	err = s.perTile(ctx, tiles, len(queries), func(at int, t *tile, w *workspace) {
-		for of, q := range queries {
-			best, left, labels := &byTile[at*len(queries)+of], t.pointsOf(q.Points), s.labelsOf(t, q.Lane)
-			for r, distance := range s.ownDistances(t, q.Lane, s.terms[of], w) {
+		for number, q := range queries {
+			best, left, labels := &byTile[at*len(queries)+number], t.pointsOf(q.Points), s.labelsOf(t, q.Lane)
+			for r, distance := range s.ownDistances(t, q.Lane, s.terms[number], w) {
 				point := int32(t.rows.From + r)
 				if len(left) > 0 && left[0] == point {
 					left = left[1:]

@@ -107,13 +107,13 @@ func (s *Shard) applyMoves(numbers []int, step uint64, moves []labeling.Move) er
 			state[number] = behind
 		}
 	}
-	within := func(of uint8) []labeling.Move {
-		if !slices.ContainsFunc(state, func(other uint8) bool { return other != of }) {
+	within := func(wanted uint8) []labeling.Move {
+		if !slices.ContainsFunc(state, func(other uint8) bool { return other != wanted }) {
 			return moves
 		}
 		var some []labeling.Move
 		for _, m := range moves {
-			if m.Point < 0 || int(m.Point) >= s.source.Rows() || state[partition.TileOf(s.source.Rows(), int(m.Point))] == of {
+			if m.Point < 0 || int(m.Point) >= s.source.Rows() || state[partition.TileOf(s.source.Rows(), int(m.Point))] == wanted {
 				some = append(some, m)
 			}
 		}

@@ -31,10 +31,10 @@ type ownDistances struct {
 // become invalid.
 func (s *Shard) rememberModels(queries []Query) {
 	for _, q := range queries {
-		if of := &s.remembered[q.Lane]; of.version == 0 || !of.model.equal(q.Model) {
+		if memory := &s.remembered[q.Lane]; memory.version == 0 || !memory.model.equal(q.Model) {
 			s.versions++
-			of.version = s.versions
-			of.model.copyFrom(q.Model)
+			memory.version = s.versions
+			memory.model.copyFrom(q.Model)
 		}
 	}
 }
@@ -64,8 +64,8 @@ func (s *Shard) forgetAll() {
 func (s *Shard) forget(moves []labeling.Move) {
 	shape, number, t := s.shape(), -1, (*tile)(nil)
 	for _, m := range moves {
-		if of := partition.TileOf(shape.Points, int(m.Point)); of != number {
-			number, t = of, s.tiles[of]
+		if next := partition.TileOf(shape.Points, int(m.Point)); next != number {
+			number, t = next, s.tiles[next]
 		}
 		if t == nil {
 			continue
@@ -77,8 +77,8 @@ func (s *Shard) forget(moves []labeling.Move) {
 }
 
 // hasDistanceRoutine reports whether there is SIMD code for the distances of a tile's rows to single centroids.
-func (t *terms) hasDistanceRoutine(of *tile) bool {
-	return of.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
+func (t *terms) hasDistanceRoutine(rows *tile) bool {
+	return rows.packed != nil && t.model.Distortion == metric.SquaredEuclidean && t.form != metric.Full
 }
 
 // ownDistances returns the distances of all rows of a tile to their own centroids in one lane. rememberModels must have

@@ -68,14 +68,14 @@ func simdRoutines(name string, scoreRows, otherRows int,
 		},
 		distanceBlock: func(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
 			distances, rows = distances[:distanceClusters*groupRows], rows[:len(weights)*groupRows]
-			var of [distanceClusters][]float64
+			var centers [distanceClusters][]float64
 			for c, place := range at {
-				of[c] = centroids[place:][:len(weights)]
+				centers[c] = centroids[place:][:len(weights)]
 			}
 			for from := 0; from < len(weights); from += featuresPerCall {
 				features := min(featuresPerCall, len(weights)-from)
 				for r := 0; r < groupRows; r += scoreRows {
-					distanceBlock(&distances[r], &rows[from*groupRows+r], &of[0][from], &of[1][from], &of[2][from], &of[3][from], &weights[from], features)
+					distanceBlock(&distances[r], &rows[from*groupRows+r], &centers[0][from], &centers[1][from], &centers[2][from], &centers[3][from], &weights[from], features)
 				}
 			}
 		},

@@ -4,7 +4,6 @@ package explain
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -36,12 +35,15 @@ type Paragraph struct {
 
 // Answer explains an answer. It leaves out topics without sentences.
 func Answer(f Facts) []Paragraph {
-	e := &explainer{Facts: f, r: f.Result}
+	e := &explainer{Facts: f, r: f.Result, given: "constraint"}
+	if s := f.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
+		e.given = "seed"
+	}
 	var all []Paragraph
 	for _, p := range []Paragraph{
-		{"What was found", e.given(e.found())},
+		{"What was found", e.found()},
 		{"How many", e.howMany()},
-		{"Why this method", e.given(e.method())},
+		{"Why this method", e.method()},
 		{"How the run went", e.course()},
 		{"Constraints", e.constraints()},
 		{"What the data contradict", e.suspects()},
@@ -58,23 +60,11 @@ func Answer(f Facts) []Paragraph {
 	return all
 }
 
-// constraintWord matches the word alone and not names that have it, such as that of a column constraints_met.
-var constraintWord = regexp.MustCompile(`\bconstraint(s?)\b`)
-
-// given writes "seed" for "constraint" if the user gave seeds and no constraints. The coordinator's sentences have the word too.
-func (e *explainer) given(sentences []string) []string {
-	if s := e.Spec.GetSupervision(); s.GetSeeds() != nil && s.GetConstraints() == nil {
-		for at := range sentences {
-			sentences[at] = constraintWord.ReplaceAllString(sentences[at], "seed$1")
-		}
-	}
-	return sentences
-}
-
 // explainer collects what looks suspicious while it writes the paragraphs; the advice depends on it.
 type explainer struct {
 	Facts
 	r          *cleavev1.Result
+	given      string // what the user gave: "constraint", or "seed" if there are only seeds
 	suspicions []suspicion
 }
 
@@ -173,11 +163,11 @@ func (e *explainer) method() (all []string) {
 		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodName(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
-		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these constraints, or many of the constraints are wrong.", taken.GetAgreement()))
+		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
 		e.suspect(lowAccuracy)
 	}
 	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {
-		all = append(all, fmt.Sprintf("There are %s; from %d on, methods are compared by held-out constraints.", text.Plural(total, "constraint"), enough))
+		all = append(all, fmt.Sprintf("There are %s; from %d on, methods are compared by held-out %ss.", text.Plural(total, e.given), enough, e.given))
 		e.suspect(fewConstraints)
 	}
 	return all
@@ -306,7 +296,7 @@ func (e *explainer) advice() (all []string) {
 	}
 	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Remove the wrong ones of the constraints and seeds that contradict each other: they cannot all hold.")
 	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need a cluster each.")
-	say(has(lowAccuracy), "%s", e.given([]string{"Look for other measurements, or check some constraints by hand: no method explains them."})[0])
+	say(has(lowAccuracy), "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
 	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
 	say(has(unsurePoints), "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
 	say(has(fewConstraints), "Add constraints: from %d on, auto compares methods by them.", enough)

@@ -56,11 +56,11 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Tried: []*cleavev1.MethodScore{
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{"seeds were enforced", `"rows, no seeds", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"constraint"}},
-		{"seeds and a column named like constraints", func(f *Facts) {
+		}, []string{"seeds were enforced", `"rows, no constraints", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"these constraints", "some constraints"}},
+		{"seeds and a column of constraints", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
-			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "column constraints_met tells the constraints apart"}
-		}, []string{"Column constraints_met tells the seeds apart."}, nil},
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: `column "constraints" has few values`}
+		}, []string{`Column "constraints" has few values.`}, nil},
 		{"auto", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 60, Satisfied: 60}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.MethodScore{

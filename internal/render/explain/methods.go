@@ -96,15 +96,16 @@ func (e *explainer) methodSentence(m *cleavev1.Method) string {
 		noun = "vertices"
 	}
 	words := noun + " were compared by " + ComparedBy(m.GetSpace(), OfKernelMatrix(e.Run))
+	given := e.given + "s"
 	use := map[cleavev1.ConstraintUse]string{
-		cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         "constraints were ignored",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         "violated constraints were penalized",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         "constraints were enforced",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       "constraints were enforced, and set how much each column counts",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         "constraints chose which eigenvectors count",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         given + " were ignored",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         "violated " + given + " were penalized",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         given + " were enforced",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       given + " were enforced, and set how much each column counts",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         given + " chose which eigenvectors count",
 		cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
 		cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       "known groups spread along the edges of the graph",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:     "constraints were enforced, and columns count less the more must-linked rows differ in them",
+		cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:     given + " were enforced, and columns count less the more must-linked rows differ in them",
 	}[m.GetConstraintUse()]
 	if use != "" && e.supervised() {
 		words += "; " + use

@@ -95,14 +95,14 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 		}
 	}
 	kind("center", "centroid", len(c.Centers))
-	for _, of := range []struct {
+	for _, links := range []struct {
 		pairs    []constraint.Pair
 		violated bool
 		name     string
 	}{{satisfied, false, ", satisfied"}, {violated, true, ", violated"}} {
-		must, cannot := countKinds(of.pairs)
-		kind(pairClass(constraint.Pair{Kind: constraint.MustLink}, of.violated), "must-link"+of.name, must)
-		kind(pairClass(constraint.Pair{Kind: constraint.CannotLink}, of.violated), "cannot-link"+of.name, cannot)
+		must, cannot := countKinds(links.pairs)
+		kind(pairClass(constraint.Pair{Kind: constraint.MustLink}, links.violated), "must-link"+links.name, must)
+		kind(pairClass(constraint.Pair{Kind: constraint.CannotLink}, links.violated), "cannot-link"+links.name, cannot)
 	}
 	kind("edge", "edge", allEdges)
 	kind("ring", "true class differs", len(c.mismatches()))

@@ -42,11 +42,11 @@ const MaxDifference = 100
 func Traits(columns []Column, labels []int32, k int) [][]Trait {
 	all := make([][]Trait, k)
 	for at, column := range columns {
-		of := numbersTraits
+		traits := numbersTraits
 		if column.Numbers == nil {
-			of = textsTraits
+			traits = textsTraits
 		}
-		for cluster, trait := range of(column, labels, k) {
+		for cluster, trait := range traits(column, labels, k) {
 			if trait.Inside.Count > 0 && trait.Outside.Count > 0 {
 				trait.Column = at
 				all[cluster] = append(all[cluster], trait)

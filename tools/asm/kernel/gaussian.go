@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The constants of the exponential, as in internal/kernel/exp.go.
+// The constants of the exponential, as in internal/numeric/elementary.
 const (
 	log2E          = 1.44269504088896338700e+00
 	ln2High        = 6.93147180369123816490e-01

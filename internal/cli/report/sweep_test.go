@@ -1,0 +1,27 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+)
+
+// The printed table is complete unless results.csv has the rest.
+func TestSweepPrintsWhatNoFileHas(t *testing.T) {
+	var s Sweep
+	const jobs = maxSweepLines + 9
+	for at := range jobs {
+		s.Add(at, SweepRow{Options: jobflags.Combination{{Option: "k", Value: strconv.Itoa(at)}}})
+	}
+	for saved, want := range map[bool]int{false: 1 + jobs, true: 1 + maxSweepLines + 1} {
+		var out strings.Builder
+		if err := s.Print(&out, saved); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "\n"); got != want || strings.Contains(out.String(), "and 9 more in results.csv") != saved {
+			t.Errorf("saved %v: %d lines, want %d:\n%s", saved, got, want, out.String())
+		}
+	}
+}
