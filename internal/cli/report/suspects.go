@@ -87,20 +87,20 @@ const (
 	maxSuspects = 10_000 // that the page has; suspects.csv has them all
 )
 
-// suspects lists what the data contradict, and says what to do about it.
+// suspects lists what the data contradicts, and says what to do about it.
 func (b *pageBuilder) suspects() *page.Section {
 	all := b.Result.GetSuspects()
 	if len(all) == 0 {
 		return nil
 	}
 	what := explain.SuspectNoun(all)
-	s := &page.Section{ID: "suspects", Title: "What the data contradict", Text: []string{
+	s := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
 		fmt.Sprintf("%s: when they are held out, the best methods get them wrong. Either they are wrong, or they lie between clusters that touch. "+
 			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
 		b.suspectsHeld(),
 		fmt.Sprintf("Check these %s, the strongest first, and remove or correct the wrong ones. %s", what, b.enforcement()),
 	}}
-	t := &page.Table{Caption: upperFirst(what) + " that the data contradict, the clearest first", Tall: len(all) > fewSuspects}
+	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(all) > fewSuspects}
 	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
 	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
 	column := func(when bool, name string) {

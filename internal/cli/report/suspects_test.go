@@ -128,7 +128,7 @@ func TestSuspectsOnPage(t *testing.T) {
 	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
 		t.Errorf("the sections are %v", sections(page))
 	}
-	for _, says := range []string{"What the data contradict", "2 of 40 constraints: when they are held out, the best methods", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
+	for _, says := range []string{"What the data contradicts", "2 of 40 constraints: when they are held out, the best methods", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
 		"Check these constraints, the strongest first", "--enforce never lets the data overrule", "must-link", "ann", ">0.90<"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("%q is missing", says)

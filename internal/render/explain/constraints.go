@@ -188,7 +188,7 @@ func NameIn(names []string, number uint32) string {
 	return strconv.FormatUint(uint64(number), 10)
 }
 
-// suspects says which seeds and constraints the data contradict.
+// suspects says which seeds and constraints the data contradicts.
 func (e *explainer) suspects() []string {
 	all := e.r.GetSuspects()
 	if len(all) == 0 {
