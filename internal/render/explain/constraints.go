@@ -38,7 +38,7 @@ func (e *explainer) constraints() (all []string) {
 // worst names the heaviest violated constraints, and the points that are in several of them.
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
-	if e.Unknown {
+	if e.ConstraintsUnknown {
 		return []string{"Which ones is unknown: their file has changed, or is gone. Give it by --constraints."}
 	}
 	if len(violated) == 0 {

@@ -21,11 +21,12 @@ type Facts struct {
 	Run         *cleavev1.RunRecord // nil for a job of a coordinator
 	Spec        *cleavev1.JobSpec
 	Labels      []int32                 // of the points
-	Constraints []constraint.Constraint // nil if there are none, too
-	Unknown     bool                    // there were constraints, and their file has changed or is gone
-	IDs         []string                // names of the points; nil if they are known by their numbers
-	Classes     []string                // names of the clusters, "" for none; nil if none has one
-	Confidence  []float64               // of the points
+	Constraints []constraint.Constraint // nil if there are none or they are unknown, see ConstraintsUnknown
+	// ConstraintsUnknown tells that there were constraints, whose file has changed or is gone.
+	ConstraintsUnknown bool
+	IDs                []string  // names of the points; nil if they are known by their numbers
+	Classes            []string  // names of the clusters, "" for none; nil if none has one
+	Confidence         []float64 // of the points
 }
 
 // Paragraph has the sentences on one topic.

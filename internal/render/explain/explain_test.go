@@ -101,7 +101,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Confidence, f.Result.RowScores = []float64{1, 0.5, 0.9, 1}, &cleavev1.RowScoresHead{Posterior: true}
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
-			f.Result.Constraints, f.Unknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
+			f.Result.Constraints, f.ConstraintsUnknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
 		}, []string{"Give it by --constraints."}, nil},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
