@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
@@ -147,7 +148,7 @@ func (a *app) deliver(ctx context.Context, d *delivered, s report.Scene, out *re
 	if out == nil {
 		return nil
 	}
-	files := append(d.report.LabelFiles(l), d.report.Files(s, a.warn)...)
+	files := append(d.report.LabelFiles(l), d.report.Files(s, resultpage.Files(d.report, s, a.warn), a.warn)...)
 	for _, file := range files {
 		d.files = append(d.files, filepath.Join(out.Path, file.Name))
 	}

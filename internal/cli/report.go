@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -83,7 +84,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 		return err
 	}
 	if f.out == "" {
-		f.out = filepath.Join(folder, report.PageFile)
+		f.out = filepath.Join(folder, resultpage.PageFile)
 	}
 	return a.writePage(r, s, f.out)
 }
@@ -177,7 +178,7 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 		return err
 	}
 	if f.out == "" {
-		f.out = report.PageFile
+		f.out = resultpage.PageFile
 	}
 	return a.writePage(r, s, f.out)
 }
@@ -187,7 +188,7 @@ func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
 		fmt.Fprintln(a.stderr, "cleave: without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
 	}
-	if err := format.WriteFile(path, func(w io.Writer) error { return r.WritePage(w, s) }); err != nil {
+	if err := format.WriteFile(path, func(w io.Writer) error { return resultpage.Write(w, r, s) }); err != nil {
 		return err
 	}
 	return a.printf("%s\n", path)

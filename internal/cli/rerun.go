@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -166,7 +167,9 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, intoFolder(f.out, func(out *report.OutputDir) error { return out.Write(ctx, again.Files(scene, a.warn)) })
+	return again, intoFolder(f.out, func(out *report.OutputDir) error {
+		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))
+	})
 }
 
 // checkInputs refuses files that are not those of the run.

@@ -144,8 +144,9 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading"},
 	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/upload fault objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},
+	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
+	{"cli", api, "/client cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
 
 	{"clustering/clusteringtest", testOnly, ""},
 	{"data/table/tabletest", testOnly, ""},

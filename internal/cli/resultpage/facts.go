@@ -1,4 +1,4 @@
-package report
+package resultpage
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -24,7 +25,7 @@ import (
 )
 
 // asked lists what the job was asked for, and says how the table was read.
-func (b *pageBuilder) asked() *page.Section {
+func (b *builder) asked() *page.Section {
 	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
 	add := func(name, value string) {
 		if value != "" {
@@ -70,15 +71,15 @@ func (b *pageBuilder) asked() *page.Section {
 }
 
 // askedClusters returns how many clusters were asked for.
-func (b *pageBuilder) askedClusters() string {
+func (b *builder) askedClusters() string {
 	if spec := b.spec(); spec.GetKRange() != nil {
-		return strings.ReplaceAll(ClustersText(spec), "..", " to ")
+		return strings.ReplaceAll(report.ClustersText(spec), "..", " to ")
 	}
 	return page.Count(int(b.Result.GetK()))
 }
 
 // dataText describes the shape of the data.
-func (b *pageBuilder) dataText() string {
+func (b *builder) dataText() string {
 	switch data := b.scene.Data.(type) {
 	case *dataset.Graph:
 		edges := 0
@@ -111,7 +112,7 @@ func columnsText(columns int) string {
 }
 
 // pairText counts the constraints.
-func (b *pageBuilder) pairText() string {
+func (b *builder) pairText() string {
 	must := 0
 	for _, p := range b.pairs {
 		if p.Kind == constraint.MustLink {
@@ -128,7 +129,7 @@ func (b *pageBuilder) pairText() string {
 }
 
 // plan says how the work was divided, and how long it took.
-func (b *pageBuilder) plan() *page.Section {
+func (b *builder) plan() *page.Section {
 	s := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
@@ -163,7 +164,7 @@ func (b *pageBuilder) plan() *page.Section {
 }
 
 // times lists how long the phases took.
-func (b *pageBuilder) times() *page.Table {
+func (b *builder) times() *page.Table {
 	t := b.Result.GetTimings()
 	total := t.GetTotal().AsDuration()
 	if total <= 0 {
@@ -191,7 +192,7 @@ func (b *pageBuilder) times() *page.Table {
 }
 
 // spec returns the spec of the job, nil if it is not known.
-func (b *pageBuilder) spec() *cleavev1.JobSpec {
+func (b *builder) spec() *cleavev1.JobSpec {
 	if b.scene.Spec != nil {
 		return b.scene.Spec
 	}
@@ -199,7 +200,7 @@ func (b *pageBuilder) spec() *cleavev1.JobSpec {
 }
 
 // repeat says how to get the same answer again.
-func (b *pageBuilder) repeat() *page.Section {
+func (b *builder) repeat() *page.Section {
 	origin, spec := b.Run.GetOrigin(), b.spec()
 	r := &page.Section{
 		ID: "repeat", Title: "Repeat it", Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
@@ -226,7 +227,7 @@ func (b *pageBuilder) repeat() *page.Section {
 		}
 	}
 	var written bytes.Buffer
-	if err := PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
+	if err := report.PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
 		r.Details = &page.Details{Summary: "The whole spec", Code: written.String()}
 	}
 	return r
@@ -258,14 +259,14 @@ const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 const maxSpecBytes = 200_000
 
 // answer describes what was found in a few sentences.
-func (b *pageBuilder) answer() string {
+func (b *builder) answer() string {
 	r := b.Result
 	if len(b.Labels) == 0 {
 		return "The run was stopped before it had labels."
 	}
 	sentences := []string{b.sizeSentence()}
 	if h := r.GetKSelection(); h != nil && b.spec().GetKRange() != nil {
-		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), confidenceOfK(h)))
+		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
@@ -286,7 +287,7 @@ func (b *pageBuilder) answer() string {
 }
 
 // sizeSentence says how many clusters there are and how large they are.
-func (b *pageBuilder) sizeSentence() string {
+func (b *builder) sizeSentence() string {
 	sizes := slices.DeleteFunc(b.sizesOf(), func(size int) bool { return size == 0 })
 	all := b.counted(len(b.Labels))
 	if len(sizes) == 1 {
@@ -318,7 +319,7 @@ func comma(how string) string {
 }
 
 // comparedBy says what the chosen method compared rows by.
-func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
+func (b *builder) comparedBy(space cleavev1.Space) string {
 	_, matrix := b.scene.Data.(*dataset.Kernel)
 	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
 }
@@ -337,7 +338,7 @@ func separationWords(mean float64) string {
 }
 
 // meanSilhouette returns the mean over all rows that have a silhouette.
-func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
+func (b *builder) meanSilhouette() (mean float64, ok bool) {
 	if b.space == nil || len(b.space.silhouettes) == 0 || b.k < 2 {
 		return 0, false
 	}
@@ -348,7 +349,7 @@ func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
 }
 
 // figures returns the numbers that matter most.
-func (b *pageBuilder) figures() []page.Fact {
+func (b *builder) figures() []page.Fact {
 	facts := []page.Fact{{Name: "clusters", Value: page.Count(b.k)}, {Name: b.plural(), Value: page.Count(len(b.Labels))}}
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
 		facts = append(facts, page.Fact{Name: "constraints satisfied", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
@@ -372,7 +373,7 @@ func (b *pageBuilder) figures() []page.Fact {
 const maxClass = 40
 
 // clusterClass returns the class of a cluster, "" if it has none.
-func (b *pageBuilder) clusterClass(cluster int) string {
+func (b *builder) clusterClass(cluster int) string {
 	if cluster >= len(b.Classes) {
 		return ""
 	}
@@ -380,12 +381,12 @@ func (b *pageBuilder) clusterClass(cluster int) string {
 }
 
 // ofCluster returns a cell that names a cluster.
-func (b *pageBuilder) ofCluster(cluster int) page.Cell {
+func (b *builder) ofCluster(cluster int) page.Cell {
 	return page.OfCluster(cluster, b.clusterClass(cluster))
 }
 
 // clusterWords names a cluster within a sentence.
-func (b *pageBuilder) clusterWords(cluster int) string {
+func (b *builder) clusterWords(cluster int) string {
 	if class := b.clusterClass(cluster); class != "" {
 		return fmt.Sprintf("cluster %d (%s)", cluster, page.Isolated(class))
 	}
@@ -393,7 +394,7 @@ func (b *pageBuilder) clusterWords(cluster int) string {
 }
 
 // sizeWords lists the sizes of the clusters that are not empty, with their classes, the largest first.
-func (b *pageBuilder) sizeWords() (words []string) {
+func (b *builder) sizeWords() (words []string) {
 	sizes := b.sizesOf()
 	order := make([]int, 0, b.k)
 	for cluster, size := range sizes {
@@ -413,7 +414,7 @@ func (b *pageBuilder) sizeWords() (words []string) {
 }
 
 // notices returns the warnings about the answer.
-func (b *pageBuilder) notices() []string {
+func (b *builder) notices() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
 	return explain.Sentences(answer)
 }
