@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,41 +27,33 @@ import (
 
 // asked lists what the job was asked for, and says how the table was read.
 func (b *builder) asked() *page.Section {
-	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, page.Fact{Name: name, Value: value})
-		}
-	}
+	var facts page.Facts
+	facts.Add("data", b.dataText())
+	facts.Add("clusters", b.askedClusters())
 	spec := b.spec()
 	if spec != nil {
 		if a := wire.Algorithm(spec); a.Name != "" {
-			add("algorithm", a.Name+": "+a.About)
+			facts.Add("algorithm", a.Name+": "+a.About)
 		}
 	}
-	add("objective", b.Result.GetObjectiveName())
-	add("constraints", b.pairText())
+	facts.Add("objective", b.Result.GetObjectiveName())
+	facts.Add("constraints", b.pairText())
 	if b.scene.Truth != nil {
 		words := "given, to score the answer only"
 		if n := len(b.scene.Truth.ScoreOn); n > 0 {
 			words += fmt.Sprintf(", on %s", b.counted(n))
 		}
-		add("truth", words)
+		facts.Add("truth", words)
 	}
 	if n := int(b.Result.GetDroppedRows()); n > 0 {
-		add("left out", b.counted(n))
+		facts.Add("left out", b.counted(n))
 	}
 	if spec != nil {
 		options := wire.Request(spec, 0).Values
-		var names []string
-		for name := range options {
+		for _, name := range slices.Sorted(maps.Keys(options)) {
 			if !slices.Contains([]string{"k", "constraints", "name"}, name) {
-				names = append(names, name)
+				facts.Add(strings.ReplaceAll(name, "-", " "), options[name])
 			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			add(strings.ReplaceAll(name, "-", " "), options[name])
 		}
 	}
 	s := &page.Section{ID: "asked", Title: "What was asked", Facts: facts}
@@ -138,13 +131,11 @@ func (b *builder) plan() *page.Section {
 		}
 		return s
 	}
-	s.Facts = []page.Fact{
-		{Name: "tiles", Value: fmt.Sprintf("%s of %s", page.Count(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row"))},
-		{Name: "storage", Value: wire.PlanStorageName(p.GetStorage())},
-		{Name: "memory", Value: fmt.Sprintf("%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))},
-	}
+	s.Facts.Add("tiles", page.Count(int(p.GetTiles()))+" of "+text.Plural(int(p.GetTileRows()), "row"))
+	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
+	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
-		s.Facts = append(s.Facts, page.Fact{Name: "computed again", Value: text.Plural(int(p.GetComputedTiles()), "tile")})
+		s.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
@@ -203,28 +194,21 @@ func (b *builder) spec() *cleavev1.JobSpec {
 func (b *builder) repeat() *page.Section {
 	origin, spec := b.Run.GetOrigin(), b.spec()
 	r := &page.Section{
-		ID: "repeat", Title: "Repeat it", Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
-		Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin),
+		ID: "repeat", Title: "Repeat it", Command: commandText(origin),
+		Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
 	}
+	r.Facts.Add("version", cmp.Or(origin.GetVersion(), shell.Version()))
 	if spec == nil {
 		return r
 	}
-	r.Facts = append(r.Facts, page.Fact{Name: "seed", Value: strconv.FormatUint(spec.GetSeed(), 10)})
+	r.Facts.Add("seed", strconv.FormatUint(spec.GetSeed(), 10))
 	for _, input := range origin.GetInputs() {
-		if input.GetSha256() != "" {
-			r.Facts = append(r.Facts, page.Fact{Name: "SHA-256 of " + input.GetPath(), Value: input.GetSha256()})
-		}
+		r.Facts.Add("SHA-256 of "+input.GetPath(), input.GetSha256())
 	}
-	if id := spec.GetDatasetId(); id != "" {
-		r.Facts = append(r.Facts, page.Fact{Name: "data set", Value: id})
-	}
-	if id := spec.GetTable().GetTableId(); id != "" {
-		r.Facts = append(r.Facts, page.Fact{Name: "table", Value: id})
-	}
+	r.Facts.Add("data set", spec.GetDatasetId())
+	r.Facts.Add("table", spec.GetTable().GetTableId())
 	for _, used := range wire.UsedTables(spec) {
-		if id := used.Input.GetTableId(); id != "" {
-			r.Facts = append(r.Facts, page.Fact{Name: "table of " + used.Name(), Value: id})
-		}
+		r.Facts.Add("table of "+used.Name(), used.Input.GetTableId())
 	}
 	var written bytes.Buffer
 	if err := report.PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
@@ -294,28 +278,19 @@ func (b *builder) sizeSentence() string {
 		return all + " are one cluster."
 	}
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
-	how := "fall"
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
-		how = "compared by " + b.comparedBy(c.GetSpace()) + ", fall"
+		all += ", compared by " + b.comparedBy(c.GetSpace()) + ","
 	}
 	const listed = 6
 	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
 	case largest == smallest:
-		return fmt.Sprintf("%s%s into %d clusters of %s each.", all, comma(how), len(sizes), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s each.", all, len(sizes), b.counted(largest))
 	case len(sizes) > listed:
-		return fmt.Sprintf("%s%s into %d clusters of %s to %s.", all, comma(how), len(sizes), page.Count(smallest), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), page.Count(smallest), b.counted(largest))
 	}
 	words := b.sizeWords()
 	last := len(words) - 1
-	return fmt.Sprintf("%s%s into %d clusters of %s and %s %s.", all, comma(how), len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
-}
-
-// comma returns how with the separator before it: a comma and a space if how has a comma itself, else a space.
-func comma(how string) string {
-	if strings.Contains(how, ",") {
-		return ", " + how
-	}
-	return " " + how
+	return fmt.Sprintf("%s fall into %d clusters of %s and %s %s.", all, len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
 }
 
 // comparedBy says what the chosen method compared rows by.
@@ -349,22 +324,23 @@ func (b *builder) meanSilhouette() (mean float64, ok bool) {
 }
 
 // figures returns the numbers that matter most.
-func (b *builder) figures() []page.Fact {
-	facts := []page.Fact{{Name: "clusters", Value: page.Count(b.k)}, {Name: b.plural(), Value: page.Count(len(b.Labels))}}
+func (b *builder) figures() (facts page.Facts) {
+	facts.Add("clusters", page.Count(b.k))
+	facts.Add(b.plural(), page.Count(len(b.Labels)))
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		facts = append(facts, page.Fact{Name: "constraints satisfied", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
+		facts.Add("constraints satisfied", page.Count(int(c.GetSatisfied()))+" of "+page.Count(int(c.GetTotal())))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
-		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
+		facts.Add("adjusted Rand index", fmt.Sprintf("%.3f", e.GetAri()))
 	}
 	if mean, ok := b.meanSilhouette(); ok {
-		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
+		facts.Add("mean silhouette", page.Fixed(mean, 2))
 	}
 	if b.hasConfidence() {
-		facts = append(facts, page.Fact{Name: "mean confidence", Value: meanText(b.meanConfidence())})
+		facts.Add("mean confidence", meanText(b.meanConfidence()))
 	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
-		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})
+		facts.Add("time", page.Seconds(t.AsDuration().Seconds()))
 	}
 	return facts
 }

@@ -135,16 +135,19 @@ func (b *builder) noun() string {
 	return "row"
 }
 
+func (b *builder) plural() string {
+	if b.noun() == "vertex" {
+		return "vertices"
+	}
+	return "rows"
+}
+
 // counted writes a number of rows or vertices.
 func (b *builder) counted(n int) string {
-	switch noun := b.noun(); {
-	case n == 1:
-		return "1 " + noun
-	case noun == "vertex":
-		return page.Count(n) + " vertices"
-	default:
-		return page.Count(n) + " rows"
+	if n == 1 {
+		return "1 " + b.noun()
 	}
+	return page.Count(n) + " " + b.plural()
 }
 
 // idHeading returns the heading of a column of names.

@@ -252,13 +252,6 @@ func (b *builder) borderline(columns []int) *page.Table {
 	return t
 }
 
-func (b *builder) plural() string {
-	if b.noun() == "vertex" {
-		return "vertices"
-	}
-	return "rows"
-}
-
 func (b *builder) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
 		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, maxHeading), Numbers: b.columns[at].number != nil})
