@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -111,23 +112,19 @@ func ConfidenceOfK(h *cleavev1.KSelection) string {
 	if h.GetConfidence() != cleavev1.Confidence_CONFIDENCE_UNSURE || len(h.GetPlausible()) < 2 {
 		return confidence
 	}
-	var ks []string
-	for _, k := range h.GetPlausible() {
-		ks = append(ks, fmt.Sprint(k))
-	}
-	return confidence + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
+	return confidence + ": " + text.Or(h.GetPlausible())
 }
 
 // summarizeKSelection writes the scores of every k, in 60 columns, and what is proposed.
 func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
 	columns := KColumns(h)
-	var text strings.Builder
+	var lines strings.Builder
 	line := func(mark, k string, cell func(c KColumn) string, space string) {
 		row := fmt.Sprintf("%-2s%3s", mark, k)
 		for _, c := range columns {
 			row += fmt.Sprintf("  %10s", cell(c))
 		}
-		text.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
+		lines.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
 	}
 	space := ""
 	if h.GetScores()[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED {
@@ -146,7 +143,7 @@ func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
 			return "-"
 		}, wire.EnumWord(s.GetSpace()))
 	}
-	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), ConfidenceOfK(h), h.GetReason())
-	_, err := io.WriteString(w, text.String())
+	fmt.Fprintf(&lines, "k = %d (%s): %s\n\n", h.GetProposed(), ConfidenceOfK(h), h.GetReason())
+	_, err := io.WriteString(w, lines.String())
 	return err
 }

@@ -288,9 +288,7 @@ func (b *builder) sizeSentence() string {
 	case len(sizes) > listed:
 		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), page.Count(smallest), b.counted(largest))
 	}
-	words := b.sizeWords()
-	last := len(words) - 1
-	return fmt.Sprintf("%s fall into %d clusters of %s and %s %s.", all, len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
+	return fmt.Sprintf("%s fall into %d clusters of %s %s.", all, len(sizes), text.Join(b.sizeWords(), "and"), b.plural())
 }
 
 // comparedBy says what the chosen method compared rows by.

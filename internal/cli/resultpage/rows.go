@@ -136,13 +136,7 @@ func (b *builder) inUnits(points *dataset.Points) (*dataset.Points, string, erro
 		return points, words, nil
 	}
 	if m.Distortion == metric.Cosine {
-		return weighted(points, func(row []float64) {
-			if length := math.Sqrt(dot(row, row)); length > 0 {
-				for j := range row {
-					row[j] /= length
-				}
-			}
-		}), "by the directions of rows", nil
+		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows", nil
 	}
 	if m.Metric.Form() == metric.Diagonal {
 		weights := m.Metric.Values()
@@ -162,14 +156,6 @@ func weighted(points *dataset.Points, change func(row []float64)) *dataset.Point
 		change(changed.Row(i))
 	}
 	return changed
-}
-
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += float64(v * y[j])
-	}
-	return sum
 }
 
 // leastConfidentRows is how many of the rows of the least confidence are listed.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -75,7 +75,7 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 	switch {
 	case len(h.Plausible) > 1:
 		h.Confidence = clustering.Unsure
-		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
+		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", text.Join(h.Plausible, "and"), best.K, top)
 	case top < goodAgreement:
 		h.Confidence = clustering.Likely
 		h.Reason = fmt.Sprintf("%d agrees best with held-out constraints, but weakly (%.2f; 0 is chance)", best.K, top)
@@ -168,7 +168,7 @@ func explainStability(h *clustering.KSelection, taken clustering.KScore, part st
 	if len(h.Plausible) > 1 {
 		h.Confidence = clustering.Unsure
 		others := slices.DeleteFunc(slices.Clone(h.Plausible), func(k int) bool { return k == taken.K })
-		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, list(others, "or"))
+		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, text.Or(others))
 		return
 	}
 	h.Confidence = clustering.Clear
@@ -243,16 +243,4 @@ func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 		}
 	}
 	return true
-}
-
-// list formats numbers as in "2, 3 or 4".
-func list(numbers []int, last string) string {
-	words := make([]string, len(numbers))
-	for at, k := range numbers {
-		words[at] = fmt.Sprint(k)
-	}
-	if len(words) == 1 {
-		return words[0]
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
 }
