@@ -26,6 +26,8 @@ GCFLAGS = '-gcflags=all=-dwarf=false' '-gcflags=github.com/apache/arrow-go/v18/a
 # Programs, tests and linters are compiled in the same way, so that each finds in the cache what another left there.
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath -tags=$(BUILD_TAGS) $(GCFLAGS)
+# The compiler takes a sixth less processor time with a larger heap. Tests must not inherit it.
+COMPILE := GOGC=400 go build
 SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 LDFLAGS = -s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)
 
@@ -40,12 +42,13 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build cleave, coordinator and worker into bin/
-	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	$(COMPILE) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 # The longest package comes first, because the others fill the time in which it waits. There is one package more than there are
 # processors at a time, because tests wait for disks, leases and other processes.
 .PHONY: test
 test: ## Run the tests, a part of every large one
+	$(COMPILE) ./...
 	go test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 30m ./test/clustertest ./...
 
 .PHONY: test-long
@@ -303,8 +306,8 @@ $(KUBERNETES_BIN)/kube-apiserver: tools/kubernetes/go.mod
 
 # Small programs take half of the time to compile. They lack Parquet, Arrow and object stores, and keep their state in memory.
 .PHONY: small
-small: ## Build cleave, coordinator and worker without etcd, Parquet, Arrow and object stores into bin/small/
-	go build -tags $(BUILD_TAGS),small -ldflags '$(LDFLAGS)' -o bin/small/ ./cmd/...
+small: ## Build cleave, coordinator and worker without etcd, Parquet, Arrow, object stores and traces into bin/small/
+	$(COMPILE) -tags $(BUILD_TAGS),small -ldflags '$(LDFLAGS)' -o bin/small/ ./cmd/...
 
 .PHONY: demo
 demo: small ## Show a coordinator and three workers at work, one of them killed

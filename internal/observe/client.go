@@ -1,11 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/go-hclog"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -20,14 +19,13 @@ func StartClient(ctx context.Context, name, version string, getenv func(string) 
 		if err != nil {
 			log.Warn("there is no trace", "error", err)
 		} else {
-			within := trace.ContextWithRemoteSpanContext(ctx, parseTraceParent(parent))
-			_, span := tracing.tracer.Start(within, name, trace.WithSpanKind(trace.SpanKindClient))
-			parent = traceParent(span.SpanContext())
+			span := tracing.start(parent, clientSpan, name)
+			parent = cmp.Or(span.parent(), parent)
 			end = func(failed bool) {
 				if failed {
-					span.SetStatus(codes.Error, "")
+					span.fail("")
 				}
-				span.End()
+				span.end()
 				tracing.close()
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 )
 
@@ -16,7 +15,6 @@ type Coordinator struct {
 }
 
 func (o *Coordinator) counts() bool { return o != nil && o.metrics != nil }
-func (o *Coordinator) traces() bool { return o != nil && o.tracing != nil }
 
 // count calls record with the metrics, unless they are off.
 func (o *Coordinator) count(record func(*coordinatorMetrics)) {
@@ -99,16 +97,11 @@ func (o *Coordinator) Operation(ctx context.Context, name string) (context.Conte
 // Command records a command to a worker. The command must carry parent, which may be empty. The caller must call end
 // with the reason the command failed, or "".
 func (o *Coordinator) Command(ctx context.Context, command, worker string, tiles int) (parent string, end func(failure string)) {
-	began, span := time.Now(), trace.Span(nil)
-	if o.traces() && trace.SpanFromContext(ctx).IsRecording() {
-		_, span = o.tracing.tracer.Start(ctx, "command "+command, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(workerKey.String(worker), tilesKey.Int(tiles)))
-		parent = traceParent(span.SpanContext())
-	}
-	return parent, func(failure string) {
+	began := time.Now()
+	span := operationOf(ctx).start(clientSpan, "command "+command, began, workerKey, worker, tilesKey, tiles)
+	return span.parent(), func(failure string) {
 		o.count(func(m *coordinatorMetrics) { m.commands.ended(command, failure, time.Since(began)) })
-		if span != nil {
-			endSpan(span, failure)
-		}
+		endSpan(span, failure)
 	}
 }
 

@@ -5,24 +5,32 @@ import (
 	"math/bits"
 	"sync"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // The attributes of spans.
 const (
-	jobKey       = attribute.Key("cleave.job")
-	workerKey    = attribute.Key("cleave.worker")
-	tilesKey     = attribute.Key("cleave.tiles")
-	stateKey     = attribute.Key("cleave.state")
-	reasonKey    = attribute.Key("cleave.reason")
-	restartKey   = attribute.Key("cleave.restart")
-	iterationKey = attribute.Key("cleave.iteration")
-	objectiveKey = attribute.Key("cleave.objective")
-	numberKey    = attribute.Key("cleave.operation_number")
+	jobKey       = "cleave.job"
+	workerKey    = "cleave.worker"
+	tilesKey     = "cleave.tiles"
+	stateKey     = "cleave.state"
+	reasonKey    = "cleave.reason"
+	restartKey   = "cleave.restart"
+	iterationKey = "cleave.iteration"
+	objectiveKey = "cleave.objective"
+	numberKey    = "cleave.operation_number"
 )
+
+// spanKind says on which side of a call a span is.
+type spanKind int
+
+const (
+	internalSpan spanKind = iota
+	clientSpan
+	serverSpan
+)
+
+// traceParentHeader is the header by which calls carry their span.
+const traceParentHeader = "traceparent"
 
 // Job observes an unfinished job. It has one trace with a span for each phase, which contains the spans of the
 // operations in that phase. It is safe for concurrent use. All methods do nothing on a nil Job.
@@ -30,14 +38,13 @@ type Job struct {
 	o     *Coordinator
 	began time.Time
 
-	// mu guards the fields below, except for span and inJob, which never change.
+	span *span // nil if there is no trace, as is phaseSpan
+
+	// mu guards the fields below.
 	mu         sync.Mutex
 	phase      string
 	since      time.Time
-	span       trace.Span      // span of the job; nil if tracing is off
-	inJob      context.Context // carries span
-	phaseSpan  trace.Span
-	inPhase    context.Context // carries phaseSpan
+	phaseSpan  *span
 	operations int
 	closed     bool
 }
@@ -45,7 +52,10 @@ type Job struct {
 // queued is the first phase of every job.
 const queued = "queued"
 
-type jobContextKey struct{}
+type (
+	jobContextKey       struct{}
+	operationContextKey struct{}
+)
 
 // Accepted records that a job was created.
 func (o *Coordinator) Accepted() { o.count(func(m *coordinatorMetrics) { m.jobsAccepted.Inc() }) }
@@ -60,18 +70,20 @@ func (o *Coordinator) BeginJob(ctx context.Context, id, parent string) (context.
 		return ctx, nil
 	}
 	now := time.Now()
-	j := &Job{o: o, began: now, phase: queued, since: now}
-	if o.traces() {
-		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
-		j.inJob, j.span = o.tracing.tracer.Start(within, "job", trace.WithAttributes(jobKey.String(id)))
-		j.inPhase, j.phaseSpan = o.tracing.tracer.Start(j.inJob, queued)
-	}
+	j := &Job{o: o, began: now, phase: queued, since: now, span: o.tracing.start(parent, internalSpan, "job", jobKey, id)}
+	j.phaseSpan = j.span.start(internalSpan, queued, now)
 	return context.WithValue(ctx, jobContextKey{}, j), j
 }
 
 func jobOf(ctx context.Context) *Job {
 	j, _ := ctx.Value(jobContextKey{}).(*Job)
 	return j
+}
+
+// operationOf returns the span of the operation that a context belongs to, or nil.
+func operationOf(ctx context.Context) *span {
+	s, _ := ctx.Value(operationContextKey{}).(*span)
+	return s
 }
 
 // Phase records that a job enters a phase.
@@ -86,9 +98,7 @@ func (j *Job) Phase(name string) {
 	}
 	j.endPhase()
 	j.phase = name
-	if j.o.traces() {
-		j.inPhase, j.phaseSpan = j.o.tracing.tracer.Start(j.inJob, name)
-	}
+	j.phaseSpan = j.span.start(internalSpan, name, j.since)
 }
 
 // endPhase ends the current phase. The caller holds j.mu.
@@ -101,9 +111,7 @@ func (j *Job) endPhase() {
 		}
 	}
 	j.since = now
-	if j.phaseSpan != nil {
-		j.phaseSpan.End()
-	}
+	j.phaseSpan.end()
 }
 
 // Iteration records an iteration. In traces it is an event of the phase, whose span keeps only the last ones.
@@ -112,10 +120,10 @@ func (j *Job) Iteration(restart, iteration int, objective float64) {
 		return
 	}
 	j.o.count(func(m *coordinatorMetrics) { m.iterations.Inc() })
-	if j.o.traces() {
+	if j.span != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.phaseSpan.AddEvent("iteration", trace.WithAttributes(restartKey.Int(restart), iterationKey.Int(iteration), objectiveKey.Float64(objective)))
+		j.phaseSpan.event("iteration", restartKey, restart, iterationKey, iteration, objectiveKey, objective)
 	}
 }
 
@@ -128,11 +136,9 @@ func (j *Job) Ended(state, reason string, failed bool) {
 		m.jobsEnded.WithLabelValues(state, m.reasons.word(reason)).Inc()
 		m.jobSeconds.WithLabelValues(state).Observe(time.Since(j.began).Seconds())
 	})
-	if j.o.traces() {
-		j.span.SetAttributes(stateKey.String(state), reasonKey.String(reason))
-		if failed {
-			j.span.SetStatus(codes.Error, reason)
-		}
+	j.span.set(stateKey, state, reasonKey, reason)
+	if failed {
+		j.span.fail(reason)
 	}
 }
 
@@ -148,9 +154,7 @@ func (j *Job) Close() {
 	}
 	j.closed = true
 	j.endPhase()
-	if j.o.traces() {
-		j.span.End()
-	}
+	j.span.end()
 }
 
 // slowOperation is the duration from which an operation is always in the trace.
@@ -160,24 +164,23 @@ const slowOperation = time.Second
 // operations are all included with their commands; later ones are sampled ever more thinly, and slow ones are always
 // included.
 func (j *Job) operation(ctx context.Context, name string, began time.Time) (context.Context, func(error)) {
-	if j == nil || !j.o.traces() {
+	if j == nil || j.span == nil {
 		return ctx, func(error) {}
 	}
 	j.mu.Lock()
 	j.operations++
-	number, within := j.operations, j.inPhase
+	number, phase := j.operations, j.phaseSpan
 	j.mu.Unlock()
-	start := func() (context.Context, trace.Span) {
-		return j.o.tracing.tracer.Start(within, "operation "+name, trace.WithTimestamp(began), trace.WithAttributes(numberKey.Int(number)))
+	start := func() *span {
+		return phase.start(internalSpan, "operation "+name, began, numberKey, number)
 	}
 	if sampled(number) {
-		_, span := start()
-		return trace.ContextWithSpan(ctx, span), func(err error) { endSpan(span, sentenceOf(err)) }
+		span := start()
+		return context.WithValue(ctx, operationContextKey{}, span), func(err error) { endSpan(span, sentenceOf(err)) }
 	}
 	return ctx, func(err error) {
 		if time.Since(began) >= slowOperation {
-			_, span := start()
-			endSpan(span, sentenceOf(err))
+			endSpan(start(), sentenceOf(err))
 		}
 	}
 }
@@ -198,9 +201,9 @@ func sentenceOf(err error) string {
 }
 
 // endSpan ends a span. failure is why it failed, or "".
-func endSpan(span trace.Span, failure string) {
+func endSpan(span *span, failure string) {
 	if failure != "" {
-		span.SetStatus(codes.Error, failure)
+		span.fail(failure)
 	}
-	span.End()
+	span.end()
 }

@@ -1,3 +1,5 @@
+//go:build !small
+
 package observe
 
 import (
@@ -8,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -89,20 +92,97 @@ var created = map[string]bool{
 	"/cleave.v1.JobService/CreateJob":         true,
 }
 
-// TraceParent returns the current span of a context in the form that BeginJob and commands take, or "" if there is
-// none.
-func TraceParent(ctx context.Context) string { return traceParent(trace.SpanContextFromContext(ctx)) }
+// TraceParent returns the span of the call that a context belongs to, in the form that BeginJob takes, or "" if there
+// is none.
+func TraceParent(ctx context.Context) string { return header(trace.SpanContextFromContext(ctx)) }
 
-const traceParentHeader = "traceparent"
-
-// traceParent formats a span as a W3C Trace Context header.
-func traceParent(span trace.SpanContext) string {
+// header formats a span as a W3C Trace Context header.
+func header(span trace.SpanContext) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), span), carrier)
 	return carrier[traceParentHeader]
 }
 
-func parseTraceParent(parent string) trace.SpanContext {
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{traceParentHeader: parent})
-	return trace.SpanContextFromContext(ctx)
+// start starts a span whose parent another process may have sent, or "". It returns nil if the parent says that its
+// trace is not recorded, or if t is nil.
+func (t *tracing) start(parent string, kind spanKind, name string, attributes ...any) *span {
+	if t == nil {
+		return nil
+	}
+	within := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{traceParentHeader: parent})
+	return startSpan(t.tracer, within, kind, name, time.Now(), attributes)
+}
+
+func startSpan(tracer trace.Tracer, within context.Context, kind spanKind, name string, began time.Time, attributes []any) *span {
+	_, started := tracer.Start(within, name, trace.WithSpanKind(kinds[kind]), trace.WithTimestamp(began), trace.WithAttributes(pairs(attributes)...))
+	if !started.IsRecording() {
+		return nil
+	}
+	return &span{tracer, started}
+}
+
+var kinds = map[spanKind]trace.SpanKind{internalSpan: trace.SpanKindInternal, clientSpan: trace.SpanKindClient, serverSpan: trace.SpanKindServer}
+
+// pairs converts alternating names and values.
+func pairs(attributes []any) []attribute.KeyValue {
+	var all []attribute.KeyValue
+	for at := 0; at+1 < len(attributes); at += 2 {
+		key := attribute.Key(attributes[at].(string))
+		switch value := attributes[at+1].(type) {
+		case int:
+			all = append(all, key.Int(value))
+		case float64:
+			all = append(all, key.Float64(value))
+		case string:
+			all = append(all, key.String(value))
+		}
+	}
+	return all
+}
+
+// span is a part of a trace. All methods do nothing on a nil span. Attributes are alternating names and values, which
+// are of type int, float64 or string.
+type span struct {
+	tracer trace.Tracer
+	span   trace.Span
+}
+
+// start starts a span below s.
+func (s *span) start(kind spanKind, name string, began time.Time, attributes ...any) *span {
+	if s == nil {
+		return nil
+	}
+	return startSpan(s.tracer, trace.ContextWithSpan(context.Background(), s.span), kind, name, began, attributes)
+}
+
+// parent returns what another process needs to start a span below s, or "".
+func (s *span) parent() string {
+	if s == nil {
+		return ""
+	}
+	return header(s.span.SpanContext())
+}
+
+func (s *span) event(name string, attributes ...any) {
+	if s != nil {
+		s.span.AddEvent(name, trace.WithAttributes(pairs(attributes)...))
+	}
+}
+
+func (s *span) set(attributes ...any) {
+	if s != nil {
+		s.span.SetAttributes(pairs(attributes)...)
+	}
+}
+
+func (s *span) fail(reason string) {
+	if s != nil {
+		s.span.SetStatus(codes.Error, reason)
+	}
+}
+
+func (s *span) end() {
+	if s != nil {
+		s.span.End()
+	}
 }

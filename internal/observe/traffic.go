@@ -76,7 +76,7 @@ func (o *Coordinator) ServerOptions() []grpc.ServerOption {
 	if o.counts() {
 		options = append(options, grpc.StatsHandler(&trafficCounter{bytes: o.metrics.traffic}))
 	}
-	if o.traces() {
+	if o != nil && o.tracing != nil {
 		options = append(options, o.tracing.serverOption())
 	}
 	return options

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Worker observes the workers of a process. There is more than one only in tests and in programs that run a whole
@@ -113,17 +112,14 @@ func (o *Worker) Command(parent, command, job, worker string, tiles int) (end fu
 	if o == nil {
 		return func(string) {}
 	}
-	began, span := time.Now(), trace.Span(nil)
-	if o.tracing != nil && parent != "" {
-		within := trace.ContextWithRemoteSpanContext(context.Background(), parseTraceParent(parent))
-		_, span = o.tracing.tracer.Start(within, command, trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(jobKey.String(job), workerKey.String(worker), tilesKey.Int(tiles)))
+	began := time.Now()
+	var span *span
+	if parent != "" {
+		span = o.tracing.start(parent, serverSpan, command, jobKey, job, workerKey, worker, tilesKey, tiles)
 	}
 	return func(failure string) {
 		o.count(func(m *workerMetrics) { m.commands.ended(command, failure, time.Since(began)) })
-		if span != nil {
-			endSpan(span, failure)
-		}
+		endSpan(span, failure)
 	}
 }
 

@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -20,3 +21,8 @@ func OpenEmbedded(context.Context, string, hclog.Logger) (State, error) { return
 
 // OpenEtcd returns an error.
 func OpenEtcd(context.Context, []string, Sharing, hclog.Logger) (State, error) { return nil, absent() }
+
+// openObjectStore returns an error.
+func openObjectStore(_ context.Context, where string, u *url.URL) (bucket, error) {
+	return nil, driverMissing(where, u)
+}

@@ -2,21 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
-
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/memblob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store/seal"
@@ -69,41 +64,67 @@ const (
 	maxNameLength = 512
 	maxPartLength = 200 // leaves room for the suffix of a temporary file
 	tempSuffix    = ".tmp"
-	escapeMark    = "__" // gocloud writes __0x2f__ for a byte that a file name cannot have
-
-	// These bounds limit how much written data is not yet known to be stored: two parts of an object, or syncBytes of
-	// a file. They make it possible to tell a slow store from one that hangs.
-	partBytes   = 8 << 20
-	partsAtOnce = 2
-	syncBytes   = 16 << 20
+	escapeMark    = "__" // earlier versions wrote __0x2f__ for a byte that a file name cannot have
 )
 
 var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
 
-// bucket implements Blobs with a gocloud bucket.
-type bucket struct {
-	*blob.Bucket
-	root   string // directory of a local bucket; empty for others
-	remote bool   // it is in an object store
+// bucket keeps the objects that blobs are stored as: in a directory, in memory or in an object store. A missing object
+// is ErrNotFound, and one that exists already ErrExists. All methods may be called concurrently.
+type bucket interface {
+	// create stores what write writes, visibly and durably when it returns nil. If write fails or panics, or the key
+	// is taken, nothing changes.
+	create(ctx context.Context, key string, write func(io.Writer) error) error
 
-	// Adds the blob's name to an error, and classifies it as temporary or permanent.
-	explain func(name string, err error) error
+	// open returns a reader of up to length bytes from offset; length -1 means to the end.
+	open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 
-	// publishMu makes publishing a local blob atomic. gocloud's directory driver checks that a name is free and then
-	// renames a file; the lock turns this and the sync of the directory into one step, so that a name that is taken
-	// is durable.
-	publishMu sync.Mutex
-	// directories is held while a temporary file is created in a directory that may be new, and while empty
-	// directories are removed.
-	directories sync.Mutex
-	// writing is the set of temporary files that this process is writing. It is guarded by directories.
-	writing map[string]bool
+	size(ctx context.Context, key string) (int64, error)
+	remove(ctx context.Context, key string) error
+
+	// each calls visit with every object whose key begins with prefix, in any order, and with files that are no
+	// blobs.
+	each(ctx context.Context, prefix string, visit func(key string, bytes int64)) error
+
+	// signedURL returns a URL by which anyone can read an object for a time, or "" if there is none.
+	signedURL(ctx context.Context, key string, valid time.Duration) (string, error)
+
+	free() (bytes int64, known bool)
+	removeTemporary(ctx context.Context)
+
+	// explain adds the name of a blob to an error, and classifies it as temporary or permanent.
+	explain(name string, err error) error
+
+	close() error
+}
+
+// sealedBlobs implements Blobs with a bucket. It stores blobs in the format of package seal, and also reads those of
+// versions that did not.
+type sealedBlobs struct {
+	bucket bucket
+	closed atomic.Bool
+}
+
+// check returns an error if the store is closed or a name is not valid.
+func (b *sealedBlobs) check(name string) error {
+	if b.closed.Load() {
+		return ErrClosed
+	}
+	return checkName(name)
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory, which is created if it does not
 // exist. It also opens s3://BUCKET or gs://BUCKET if the program imports their drivers; the query may contain the
 // options of gocloud.dev.
 func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
+	bucket, err := openBucket(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return &sealedBlobs{bucket: bucket}, nil
+}
+
+func openBucket(ctx context.Context, where string) (bucket, error) {
 	if !strings.Contains(where, "://") {
 		return openDirectory(where)
 	}
@@ -111,224 +132,167 @@ func OpenBlobs(ctx context.Context, where string) (Blobs, error) {
 	if err != nil {
 		return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not a URL: %v", where, err)
 	}
-	switch {
-	case u.Scheme == memblob.Scheme:
-		return &bucket{Bucket: memblob.OpenBucket(nil), explain: blobError}, nil
-	case u.Scheme == fileblob.Scheme:
+	switch u.Scheme {
+	case "mem":
+		return &memoryBucket{objects: map[string][]byte{}}, nil
+	case "file":
 		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Path == "" {
 			return nil, fault.Invalid("BLOBS_URL_INVALID", "the blob store %q is not of the form file:///DIRECTORY", where)
 		}
 		return openDirectory(filepath.FromSlash(u.Path))
-	case !blob.DefaultURLMux().ValidBucketScheme(u.Scheme):
-		return nil, fault.Invalid("BLOBS_SCHEME_UNSUPPORTED",
-			"the blob store %q needs a driver for %s:// that this program was built without; "+
-				"use a directory, file:///DIRECTORY, s3://BUCKET, gs://BUCKET or mem://", where, u.Scheme)
 	}
-	return openRemote(ctx, where, u)
+	return openObjectStore(ctx, where, u)
 }
 
-func (b *bucket) Put(ctx context.Context, name string, write func(io.Writer) error) error {
-	if err := checkName(name); err != nil {
+// driverMissing returns the error about an object store that the program has no driver for.
+func driverMissing(where string, u *url.URL) error {
+	return fault.Invalid("BLOBS_SCHEME_UNSUPPORTED",
+		"the blob store %q needs a driver for %s:// that this program was built without; "+
+			"use a directory, file:///DIRECTORY, s3://BUCKET, gs://BUCKET or mem://", where, u.Scheme)
+}
+
+// Put implements Blobs.
+func (b *sealedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	// Avoid writing if the name is already taken; create checks again.
+	if _, _, err := b.find(ctx, name); err == nil {
+		return fmt.Errorf("blob %q: %w", name, ErrExists)
+	} else if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	// Avoid writing if the name is already taken; publish checks again.
-	for _, key := range []string{name + seal.Suffix, name} {
-		if taken, err := b.Exists(ctx, key); err != nil {
-			return b.explain(name, err)
-		} else if taken {
-			return fmt.Errorf("blob %q: %w", name, ErrExists)
+	var failed error // of writing; explained if it is the bucket's, and otherwise the caller's
+	err := b.bucket.create(ctx, name+seal.Suffix, func(w io.Writer) error {
+		sealed := seal.NewWriter(name, &explainingWriter{w, b.bucket, name})
+		if failed = write(sealed); failed == nil {
+			failed = sealed.Finish()
 		}
-	}
-
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var file *os.File    // temporary file of a local bucket, synced before it is renamed
-	b.directories.Lock() // held only briefly: nothing is written yet
-	w, err := b.NewWriter(ctx, name+seal.Suffix, &blob.WriterOptions{
-		IfNotExist: true,
-		// Without a type, gocloud would buffer the first bytes to guess it.
-		ContentType:    "application/octet-stream",
-		BufferSize:     partBytes,
-		MaxConcurrency: partsAtOnce,
-		BeforeWrite:    func(as func(any) bool) error { as(&file); return nil },
+		return failed
 	})
-	if file != nil {
-		b.writing[file.Name()] = true
+	if failed != nil {
+		return failed
 	}
-	b.directories.Unlock()
-	if err != nil {
-		return b.explain(name, err)
-	}
-	published := false
-	defer func() {
-		if file != nil {
-			b.directories.Lock()
-			delete(b.writing, file.Name())
-			b.directories.Unlock()
-		}
-	}()
-	defer func() {
-		if !published { // also if write panics
-			cancel() // makes Close discard what was written
-			_ = w.Close()
-			b.removeEmpty(b.directoryOf(name))
-		}
-	}()
-
-	sealed := seal.NewWriter(name, &blobWriter{Writer: w, bucket: b, name: name, file: file})
-	if err := write(sealed); err != nil {
-		return err
-	}
-	if err := sealed.Finish(); err != nil {
-		return err
-	}
-	if file != nil {
-		if err := file.Sync(); err != nil {
-			return b.explain(name, err)
-		}
-	}
-	published = true
-	return b.publish(name, w)
+	return b.bucket.explain(name, err)
 }
 
-// blobWriter explains write errors, which reach the caller of Put through its write function, and syncs a file from
-// time to time, because syncing everything at the end may take minutes.
-type blobWriter struct {
+// explainingWriter explains write errors, which reach the caller of Put through its write function.
+type explainingWriter struct {
 	io.Writer
-	bucket   *bucket
-	name     string
-	file     *os.File // nil unless the bucket is local
-	unsynced int
+	bucket bucket
+	name   string
 }
 
-func (w *blobWriter) Write(p []byte) (int, error) {
+func (w *explainingWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	if w.unsynced += n; err == nil && w.file != nil && w.unsynced >= syncBytes {
-		w.unsynced, err = 0, w.file.Sync()
-	}
 	return n, w.bucket.explain(w.name, err)
 }
 
-// publish makes a written blob visible under its name, durably if the bucket is local.
-func (b *bucket) publish(name string, w *blob.Writer) error {
-	if b.root != "" {
-		b.publishMu.Lock()
-		defer b.publishMu.Unlock()
+// find returns the key of a blob and the size of its object, or ErrNotFound.
+func (b *sealedBlobs) find(ctx context.Context, name string) (key string, size int64, err error) {
+	if err := b.check(name); err != nil {
+		return "", 0, err
 	}
-	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		return fmt.Errorf("blob %q: %w", name, ErrExists)
-	} else if err != nil {
-		return b.explain(name, err)
+	key = name + seal.Suffix
+	if size, err = b.bucket.size(ctx, key); errors.Is(err, ErrNotFound) { // an earlier version may have written it
+		key = name
+		size, err = b.bucket.size(ctx, key)
 	}
-	if b.root == "" {
-		return nil
-	}
-	return b.explain(name, syncDirectories(filepath.Join(b.root, filepath.FromSlash(name+seal.Suffix)), b.root))
+	return key, size, b.bucket.explain(name, err)
 }
 
-func (b *bucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if err := checkName(name); err != nil {
+// Open implements Blobs.
+func (b *sealedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if err := b.check(name); err != nil {
 		return nil, err
 	}
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("blob %q: cannot read %d bytes from offset %d", name, length, offset)
 	}
 	from, bytes := seal.Range(offset, length)
-	r, err := b.NewRangeReader(ctx, name+seal.Suffix, from, bytes, nil)
+	r, err := b.bucket.open(ctx, name+seal.Suffix, from, bytes)
 	if err == nil {
-		return seal.NewReader(name, r, offset, length, b.explain), nil
+		return seal.NewReader(name, r, offset, length, b.bucket.explain), nil
 	}
-	if gcerrors.Code(err) == gcerrors.NotFound { // an earlier version may have written it
-		r, err = b.NewRangeReader(ctx, name, offset, length, nil)
+	if errors.Is(err, ErrNotFound) { // an earlier version may have written it
+		r, err = b.bucket.open(ctx, name, offset, length)
 	}
 	if err != nil {
-		return nil, b.explain(name, err)
+		return nil, b.bucket.explain(name, err)
 	}
 	return r, nil
 }
 
-func (b *bucket) Size(ctx context.Context, name string) (int64, error) {
-	if err := checkName(name); err != nil {
-		return 0, err
+// Size implements Blobs.
+func (b *sealedBlobs) Size(ctx context.Context, name string) (int64, error) {
+	key, size, err := b.find(ctx, name)
+	if err != nil || key == name {
+		return size, err
 	}
-	sealed, err := b.Attributes(ctx, name+seal.Suffix)
-	if err == nil {
-		return seal.Size(name, sealed.Size)
-	}
-	if gcerrors.Code(err) != gcerrors.NotFound {
-		return 0, b.explain(name, err)
-	}
-	plain, err := b.Attributes(ctx, name) // an earlier version may have written it
-	if err != nil {
-		return 0, b.explain(name, err)
-	}
-	return plain.Size, nil
+	return seal.Size(name, size)
 }
 
-func (b *bucket) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
-	if err := checkName(name); err != nil {
+// SignedURL implements Blobs.
+func (b *sealedBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
+	key, _, err := b.find(ctx, name)
+	if err != nil {
 		return "", false, err
 	}
-	if !b.remote {
-		return "", false, nil
-	}
-	for _, key := range []string{name + seal.Suffix, name} {
-		there, err := b.Exists(ctx, key)
-		if err != nil {
-			return "", false, b.explain(name, err)
-		}
-		if !there {
-			continue
-		}
-		signed, err := b.Bucket.SignedURL(ctx, key, &blob.SignedURLOptions{Expiry: valid})
-		if gcerrors.Code(err) == gcerrors.Unimplemented { // there is no key to sign with
-			return "", false, nil
-		}
-		return signed, key != name, b.explain(name, err)
-	}
-	return "", false, fmt.Errorf("blob %q: %w", name, ErrNotFound)
+	signed, err := b.bucket.signedURL(ctx, key, valid)
+	return signed, signed != "" && key != name, b.bucket.explain(name, err)
 }
 
-func (b *bucket) Delete(ctx context.Context, name string) error {
-	if err := checkName(name); err != nil {
+// Delete implements Blobs.
+func (b *sealedBlobs) Delete(ctx context.Context, name string) error {
+	if err := b.check(name); err != nil {
 		return err
 	}
-	err := b.Bucket.Delete(ctx, name+seal.Suffix)
-	if gcerrors.Code(err) == gcerrors.NotFound {
-		err = b.Bucket.Delete(ctx, name)
+	err := b.bucket.remove(ctx, name+seal.Suffix)
+	if errors.Is(err, ErrNotFound) {
+		err = b.bucket.remove(ctx, name)
 	}
-	if err == nil {
-		b.removeEmpty(b.directoryOf(name))
-	}
-	return b.explain(name, err)
+	return b.bucket.explain(name, err)
 }
 
-func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
+// List implements Blobs.
+func (b *sealedBlobs) List(ctx context.Context, prefix string) ([]string, error) {
+	if b.closed.Load() {
+		return nil, ErrClosed
+	}
 	if prefix != "" {
 		if err := checkName(strings.TrimSuffix(prefix, "/")); err != nil {
 			return nil, err
 		}
 	}
-	if b.root != "" {
-		names, err := listDirectory(ctx, b.root, prefix)
-		return names, b.explain(prefix, err)
-	}
 	var names []string
-	objects := b.Bucket.List(&blob.ListOptions{Prefix: prefix})
-	for {
-		object, err := objects.Next(ctx)
-		if err == io.EOF {
-			slices.Sort(names)
-			return names, nil
-		}
-		if err != nil {
-			return nil, b.explain(prefix, err)
-		}
-		progressed(ctx)
-		if name := strings.TrimSuffix(object.Key, seal.Suffix); strings.HasPrefix(name, prefix) {
+	err := b.bucket.each(ctx, prefix, func(key string, _ int64) {
+		// Objects without a valid name are temporary or foreign, not blobs. The prefix may contain a part of the suffix.
+		if name := strings.TrimSuffix(key, seal.Suffix); strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)
 		}
+	})
+	if err != nil {
+		return nil, b.bucket.explain(prefix, err)
 	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Usage implements Blobs.
+func (b *sealedBlobs) Usage(ctx context.Context) (total int64, err error) {
+	err = b.bucket.each(ctx, "", func(_ string, bytes int64) { total += bytes })
+	return total, b.bucket.explain("", err)
+}
+
+// Free implements Blobs.
+func (b *sealedBlobs) Free() (bytes int64, known bool) { return b.bucket.free() }
+
+// RemoveTemporary implements Blobs.
+func (b *sealedBlobs) RemoveTemporary(ctx context.Context) { b.bucket.removeTemporary(ctx) }
+
+// Close implements Blobs.
+func (b *sealedBlobs) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
+	return b.bucket.close()
 }
 
 // checkName rejects names that could leave the bucket, that differ between file systems and object stores, or that

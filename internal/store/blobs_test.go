@@ -405,12 +405,12 @@ func onlyBlobs(t *testing.T, b Blobs, want ...string) {
 	if guard, is := b.(*stallGuard); is {
 		b = guard.Blobs
 	}
-	if root := b.(*bucket).root; root != "" {
+	if local, is := b.(*sealedBlobs).bucket.(*directory); is {
 		var sealed []string
 		for _, name := range want {
 			sealed = append(sealed, name+seal.Suffix)
 		}
-		if got := files(t, root); !slices.Equal(got, sealed) {
+		if got := files(t, local.root); !slices.Equal(got, sealed) {
 			t.Errorf("the directory holds %q, want %q", got, sealed)
 		}
 	}

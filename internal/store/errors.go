@@ -1,15 +1,9 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"syscall"
-	"time"
-
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"gocloud.dev/gcerrors"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store/seal"
@@ -63,10 +57,7 @@ func blobError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	switch {
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		err = ErrNotFound
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fault.New(fault.ResourceExhausted, DiskFull,
 			"no space is left on the disk of the blob store; free some and try again").With("blob", name).Because(err)
 	}
@@ -76,38 +67,4 @@ func blobError(name string, err error) error {
 			"the blob store does not work now (blob %q: %v); the log of the coordinator has more", name, system).With("blob", name).Because(err)
 	}
 	return fmt.Errorf("blob %q: %w", name, err)
-}
-
-// remoteError is blobError for an object store. Every answer other than whether an object exists counts as temporary:
-// the store may be restarting, overloaded or unreachable, or somebody may correct its access rights.
-func remoteError(name string, err error) error {
-	switch gcerrors.Code(err) {
-	case gcerrors.OK, gcerrors.NotFound, gcerrors.FailedPrecondition, gcerrors.Canceled:
-		return blobError(name, err)
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrExists) {
-		return blobError(name, err)
-	}
-	if ahead := storeAhead(err); ahead > maxSkew || ahead < -maxSkew {
-		return fault.New(fault.Unavailable, blobsUnavailable,
-			"the object store refuses a request (blob %q), and its clock differs from that of the coordinator by %v; set the clock that is wrong", name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
-	}
-	return fault.New(fault.Unavailable, blobsUnavailable,
-		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)
-}
-
-// maxSkew is how far the time of a request may be from that of the store before stores refuse it.
-const maxSkew = 15 * time.Minute
-
-// storeAhead returns how far the clock of an object store that refused a request is ahead of ours, as far as its answer says.
-func storeAhead(err error) time.Duration {
-	response, is := errors.AsType[*smithyhttp.ResponseError](err)
-	if !is || response.HTTPStatusCode() != http.StatusForbidden {
-		return 0
-	}
-	date, err := http.ParseTime(response.Response.Header.Get("Date"))
-	if err != nil {
-		return 0
-	}
-	return time.Until(date)
 }

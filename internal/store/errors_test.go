@@ -64,7 +64,7 @@ func TestAFullDiskSaysSo(t *testing.T) {
 	if !fault.Is(err, "DISK_FULL") || !IsPermanent(err) || strings.Contains(err.Error(), "/data") {
 		t.Errorf("got %v", err)
 	}
-	_, err = (&blobWriter{Writer: failingWriter{full}, bucket: &bucket{explain: blobError}, name: "jobs/1/labels"}).Write([]byte("x"))
+	_, err = (&explainingWriter{failingWriter{full}, &directory{}, "jobs/1/labels"}).Write([]byte("x"))
 	wantReason(t, err, "DISK_FULL")
 }
 
@@ -80,7 +80,6 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 	}
 }
 
-// If the directory of an open store is gone, the error names the blob and not the path.
 // failingDriver is a bucket that fails to answer about sealed blobs, as an overloaded object store may, and has no others.
 type failingDriver struct {
 	driver.Bucket
@@ -105,12 +104,12 @@ func (failingDriver) Close() error { return nil }
 
 // A store that does not answer is not taken for one without the blob, because callers take a missing blob for lost data.
 func TestTheSizeOfABlobInAStoreThatFails(t *testing.T) {
-	b := &bucket{Bucket: blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")}), remote: true, explain: remoteError}
+	b := &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")})}}
 	defer b.Close()
 	if _, err := b.Size(t.Context(), "labels"); errors.Is(err, ErrNotFound) || IsPermanent(err) {
 		t.Errorf("got %v", err)
 	}
-	b = &bucket{Bucket: blob.NewBucket(failingDriver{failure: ErrNotFound}), remote: true, explain: remoteError}
+	b = &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: ErrNotFound})}}
 	defer b.Close()
 	if _, err := b.Size(t.Context(), "labels"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of a blob that is not there: %v", err)

@@ -2,13 +2,32 @@
 
 package buckets
 
-import "gocloud.dev/blob"
+import (
+	"context"
 
-func versionOf(*blob.Attributes) string { return "" }
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/objects"
+)
 
-func selectVersion(func(any) bool, string) {}
+// Set has no buckets in a small program.
+type Set struct{}
 
-// answerOf explains every error of a small program, which can open no bucket.
-func answerOf(error) string {
-	return "this program was built without object stores (-tags small); build it without the tag, as make build does"
+// NewSet returns a set without buckets.
+func NewSet() *Set { return &Set{} }
+
+// Close does nothing.
+func (b *Set) Close() {}
+
+// Find returns an error.
+func (b *Set) Find(context.Context, objects.Rule, objects.URI) ([]Object, error) {
+	return nil, absent()
+}
+
+// Sign returns an error.
+func (b *Set) Sign(context.Context, objects.Rule, Object) (signed, etag string, err error) {
+	return "", "", absent()
+}
+
+func absent() error {
+	return fault.New(fault.FailedPrecondition, "STORE_NOT_CONFIGURED", "this program was built without object stores (-tags small); build it without the tag, as make build does")
 }

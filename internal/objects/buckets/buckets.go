@@ -1,4 +1,5 @@
-// Package buckets asks object stores about objects, and signs the URLs by which others read them.
+//go:build !small
+
 package buckets
 
 import (
@@ -21,18 +22,7 @@ import (
 	"github.com/cleave-project/cleave/internal/objects"
 )
 
-// Object is one version of an object.
-type Object struct {
-	URI      string
-	Bytes    int64
-	ETag     string
-	Version  string // the version ID (s3) or generation (gs); "" if the bucket keeps no versions
-	Modified time.Time
-}
-
 const (
-	// MaxObjects limits how many objects a table may consist of.
-	MaxObjects = 5_000
 	// maxListed limits how many keys are compared with a pattern.
 	maxListed = 1_000_000
 	// askedAtOnce is how many objects are asked about at the same time.
@@ -133,11 +123,6 @@ func list(ctx context.Context, bucket *blob.Bucket, u objects.URI) ([]string, er
 	}
 	slices.Sort(keys)
 	return keys, nil
-}
-
-// TooMany returns the error about more than MaxObjects objects.
-func TooMany() error {
-	return fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "the URIs name more than %d objects, the largest number supported; name fewer, or write larger objects", MaxObjects).OnField("uris")
 }
 
 // describe returns the current version of an object.
