@@ -84,7 +84,7 @@ func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor)
 }
 
 func (a *app) drainCommand() *cobra.Command {
-	const short = "Move the tiles of a worker, given by id or name, to others, after which it leaves"
+	const short = "Move a worker's tiles to other workers, then let it leave"
 	return a.remoteCommand("drain WORKER", short, "worker", func(ctx context.Context, c *client.Client, worker string, asJSON bool) error {
 		id, err := workerID(ctx, c, worker)
 		if err != nil {
@@ -233,7 +233,7 @@ func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) err
 func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup --out FILE",
-		Short: "Copy everything that a coordinator stores into one file, while it serves",
+		Short: "Copy everything that a coordinator stores into one file, while it is running",
 		Args:  shell.FlagsOnly,
 	}
 	server := addServerFlag(cmd.Flags())

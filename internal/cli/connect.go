@@ -174,23 +174,17 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return a.connectTo(t)
 }
 
-// describedJob has the flags that describe a job and name the coordinator that runs it.
-type describedJob struct {
-	job    *jobflags.Flags
-	server *string
-}
-
-// describingCommand returns a command about a job that its flags describe.
-func (a *app) describingCommand(name, short string, f *describedJob, run func(context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
+// jobCommand returns a command with the flags that describe a job, and with --server.
+func (a *app) jobCommand(name, short string, run func(context.Context) error) (cmd *cobra.Command, job *jobflags.Flags, server *string) {
+	cmd = &cobra.Command{
 		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
 		Short: short,
 		Args:  noDataArgument,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
 	}
-	f.job, f.server = jobflags.Add(cmd.Flags()), addServerFlag(cmd.Flags())
-	f.job.Stdin = a.stdin
-	return cmd
+	job = jobflags.Add(cmd.Flags())
+	job.Stdin = a.stdin
+	return cmd, job, addServerFlag(cmd.Flags())
 }
 
 // noDataArgument is shell.FlagsOnly, except that it says which flag takes a file.

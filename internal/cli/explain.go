@@ -30,7 +30,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var constraints string
 	cmd := &cobra.Command{
 		Use:   "explain JOB|DIR",
-		Short: "Explain the result of a job, or of a run in a folder, in sentences, with hints what to try",
+		Short: "Explain the result of a job, or of a run in a folder, in plain sentences, with hints on what to try",
 		Args:  cobra.ArbitraryArgs,
 	}
 	server := addServerFlag(cmd.Flags())
@@ -72,7 +72,7 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 		facts.Constraints, err = constraintsOf(r, constraints)
 	case held.GetSatisfied() < held.GetTotal():
 		facts.Constraints = a.recordedConstraints(ctx, folder, r)
-		facts.Unknown = facts.Constraints == nil
+		facts.ConstraintsUnknown = facts.Constraints == nil
 	}
 	if err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/segment"
@@ -68,7 +67,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return shell.Usage("the shape is missing; use %s", catalog.Or(shapeNames()))
+			return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
 		}
 		return a.generate(cmd.Context(), args[0], f)
 	}
@@ -112,7 +111,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 func (f *generateFlags) check(shape string) error {
 	flags, ok := shapes[shape]
 	if !ok {
-		return shell.Usage("there is no shape %q; use %s%s", shape, catalog.Or(shapeNames()), shell.Suggest(shape, shapeNames()))
+		return shell.Usage("there is no shape %q; use %s%s", shape, text.Or(shapeNames()), shell.Suggest(shape, shapeNames()))
 	}
 	for _, flag := range []string{"d", "k", "noise", "background", "inside", "outside"} {
 		implied := (flag == "d" && f.d.Whole() == 2 || flag == "k" && f.k.Whole() == 2) && shape != "blocks"

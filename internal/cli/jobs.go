@@ -241,14 +241,15 @@ func stillRunning(what, jobID string) error {
 }
 
 type submitFlags struct {
-	describedJob
+	job               *jobflags.Flags
+	server            *string
 	requestID         string
 	wait, json, quiet bool
 }
 
-func (a *app) submitCommand() *cobra.Command {
+func (a *app) submitCommand() (cmd *cobra.Command) {
 	f := &submitFlags{}
-	cmd := a.describingCommand("submit", "Submit a job to a coordinator and print its id", &f.describedJob,
+	cmd, f.job, f.server = a.jobCommand("submit", "Submit a job to a coordinator and print its id",
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
 	addRequestIDFlag(set, &f.requestID)

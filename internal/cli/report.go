@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -23,8 +24,10 @@ import (
 
 // reportFlags are the flags of report. The page shows the files that they name; none is required.
 type reportFlags struct {
-	resultFlags
-	constraints string
+	server           *string
+	data             *jobflags.DataFlags
+	truth            truthFlags
+	constraints, out string
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -35,15 +38,15 @@ func (a *app) reportCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 	}
 	set := cmd.Flags()
-	f.data = jobflags.AddDataFlags(set)
+	f.data, f.server = jobflags.AddDataFlags(set), addServerFlag(set)
 	f.data.Stdin = a.stdin
-	f.server = addServerFlag(set)
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
-	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to compare the result with")
-	set.StringVar(&f.scoreOn, "score-on", "", "compare only the points listed in this `FILE` (index)")
+	f.truth.add(set)
 	set.StringVar(&f.out, "out", "", "write the page to this `FILE`; default: report.html in DIR, or here")
-	f.flags = set
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.truth.check(); err != nil {
+			return err
+		}
 		return a.onFolderOrJob(cmd.Context(), *f.server, args, func(folder string) error {
 			return a.reportFolder(cmd.Context(), folder, f)
 		}, func(c *client.Client, jobID string) error { return a.reportJob(cmd.Context(), c, jobID, f) })
@@ -81,7 +84,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 		return err
 	}
 	if f.out == "" {
-		f.out = filepath.Join(folder, report.PageFile)
+		f.out = filepath.Join(folder, resultpage.PageFile)
 	}
 	return a.writePage(r, s, f.out)
 }
@@ -124,8 +127,8 @@ func (f *reportFlags) addTables(s *report.Scene, r *report.Report) (err error) {
 			return err
 		}
 	}
-	if f.truth != "" {
-		if s.Truth, err = jobflags.LoadTruth(format.Input{Path: f.truth}, f.scoreOn, rows, naming); err == nil {
+	if f.truth.file != "" {
+		if s.Truth, err = jobflags.LoadTruth(format.Input{Path: f.truth.file}, f.truth.scoreOn, rows, naming); err == nil {
 			s.Truth, err = filter.Truth(s.Truth)
 		}
 	}
@@ -143,11 +146,11 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
 		return s, nil
 	}
-	if err := before.checkInputs(jobflags.NamedFiles(cmd.Flags(), origin.GetDirectory())); err != nil {
+	if err := before.checkInputs(run.job.NamedFiles(origin.GetDirectory())); err != nil {
 		return s, err
 	}
-	jobflags.ResolveFiles(cmd.Flags(), origin.GetDirectory())
-	run.job.TruthFile = run.truth
+	run.job.ResolveFiles(origin.GetDirectory())
+	run.job.TruthFile = run.truth.file
 	j, err := run.job.Prepare(ctx, nil) // the run has printed the notices
 	if err != nil {
 		return s, err
@@ -155,7 +158,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if rows := j.Data.Rows(); rows != int(before.result.GetRows()) {
 		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, before.result.GetRows())
 	}
-	truth, err := j.LoadTruth(run.truth, run.scoreOn)
+	truth, err := j.LoadTruth(run.truth.file, run.truth.scoreOn)
 	if err != nil {
 		return s, err
 	}
@@ -170,12 +173,12 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 	if f.constraints != "" {
 		return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 	}
-	r, s, err := a.fetchReport(ctx, c, jobID, &f.resultFlags, client.Everything)
+	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, client.Everything)
 	if err != nil {
 		return err
 	}
 	if f.out == "" {
-		f.out = report.PageFile
+		f.out = resultpage.PageFile
 	}
 	return a.writePage(r, s, f.out)
 }
@@ -185,7 +188,7 @@ func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
 		fmt.Fprintln(a.stderr, "cleave: without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
 	}
-	if err := format.WriteFile(path, func(w io.Writer) error { return r.WritePage(w, s) }); err != nil {
+	if err := format.WriteFile(path, func(w io.Writer) error { return resultpage.Write(w, r, s) }); err != nil {
 		return err
 	}
 	return a.printf("%s\n", path)

@@ -195,6 +195,7 @@ func TestReportRefusals(t *testing.T) {
 	succeed(t, "run --data g/data.csv --k 2 --algorithm kmeans --quiet --out o")
 	for args, want := range map[string]string{
 		"report":                                  "the job or folder is missing",
+		"report o --score-on on.csv":              "--score-on requires --truth",
 		"report g":                                "result.json",
 		"report o --data other/data.csv":          "the data has 31 rows; the run in o had 30",
 		"report o --truth other/truth.csv":        "outside 0..29",

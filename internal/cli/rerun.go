@@ -14,11 +14,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -112,7 +112,7 @@ func loadRecorded(dir string) (*recorded, error) {
 }
 
 // rerunCommandLine runs the recorded command line again, if its files have not changed.
-func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (again *report.Report, err error) {
+func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
 	own := a.access
 	cmd, run := a.newRunCommand()
 	parent := &cobra.Command{}
@@ -124,21 +124,18 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	if *f.server != "" {
 		*run.server, a.access = *f.server, own
 	}
-	if err := before.checkInputs(jobflags.NamedFiles(cmd.Flags(), a.command.directory)); err != nil {
+	if err := before.checkInputs(run.job.NamedFiles(a.command.directory)); err != nil {
 		return nil, err
 	}
-	jobflags.ResolveFiles(cmd.Flags(), a.command.directory)
-	run.out, run.saveGraph, run.json, run.quiet = f.out, "", false, f.quiet
-	run.requestID = "" // with it, the coordinator would return the recorded job
-	if f.out == "" {
-		run.join = false // there is no folder to write the rows to
+	run.job.ResolveFiles(a.command.directory)
+	run.output.out, run.output.saveGraph, run.output.quiet = f.out, "", f.quiet
+	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
+	run.requestID = ""                               // with it, the coordinator would return the recorded job
+	d, err := a.runJob(ctx, run, false)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range []string{"request-id", "on-term", "labels-format"} { // the user of rerun gave none of them
-		cmd.Flags().Lookup(name).Changed = false
-	}
-	run.finished = func(r *report.Report) { again = r }
-	err = a.run(ctx, run)
-	return again, err
+	return d.report, nil
 }
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
@@ -170,7 +167,9 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	p.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, intoFolder(f.out, func(out *report.OutputDir) error { return out.Write(ctx, again.Files(scene, a.warn)) })
+	return again, intoFolder(f.out, func(out *report.OutputDir) error {
+		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))
+	})
 }
 
 // checkInputs refuses files that are not those of the run.
@@ -255,8 +254,8 @@ func thisCommand(arguments []string) command {
 
 // beginOrigin starts to hash the files that flags name, concurrently with the run. The returned function waits for the
 // hashes and returns the origin for result.json.
-func (a *app) beginOrigin(set *pflag.FlagSet) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
-	files, directory := jobflags.NamedFiles(set, a.command.directory), a.command.directory
+func (a *app) beginOrigin(f *jobflags.DataFlags) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
+	files, directory := f.NamedFiles(a.command.directory), a.command.directory
 	hashed := make(chan []*cleavev1.InputFile, 1)
 	go func() {
 		inputs := make([]*cleavev1.InputFile, len(files))

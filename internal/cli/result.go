@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -27,8 +24,10 @@ import (
 
 // resultFlags are the flags of result. The data is needed only to draw the clusters.
 type resultFlags struct {
-	runFlags
-	data *jobflags.DataFlags
+	server *string
+	data   *jobflags.DataFlags
+	truth  truthFlags
+	output outputFlags
 }
 
 func (a *app) resultCommand() *cobra.Command {
@@ -39,11 +38,10 @@ func (a *app) resultCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 	}
 	set := cmd.Flags()
-	f.data = jobflags.AddDataFlags(set)
+	f.data, f.server = jobflags.AddDataFlags(set), addServerFlag(set)
 	f.data.Stdin = a.stdin
-	f.server = addServerFlag(set)
-	f.addOutputFlags(set, "print nothing when --out is given")
-	f.flags = set
+	f.truth.add(set)
+	f.output.add(set, "print nothing when --out is given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
@@ -51,33 +49,40 @@ func (a *app) resultCommand() *cobra.Command {
 }
 
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
-	if err := f.checkOutput(); err != nil {
+	if err := cmp.Or(f.truth.check(), f.output.check(f.data)); err != nil {
 		return err
 	}
-	if err := f.labelFlags.check(f.out, f.json, f.data.Given("labels-format"), f.data.IsTable()); err != nil {
-		return err
-	}
-	r, s, err := a.fetchReport(ctx, c, jobID, f, extentFor(f.out))
+	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
 	if err != nil {
 		return err
 	}
-	if !f.summarizes() { // a summary includes them
+	if !f.output.summarizes() { // a summary includes them
 		for _, warning := range r.Result.GetWarnings() {
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Run.Origin = a.beginOrigin(f.flags)(s.Title, s.Spec)
-	return intoFolder(f.out, func(out *report.OutputDir) error {
-		return errors.Join(a.deliver(ctx, r, s, out, &f.runFlags, f.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.saveGraph))
+	r.Run.Origin = a.beginOrigin(f.data)(s.Title, s.Spec)
+	d := &delivered{report: r, notices: r.Result.GetWarnings()}
+	err = intoFolder(f.output.out, func(out *report.OutputDir) error {
+		if err := f.output.checkGraph(s.Spec); err != nil {
+			return err
+		}
+		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
 	})
+	if err != nil {
+		return err
+	}
+	return a.printResult(d, &f.output)
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
-func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f *resultFlags, extent client.Extent) (*report.Report, report.Scene, error) {
+func (a *app) fetchReport(
+	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, t truthFlags, extent client.Extent,
+) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	data, err := &jobflags.Loaded{}, error(nil)
-	if !f.data.IsTable() { // how a table is read depends on the job
-		if data, err = f.data.Load(); err != nil {
+	if !source.IsTable() { // how a table is read depends on the job
+		if data, err = source.Load(); err != nil {
 			return nil, none, err
 		}
 	}
@@ -86,18 +91,15 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		return nil, none, err
 	}
 	spec := response.GetSpec()
-	if err := f.checkSaveGraph(spec); err != nil {
-		return nil, none, err
-	}
 	o, err := c.Fetch(ctx, jobID, extent)
 	if err != nil {
 		return nil, none, err
 	}
-	if f.data.IsTable() {
+	if source.IsTable() {
 		if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
-			data, err = f.data.LoadByRecipe(steps, wire.ComparesDirections(spec))
+			data, err = source.LoadByRecipe(steps, wire.ComparesDirections(spec))
 		} else {
-			data, err = f.data.Load()
+			data, err = source.Load()
 		}
 		if err != nil {
 			return nil, none, err
@@ -124,7 +126,7 @@ func (a *app) fetchReport(ctx context.Context, c *client.Client, jobID string, f
 		}
 	}
 	localizeNotices(o, ids, filter, j.Header)
-	truth, err := jobflags.LoadTruth(format.Input{Path: f.truth}, f.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	truth, err := jobflags.LoadTruth(format.Input{Path: t.file}, t.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
 	}
@@ -206,108 +208,4 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it is data set %s, the job's is %s", id, j.Spec.GetDatasetId())
 	}
 	return err
-}
-
-// onStdout is the value of --out that writes labels to standard output, and everything else to standard error.
-const onStdout = "-"
-
-// extentFor returns what to fetch for --out.
-func extentFor(out string) client.Extent {
-	switch out {
-	case "":
-		return client.Labels
-	case onStdout:
-		return client.Scores
-	}
-	return client.Everything
-}
-
-// labelFlags set the format of labels.
-type labelFlags struct {
-	format *jobflags.OptionFlag
-	join   bool
-}
-
-func (f *labelFlags) add(set *pflag.FlagSet) {
-	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
-	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
-}
-
-// check refuses flags that contradict each other, before anything runs.
-func (f *labelFlags) check(out string, json, given, isTable bool) error {
-	switch {
-	case out == onStdout && json:
-		return shell.Usage("--json and --out - both write to standard output; give one of them")
-	case out == "" && (f.join || given):
-		return shell.Usage("--join and --labels-format require --out; give --out DIR, or --out - for standard output")
-	case f.join && !isTable:
-		return shell.Usage("--join requires a table as --data, such as a .csv or .parquet file")
-	}
-	return nil
-}
-
-// labels returns how labels are written. t is the table of the data, or nil.
-func (f *labelFlags) labels(t *table.Table) report.Labels {
-	l := report.Labels{Format: f.format.String()}
-	if f.join && t != nil {
-		l.Join = joinTable(t)
-	}
-	return l
-}
-
-// joinTable returns a function that passes the rows of a table to report.Labels.
-func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
-	return func(yield func(*table.Table) error) error { return yield(t) }
-}
-
-// summaryTo returns where the summary is written.
-func (a *app) summaryTo(out string) io.Writer {
-	if out == onStdout {
-		return a.stderr
-	}
-	return a.folded()
-}
-
-// checkOutput refuses flags about the output that contradict each other, before anything runs.
-func (f *runFlags) checkOutput() error {
-	if f.scoreOn != "" && f.truth == "" {
-		return shell.Usage("--score-on requires --truth")
-	}
-	if f.saveGraph != "" {
-		_, err := format.GraphWriter(f.saveGraph)
-		return err
-	}
-	return nil
-}
-
-// checkSaveGraph refuses to save the graph of a job that builds none.
-func (f *runFlags) checkSaveGraph(spec *cleavev1.JobSpec) error {
-	if f.saveGraph != "" && spec.GetNeighborGraph() == nil {
-		return shell.Usage("--save-graph requires --knn, which builds the graph")
-	}
-	return nil
-}
-
-// saveNeighborGraph writes the neighbor graph of a job to a file, unless path is "".
-func (a *app) saveNeighborGraph(ctx context.Context, c *client.Client, jobID, path string) error {
-	if path == "" {
-		return nil
-	}
-	write, err := format.GraphWriter(path)
-	if err != nil {
-		return err
-	}
-	graph, err := c.FetchNeighborGraph(ctx, jobID)
-	if err != nil {
-		return err
-	}
-	if err := format.WriteFile(path, func(w io.Writer) error { return write(w, graph) }); err != nil {
-		return err
-	}
-	hint := ""
-	if last, _ := graph.Row(graph.N - 1); len(last) == 0 {
-		hint = fmt.Sprintf("; the last rows have no neighbors, so use it with --vertices %d", graph.N)
-	}
-	a.warn("wrote the graph to %s%s", path, hint)
-	return nil
 }

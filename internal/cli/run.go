@@ -1,12 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,20 +19,15 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// runFlags are the flags of run, except for those that describe the job.
+// runFlags are the flags of run.
 type runFlags struct {
-	describedJob
-	truth, scoreOn string
-	workers        *jobflags.OptionFlag
-	requestID      string
-	onTerm         *jobflags.OptionFlag
-	out, saveGraph string
-	json, quiet    bool
-	labelFlags
-
-	flags     *pflag.FlagSet
-	finished  func(*report.Report)                        // called instead of the summary
-	unprinted func([]*cleavev1.Notice) []*cleavev1.Notice // returns the notices that were not printed yet; nil means all
+	job       *jobflags.Flags
+	server    *string
+	workers   *jobflags.OptionFlag
+	requestID string
+	onTerm    *jobflags.OptionFlag
+	truth     truthFlags
+	output    outputFlags
 }
 
 // embeddedWorkers is the default number of workers of an embedded run. One worker with all cores computes each block
@@ -60,95 +54,74 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 // newRunCommand returns the command and its flags.
-func (a *app) newRunCommand() (*cobra.Command, *runFlags) {
-	f := &runFlags{}
-	cmd := a.describingCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.describedJob,
+func (a *app) newRunCommand() (cmd *cobra.Command, f *runFlags) {
+	f = &runFlags{}
+	cmd, f.job, f.server = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result",
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
 	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
 		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
-	f.addOutputFlags(cmd.Flags(), "show no progress")
-	f.flags = cmd.Flags()
+	f.truth.add(cmd.Flags())
+	f.output.add(cmd.Flags(), "show no progress")
 	return cmd, f
 }
 
-// addOutputFlags declares the flags about the output, which result has as well.
-func (f *runFlags) addOutputFlags(set *pflag.FlagSet, quiet string) {
-	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
-	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
-	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - writes only labels, to standard output")
-	f.labelFlags.add(set)
-	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
-	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
-	set.BoolVar(&f.quiet, "quiet", false, quiet)
-}
-
 func (a *app) run(ctx context.Context, f *runFlags) error {
-	if err := f.checkOutput(); err != nil {
+	if err := cmp.Or(f.truth.check(), f.output.check(&f.job.DataFlags), f.checkRequestID()); err != nil {
 		return err
 	}
+	d, err := a.runJob(ctx, f, f.output.summarizes())
+	if d == nil {
+		return err
+	}
+	return errors.Join(a.printResult(d, &f.output), err)
+}
+
+// runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
+// summarized says that a summary will list the suspects, so that no notice has to. An error that concerns only a part
+// of the result comes together with it.
+func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
 	c, err := a.remoteOrNil(*f.server, f.job)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c != nil {
 		defer c.Close()
+	} else if f.requestID != "" {
+		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.TruthFile, f.job.Stream, f.job.Import, f.job.Stdin = f.truth, c != nil, true, a.stdin
-	if err := f.labelFlags.check(f.out, f.json, f.job.Given("labels-format"), f.job.IsTable()); err != nil {
+	f.job.TruthFile, f.job.Stream, f.job.Import = f.truth.file, c != nil, true
+	err = intoFolder(f.output.out, func(out *report.OutputDir) error {
+		d, err = a.runInto(ctx, out, f, c, summarized)
 		return err
-	}
-	if err := f.checkRequestID(c != nil); err != nil {
-		return err
-	}
-	return intoFolder(f.out, func(out *report.OutputDir) error { return a.runJob(ctx, f, c, out) })
+	})
+	return d, err
 }
 
-// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as
-// complete if do succeeds, and removes it if do fails before it has written anything.
-func intoFolder(path string, do func(out *report.OutputDir) error) error {
-	if path == "" || path == onStdout {
-		return do(nil)
-	}
-	out, err := report.OpenOutput(path)
-	if err != nil {
-		return err
-	}
-	if err := do(out); err != nil {
-		out.Abandon()
-		return err
-	}
-	return out.Succeed()
-}
-
-// runJob runs the job that the flags describe, on a coordinator or, if c is nil, on an embedded one, and delivers its
-// result.
-func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *report.OutputDir) (err error) {
+// runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
+func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c *client.Client, summarized bool) (_ *delivered, err error) {
 	id := ""
 	defer func() { err = f.detached(ctx, id, err) }()
-	if _, err := os.Stat(filepath.Dir(f.saveGraph)); err != nil {
-		return shell.Usage("--save-graph %s cannot be written: %v", f.saveGraph, err)
-	}
 	j, err := a.prepare(ctx, f.job, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.checkSaveGraph(j.Spec); err != nil {
-		return err
+	if err := f.output.checkGraph(j.Spec); err != nil {
+		return nil, err
 	}
-	truth, err := j.LoadTruth(f.truth, f.scoreOn)
+	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.printDropped(j.Filter)
-	origin := a.beginOrigin(f.flags)
-	p := report.NewProgress(a.stderr, f.quiet)
-	p.Localize, p.SummaryListsSuspects, f.unprinted = j.Localize, f.summarizes(), p.UnprintedNotices
+	origin := a.beginOrigin(&f.job.DataFlags)
+	p := report.NewProgress(a.stderr, f.output.quiet)
+	p.Localize, p.SummaryListsSuspects = j.Localize, summarized
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
-			return err
+			return nil, err
 		}
 		defer c.Close()
 	}
@@ -157,20 +130,20 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	defer func() { err = client.Cause(ctx, err) }()
 	spec, data, err := a.inputOf(ctx, c, j, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var late error // reported after the result is written, which must not be lost
 	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
-		return explainReuse(j.Locate(late))
+		return nil, explainReuse(j.Locate(late))
 	}
-	o, err := c.Fetch(ctx, id, extentFor(f.out))
+	o, err := c.Fetch(ctx, id, extentFor(f.output.out))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sent, err := finishStream(ctx, c, j, spec.GetTable().GetTableId(), o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j.LocalizeResult(o.Result)
 	r := report.New(o, j.Filter)
@@ -178,17 +151,17 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 	r.AddRecipe(j.Table)
 	if sent != nil {
 		a.printDropped(j.Filter)
-		if truth, err = j.LoadTruth(f.truth, f.scoreOn); err != nil {
+		if truth, err = j.LoadTruth(f.truth.file, f.truth.scoreOn); err != nil {
 			late = errors.Join(late, err)
 		}
 	}
 	late = errors.Join(late, r.Score(truth))
 	r.Run.Origin = origin(j.Name, spec)
 	p.End()
-	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, f.saveGraph))
-	scene, labels := sceneOf(j, truth), f.labels(j.Read())
+	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, f.output.saveGraph))
+	scene, labels := sceneOf(j, truth), f.output.labels(j.Read())
 	scene.Spec = spec
-	if sent != nil && f.join {
+	if sent != nil && f.output.join {
 		labels.Join = sent.join(ctx)
 	}
 	if sent != nil && out != nil {
@@ -196,16 +169,18 @@ func (a *app) runJob(ctx context.Context, f *runFlags, c *client.Client, out *re
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return errors.Join(a.deliver(ctx, r, scene, out, f, labels), late)
+	d := &delivered{report: r, notices: p.UnprintedNotices(r.Result.GetWarnings())}
+	if err := a.deliver(ctx, d, scene, out, &f.output, labels); err != nil {
+		return nil, errors.Join(err, late)
+	}
+	return d, late
 }
 
-// checkRequestID rejects --request-id without a coordinator or value, and --on-term without --request-id.
-func (f *runFlags) checkRequestID(remote bool) error {
+// checkRequestID rejects --request-id without a value, and --on-term without --request-id.
+func (f *runFlags) checkRequestID() error {
 	switch {
 	case f.requestID == "" && f.job.Given("request-id"):
 		return errEmptyRequestID()
-	case f.requestID != "" && !remote:
-		return shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	case f.job.Given("on-term") && f.requestID == "":
 		return shell.Usage("--on-term requires --request-id; without it, the job of a run that ends is canceled, because nothing would find it again")
 	}
@@ -260,51 +235,6 @@ func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
 	return s
 }
 
-// summarizes reports whether a summary is printed at the end.
-func (f *runFlags) summarizes() bool {
-	return !f.json && f.finished == nil && !(f.quiet && f.out == onStdout)
-}
-
-// deliver writes the report to the output folder and to standard output, as the flags say.
-func (a *app) deliver(ctx context.Context, r *report.Report, s report.Scene, out *report.OutputDir, f *runFlags, l report.Labels) error {
-	var written []string
-	if out != nil {
-		files := append(r.LabelFiles(l), r.Files(s, a.warn)...)
-		if err := out.Write(ctx, files); err != nil {
-			return err
-		}
-		for _, file := range files {
-			written = append(written, filepath.Join(out.Path, file.Name))
-		}
-	}
-	if f.out == onStdout {
-		if err := r.WriteLabels(a.stdout, l); err != nil {
-			return err
-		}
-	}
-	if f.json {
-		return report.WriteResult(a.stdout, r.Result, r.Run)
-	}
-	if f.finished != nil {
-		f.finished(r)
-		return nil
-	}
-	if !f.summarizes() {
-		return nil
-	}
-	warnings := r.Result.GetWarnings()
-	if f.unprinted != nil {
-		warnings = f.unprinted(warnings)
-	}
-	if err := r.Summarize(a.summaryTo(f.out), warnings, written); err != nil {
-		return err
-	}
-	if f.out == "" && !f.quiet {
-		a.notify("nothing was written; --out DIR writes the label of each row, a report, and a model for cleave predict")
-	}
-	return nil
-}
-
 // printDropped prints how many rows were dropped.
 func (a *app) printDropped(filter *jobflags.RowFilter) {
 	if filter != nil {
@@ -313,14 +243,15 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 }
 
 type planFlags struct {
-	describedJob
+	job     *jobflags.Flags
+	server  *string
 	workers *jobflags.OptionFlag
 	json    bool
 }
 
-func (a *app) planCommand() *cobra.Command {
+func (a *app) planCommand() (cmd *cobra.Command) {
 	f := &planFlags{}
-	cmd := a.describingCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.describedJob,
+	cmd, f.job, f.server = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it",
 		func(ctx context.Context) error { return a.plan(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")

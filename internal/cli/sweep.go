@@ -24,30 +24,30 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// sweepFlags are the flags of sweep, except for those that describe the jobs.
+// sweepFlags are the flags of sweep.
 type sweepFlags struct {
-	describedJob
-	truth, scoreOn, out string
-	workers, parallel   *jobflags.OptionFlag
-	json, quiet         bool
+	job               *jobflags.Flags
+	server            *string
+	truth             truthFlags
+	out               string
+	workers, parallel *jobflags.OptionFlag
+	json, quiet       bool
 }
 
 // defaultParallel is how many jobs of a sweep are submitted at a time. A coordinator has its own queue; more than a
 // few jobs there only keep the next job ready.
 const defaultParallel = 4
 
-func (a *app) sweepCommand() *cobra.Command {
+func (a *app) sweepCommand() (cmd *cobra.Command) {
 	f := &sweepFlags{}
-	var cmd *cobra.Command
-	cmd = a.describingCommand("sweep", "Run a job for every combination of option values, and compare the results", &f.describedJob,
-		func(ctx context.Context) error { return a.sweep(ctx, f, cmd) })
+	cmd, f.job, f.server = a.jobCommand("sweep", "Run a job for every combination of option values, and compare the results",
+		func(ctx context.Context) error { return a.sweep(ctx, f) })
 	set := cmd.Flags()
-	f.job.TakeSeveral(set)
+	f.job.TakeSeveral()
 	set.Lookup("k").Usage = "numbers of clusters, such as 2,3,4 or 2..8: a job for each"
 	f.workers = addWorkersFlag(set)
 	f.parallel = jobflags.NewWhole(defaultParallel, 1, 64).Declare(set, "parallel", "number of jobs at a time")
-	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index,label) to score the results against")
-	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+	f.truth.add(set)
 	set.StringVar(&f.out, "out", "", "write "+report.SweepTable+", "+report.SweepResults+" and "+report.SweepChart+" into this `DIR`; a second call continues from there")
 	set.BoolVar(&f.json, "json", false, "print "+report.SweepResults+" instead of a table")
 	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
@@ -56,8 +56,8 @@ func (a *app) sweepCommand() *cobra.Command {
 
 // sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is
 // known, so that a sweep that is interrupted goes on with the others.
-func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) error {
-	combinations, err := a.checkSweep(f, cmd)
+func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
+	combinations, err := a.checkSweep(f)
 	if err != nil {
 		return err
 	}
@@ -91,16 +91,16 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags, cmd *cobra.Command) erro
 }
 
 // checkSweep returns the combinations, after it has checked the options of each, so that nothing runs if one is wrong.
-func (a *app) checkSweep(f *sweepFlags, cmd *cobra.Command) ([]jobflags.Combination, error) {
-	if f.scoreOn != "" && f.truth == "" {
-		return nil, shell.Usage("--score-on requires --truth")
+func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
+	if err := f.truth.check(); err != nil {
+		return nil, err
 	}
-	for _, file := range jobflags.NamedFiles(cmd.Flags(), a.command.directory) {
+	for _, file := range f.job.NamedFiles(a.command.directory) {
 		if file.Path == jobflags.StandardInput {
 			return nil, shell.Usage("sweep reads --%s once for each job, but standard input can be read only once; give a file", file.Flag)
 		}
 	}
-	combinations, err := f.job.Combinations(cmd.Flags())
+	combinations, err := f.job.Combinations()
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 // a row.
 func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (*cleavev1.CreateJobRequest, func(*client.Outcome, *report.SweepRow) error, error) {
 	f := s.flags
-	f.job.TruthFile = f.truth
+	f.job.TruthFile = f.truth.file
 	if err := f.job.Choose(c); err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	if first { // the others would say the same
 		s.app.notify(j.AllNotices(s.client.Remote())...)
 	}
-	truth, err := j.LoadTruth(f.truth, f.scoreOn)
+	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,7 +209,7 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 // runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same
 // request id, or of a new job. A job that failed is a result, too.
 func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
-	if row, known := s.known[request.GetRequestId()]; known && row.Error == "" && (row.ARI != nil || s.flags.truth == "") {
+	if row, known := s.known[request.GetRequestId()]; known && row.Error == "" && (row.ARI != nil || s.flags.truth.file == "") {
 		row.Options = c
 		return row, nil
 	}

@@ -76,12 +76,12 @@ func TestHollowRows(t *testing.T) {
 		text, says string
 		rows       int
 	}{
-		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "all cells are empty from line 5 on", 3},
-		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "all cells are empty from line 3 on", 1},
-		{"a;b;c\n1;x;2.5\n;\n;;;\n", "all cells are empty from line 3 on", 1},
-		{"a;b;c\n1;x;2.5\n" + hollow, "all cells are empty from line 3 on", 1},
+		{"a;b;c\n1;x;2.5\n;;\n2;y;3\n; ;\r\n;;\n", "the lines from 5 on have only empty cells", 3},
+		{"a;b;c\n1;x;2.5\n;;\n\n;;\n", "the lines from 3 on have only empty cells", 1},
+		{"a;b;c\n1;x;2.5\n;\n;;;\n", "the lines from 3 on have only empty cells", 1},
+		{"a;b;c\n1;x;2.5\n" + hollow, "the lines from 3 on have only empty cells", 1},
 		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;4\n", "", many + 2},
-		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "all cells are empty from line 300004 on", many + 2}, // read again
+		{"a;b;c\n1;x;2.5\n" + hollow + "3;z;many\n;;\n", "the lines from 300004 on have only empty cells", many + 2}, // read again
 	} {
 		got, says, err := readText(t, "t.csv", c.text, csv.Options{})
 		if err != nil {

@@ -19,6 +19,14 @@ func ExampleFirst() {
 	// Output: 2, 3, 5 and 2 more
 }
 
+func ExampleOr() {
+	fmt.Println(text.Or([]int{2}))
+	fmt.Println(text.Or([]string{"shift", "stop", "ignore"}))
+	// Output:
+	// 2
+	// shift, stop or ignore
+}
+
 func ExampleBytes() {
 	fmt.Println(text.Bytes(int64(1536)))
 	fmt.Println(text.Bytes(uint64(64 << 20)))

@@ -68,7 +68,7 @@ func (m Message) String() string {
 	return b.String()
 }
 
-// FirstParts returns the beginning of a list, up to a limit, and how many more there are, as "a, b, and 3 more".
+// FirstParts returns the beginning of a list, up to a limit, and how many more there are, as "a, b and 3 more".
 func FirstParts(list []Part, limit int) Message {
 	var m Message
 	for at, p := range list[:min(len(list), limit)] {
@@ -78,7 +78,7 @@ func FirstParts(list []Part, limit int) Message {
 		m = append(m, p)
 	}
 	if more := len(list) - limit; more > 0 {
-		m = append(m, Plain(", and %d more", more))
+		m = append(m, Plain(" and %d more", more))
 	}
 	return m
 }

@@ -11,6 +11,6 @@ func ExampleMessage() {
 	fmt.Println(append(text.Message{text.Plain("%d links: ", len(links))}, text.FirstParts(links, 2)...))
 	fmt.Println(text.Message{text.Plain("column "), text.Column(3), text.Plain(" of row "), text.Row(7)})
 	// Output:
-	// 3 links: 0-1 (must), 2-3 (cannot), and 1 more
+	// 3 links: 0-1 (must), 2-3 (cannot) and 1 more
 	// column 3 of row 7
 }

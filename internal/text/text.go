@@ -36,6 +36,18 @@ func First[T any](list []T, limit int) string {
 	return out
 }
 
+// Join lists items with a word before the last one: "2, 3 and 5".
+func Join[T any](list []T, word string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return First(list, 1)
+	}
+	return fmt.Sprintf("%s %s %v", First(list[:last], last), word, list[last])
+}
+
+// Or lists alternatives: "2, 3 or 5".
+func Or[T any](list []T) string { return Join(list, "or") }
+
 // Bytes formats a number of bytes with three digits and a binary unit: "1.5 GiB".
 func Bytes[N int64 | uint64](bytes N) string {
 	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}

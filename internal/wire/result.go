@@ -250,7 +250,7 @@ func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 	}
 }
 
-// suspectProto converts a seed or a constraint that the data contradict.
+// suspectProto converts a seed or a constraint that the data contradicts.
 func suspectProto(s clustering.Suspect) *cleavev1.Suspect {
 	p := &cleavev1.Suspect{Row: uint32(s.Row), MustLink: s.Must, Strength: s.Strength}
 	if s.Other >= 0 {
@@ -289,7 +289,7 @@ func SplitNotices(all []*cleavev1.Notice) (answer, table []*cleavev1.Notice) {
 	return answer, table
 }
 
-// NamesSuspects reports whether a notice names the first of the seeds or constraints that the data contradict.
+// NamesSuspects reports whether a notice names the first of the seeds or constraints that the data contradicts.
 // Result.suspects has them all.
 func NamesSuspects(n *cleavev1.Notice) bool {
 	return n.GetReason() == "CONSTRAINTS_AGAINST_DATA" || n.GetReason() == "SEEDS_AGAINST_DATA"

@@ -71,7 +71,7 @@ func TestARangeOfKFromTheCommandLine(t *testing.T) {
 	if ran.ExitCode != 0 {
 		t.Fatal(ran.Stderr)
 	}
-	for _, says := range []string{"k = 3 (clear): 3 clusters are found again in half of the data", "\n*   3 ", "labels-k2.csv", "labels-k5.csv", "k.svg"} {
+	for _, says := range []string{"k = 3 (clear): 3 clusters reappear in half of the data", "\n*   3 ", "labels-k2.csv", "labels-k5.csv", "k.svg"} {
 		if !strings.Contains(ran.Stdout, says) {
 			t.Errorf("it does not say %q:\n%s", says, ran.Stdout)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // catalogTables returns the tables of the documentation as Markdown, by the names under which documents include them.
@@ -86,17 +87,17 @@ func values(o catalog.Option) string {
 	case catalog.File:
 		return "a file"
 	}
-	text := "a number"
+	words := "a number"
 	if o.Type == catalog.Whole {
-		text = "a whole number"
+		words = "a whole number"
 	}
 	if o.Min != 0 && o.Max != 0 && o.Max < 1e9 {
-		text += fmt.Sprintf(", %g to %g", o.Min, o.Max)
+		words += fmt.Sprintf(", %g to %g", o.Min, o.Max)
 	}
 	if len(o.Values) > 0 {
-		text += ", or " + catalog.Or(coded(o.Values, ""))
+		words += ", or " + text.Or(coded(o.Values, ""))
 	}
-	return text
+	return words
 }
 
 // fields lists the paths of an option in the API.

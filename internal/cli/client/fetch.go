@@ -84,10 +84,14 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 	return o, nil
 }
 
+// streamCall is a method of the API that streams its responses.
+type streamCall[P, R any] func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error)
+
 // receive makes a streaming call and reads the stream. It starts over if the stream breaks or the coordinator refuses
 // it.
-func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Context, *P, ...grpc.CallOption) (grpc.ServerStreamingClient[R], error),
-	request *P, read func(receive func() (*R, error)) (T, error)) (value T, _ error) {
+func receive[P, R, T any](
+	ctx context.Context, c *Client, call streamCall[P, R], request *P, read func(next func() (*R, error)) (T, error),
+) (value T, _ error) {
 	err := c.Retry(ctx, func() error {
 		stream, err := call(ctx, request)
 		if err == nil {
@@ -100,15 +104,17 @@ func receive[P, R, T any](ctx context.Context, c *Client, call func(context.Cont
 
 // fetchSolverSteps fetches the steps of the eigensolver from the events of a job that has ended.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
-	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, func(receive func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
-		err = wire.Receive(receive, func(item *cleavev1.WatchJobResponse) error {
-			if step := item.GetEvent().GetSolver(); step != nil {
-				steps = append(steps, step)
-			}
-			return nil
-		})
-		return steps, err
+	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, solverSteps)
+}
+
+func solverSteps(next func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
+	err = wire.Receive(next, func(item *cleavev1.WatchJobResponse) error {
+		if step := item.GetEvent().GetSolver(); step != nil {
+			steps = append(steps, step)
+		}
+		return nil
 	})
+	return steps, err
 }
 
 // FetchTables returns a function that fetches tables by their ids.
@@ -148,9 +154,9 @@ func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) 
 
 // joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a
 // mixture.
-func joinPrediction(receive func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
+func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
 	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
-	err := wire.Receive(receive, func(part *cleavev1.PredictJobResponse) (err error) {
+	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) (err error) {
 		p.Labels, err = appendLabels(p.Labels, part.GetFirstIndex(), part.GetLabels())
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)

@@ -134,3 +134,38 @@ func SolverItem(step uint32, residual float64, converged uint32) *cleavev1.Watch
 	return EventItem(&cleavev1.Event{Sequence: uint32(step), What: &cleavev1.Event_Solver{Solver: &cleavev1.SolverStep{
 		Step: step, Products: 10 * step, Residual: residual, Tolerance: 1e-8, Converged: converged, Wanted: 2}}})
 }
+
+// ExampleChoice has eight ways; the fifth is the one without constraints, and the best is not taken.
+func ExampleChoice() *cleavev1.Choice {
+	c := &cleavev1.Choice{Reason: "it has more right"}
+	for _, t := range []struct {
+		space                cleavev1.Space
+		use                  cleavev1.ConstraintUse
+		agreement, advantage float64
+	}{
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.3, -2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT, 0.7, 1},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD, 0.8, 2},
+		{cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC, 0.95, 3},
+		{cleavev1.Space_SPACE_STANDARDIZED, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.25, 0},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE, 0.6, 0.5},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT, 0.65, 0.6},
+		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD, 0.9, 3},
+	} {
+		c.Tried = append(c.Tried, &cleavev1.MethodScore{Method: &cleavev1.Method{Space: t.space, ConstraintUse: t.use}, Agreement: t.agreement, Advantage: t.advantage})
+	}
+	c.Chosen = c.Tried[7].Method
+	return c
+}
+
+// ExampleKSelection returns the scores of three numbers of clusters, each of which is plausible.
+func ExampleKSelection() *cleavev1.KSelection {
+	return &cleavev1.KSelection{
+		Proposed: 3, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
+		Scores: []*cleavev1.KScore{
+			{K: 2, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.891), Silhouette: new(1.0)},
+			{K: 3, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.885), Silhouette: new(0.844)},
+			{K: 4, Space: cleavev1.Space_SPACE_ROWS, Silhouette: new(-0.05)},
+		},
+	}
+}

@@ -114,7 +114,7 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	case f.IsTable():
 		return f.loadTable(false)
 	case flag == "data":
-		return f.loadPoints(0)
+		return f.loadPoints(0, false, false)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -132,7 +132,7 @@ func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
 		return f.loadTable(directions)
 	}
 	if flag, err := f.source(); err == nil && flag == "data" && dropped {
-		return f.loadUsable(directions)
+		return f.loadPoints(0, true, directions)
 	}
 	return f.Load()
 }
@@ -240,23 +240,13 @@ func (f *readingFlags) add(set *pflag.FlagSet) {
 // apply sets the options of a table reader.
 func (f *readingFlags) apply(o *format.TableOptions) error {
 	o.Header = f.header.text
-	switch f.delimiter {
-	case "":
-	case "comma":
-		o.Delimiter = ','
-	case "semicolon":
-		o.Delimiter = ';'
-	case "tab", `\t`:
-		o.Delimiter = '\t'
-	case "space":
-		o.Delimiter = ' '
-	case "pipe":
-		o.Delimiter = '|'
+	names := map[string]string{"comma": ",", "semicolon": ";", "tab": "\t", `\t`: "\t", "space": " ", "pipe": "|"}
+	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
+	case d == "":
+	case len(d) != 1 || strings.ContainsAny(d, "\"\r\n.-+0123456789"):
+		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one character", d)
 	default:
-		if len(f.delimiter) != 1 || strings.ContainsAny(f.delimiter, "\"\r\n.-+") || f.delimiter[0] >= '0' && f.delimiter[0] <= '9' {
-			return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one character", f.delimiter)
-		}
-		o.Delimiter = f.delimiter[0]
+		o.Delimiter = d[0]
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ type NamedFile struct{ Flag, Path string }
 
 // NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
 // directory.
-func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
+func (f *DataFlags) NamedFiles(directory string) []NamedFile {
 	var files []NamedFile
-	visitPaths(set, func(flag, path string) string {
+	visitPaths(f.set, func(flag, path string) string {
 		entries, err := os.ReadDir(ResolvePath(directory, path))
 		if err != nil { // not a folder
 			files = append(files, NamedFile{flag, path})
@@ -41,8 +41,8 @@ func NamedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 }
 
 // ResolveFiles replaces relative paths of input files in flags by paths within directory.
-func ResolveFiles(set *pflag.FlagSet, directory string) {
-	visitPaths(set, func(_, path string) string { return ResolvePath(directory, path) })
+func (f *DataFlags) ResolveFiles(directory string) {
+	visitPaths(f.set, func(_, path string) string { return ResolvePath(directory, path) })
 }
 
 // StandardInput is the path that stands for standard input.

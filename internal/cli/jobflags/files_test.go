@@ -17,11 +17,11 @@ func TestAFolderStandsForItsParts(t *testing.T) {
 		}
 	}
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	Add(set)
+	flags := Add(set)
 	if err := set.Parse([]string{"--data", "."}); err != nil {
 		t.Fatal(err)
 	}
-	if files := NamedFiles(set, folder); len(files) != 1 || files[0] != (NamedFile{"data", "a.csv"}) {
+	if files := flags.NamedFiles(folder); len(files) != 1 || files[0] != (NamedFile{"data", "a.csv"}) {
 		t.Errorf("the inputs are %v", files)
 	}
 }

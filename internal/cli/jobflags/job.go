@@ -88,7 +88,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case f.IsTable():
 		l, err = f.loadTable(directions)
 	case f.DropsRows():
-		l, err = f.loadUsable(directions)
+		l, err = f.loadPoints(0, true, directions)
 	default:
 		if l, err = f.Load(); source == "data" {
 			err = hintMissingDrop(err)

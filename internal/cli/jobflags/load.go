@@ -58,46 +58,30 @@ func (l *Loaded) IDs() *table.IDs {
 // LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and,
 // if directions are compared, rows of zeros.
 func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
-	in := &inputFlags{files: []string{path}}
-	if dropped {
-		return in.loadUsable(directions)
-	}
-	return in.loadPoints(0)
+	return (&inputFlags{files: []string{path}}).loadPoints(0, dropped, directions)
 }
 
 // loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the
-// files need if it is 0.
-func (f *inputFlags) loadPoints(columns int) (*Loaded, error) {
-	parts, err := f.parts()
-	if err != nil {
-		return nil, err
-	}
-	if f.holds(format.InputSparse) {
-		points, _, err := parts.LoadSparsePoints(columns, false)
-		return &Loaded{Data: points}, err
-	}
-	points, header, _, err := parts.LoadPoints(false)
-	return &Loaded{Data: points, Header: header}, err
-}
-
-// loadUsable reads points that are not in a table, and drops rows with missing values and, if directions are compared,
-// rows of zeros.
-func (f *inputFlags) loadUsable(directions bool) (*Loaded, error) {
+// files need if it is 0. If drop is set, it drops rows with missing values and, if directions are compared, rows of
+// zeros.
+func (f *inputFlags) loadPoints(columns int, drop, directions bool) (*Loaded, error) {
 	parts, err := f.parts()
 	if err != nil {
 		return nil, err
 	}
 	l, incomplete := &Loaded{}, []int32(nil)
 	if f.holds(format.InputSparse) {
-		l.Data, incomplete, err = parts.LoadSparsePoints(0, true)
+		l.Data, incomplete, err = parts.LoadSparsePoints(columns, drop)
 	} else {
-		l.Data, l.Header, incomplete, err = parts.LoadPoints(true)
+		l.Data, l.Header, incomplete, err = parts.LoadPoints(drop)
+	}
+	if err == nil && drop {
+		l.Filter, l.Data, err = newRowFilter(l.Data, incomplete, directions).usable(f.name(), l.Data)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.Filter, l.Data, err = newRowFilter(l.Data, incomplete, directions).usable(f.name(), l.Data)
-	return l, err
+	return l, nil
 }
 
 // hintMissingDrop adds --missing drop to the error about a file with missing values.
@@ -358,7 +342,7 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 		}
 	}
 	if r == nil || !isTable {
-		return f.loadPoints(columns)
+		return f.loadPoints(columns, false, false)
 	}
 	l, err := loadRows(&f.inputFlags, &f.readingFlags, r, directions, f.Whole)
 	if err == nil {

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // OptionFlag is a pflag.Value for an option of the catalog, or for one that is described like it.
@@ -86,12 +88,12 @@ func (f *OptionFlag) Type() string {
 }
 
 // Set implements pflag.Value.
-func (f *OptionFlag) Set(text string) error {
-	value, path, found := strings.Cut(text, ":")
+func (f *OptionFlag) Set(given string) error {
+	value, path, found := strings.Cut(given, ":")
 	if f.option.Type != catalog.Start {
-		value, path = text, ""
+		value, path = given, ""
 	} else if found != slices.Contains(fromFile, value) || found && path == "" {
-		return fmt.Errorf("use %s", catalog.Or(f.Words()))
+		return fmt.Errorf("use %s", text.Or(f.Words()))
 	}
 	option := f.option
 	if option.Spectral != nil { // checked again once the algorithm is known
@@ -125,12 +127,12 @@ func (f *OptionFlag) Words() []string {
 
 // usage returns the line of help.
 func (f *OptionFlag) usage() string {
-	text := f.option.Help
+	help := f.option.Help
 	if f.option.Type == catalog.Start || f.option.Name == "algorithm" {
-		text += ": " + catalog.Or(f.Words())
+		help += ": " + text.Or(f.Words())
 	}
 	if f.option.Default != "" {
-		text += " (default " + f.option.Default + ")"
+		help += " (default " + f.option.Default + ")"
 	}
-	return text
+	return help
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 )
@@ -96,21 +94,21 @@ func (c Combination) String() string {
 }
 
 // TakeSeveral lets every option that is a number or a word take several values.
-func (f *Flags) TakeSeveral(set *pflag.FlagSet) {
+func (f *Flags) TakeSeveral() {
 	for name, flag := range f.options {
 		switch flag.option.Type {
 		case catalog.Whole, catalog.Number, catalog.Choice:
-			set.Lookup(name).Value = &severalFlag{OptionFlag: flag}
+			f.set.Lookup(name).Value = &severalFlag{OptionFlag: flag}
 		}
 	}
 }
 
 // Combinations returns every combination of the values of the flags that have several, in the order of the catalog;
 // the values of --seed vary fastest.
-func (f *Flags) Combinations(set *pflag.FlagSet) ([]Combination, error) {
+func (f *Flags) Combinations() ([]Combination, error) {
 	all := []Combination{nil}
 	add := func(name string) error {
-		flag, is := set.Lookup(name).Value.(*severalFlag)
+		flag, is := f.set.Lookup(name).Value.(*severalFlag)
 		if !is || len(flag.values) < 2 {
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/render/explain"
-	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -27,7 +27,7 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 		name = ""
 	}
 	name = "held-out"
-	for _, t := range bestMethods(c, shownMethods) {
+	for _, t := range BestMethods(c, shownMethods) {
 		mark := ""
 		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
 			mark = " (chosen)"
@@ -51,9 +51,9 @@ func clauses(reason string) (all []string) {
 	return all
 }
 
-// bestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the
+// BestMethods returns at most limit methods, the best held-out accuracy first. The chosen method and the one that the
 // others are compared with are always among them.
-func bestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
+func BestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
 	var methods []*cleavev1.MethodScore
 	for _, t := range c.GetTried() { // a method may be tried again to be fitted to all constraints
 		if !slices.ContainsFunc(methods, func(m *cleavev1.MethodScore) bool { return explain.SameMethod(m.GetMethod(), t.GetMethod()) }) {
@@ -72,19 +72,6 @@ func bestMethods(c *cleavev1.Choice, limit int) []*cleavev1.MethodScore {
 	return methods
 }
 
-// drawMethods draws the held-out accuracy of the methods, the best first.
-func (r *Report) drawMethods(w io.Writer, title string) error {
-	choice := r.Result.GetChoice()
-	plot := picture.BarsPlot{
-		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
-		Axis: "held-out accuracy (1: all right, 0: chance)",
-	}
-	for _, t := range bestMethods(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
-	}
-	return picture.Write(w, plot.Figure)
-}
-
 // ClustersText returns how many clusters a job asks for: "3", or "2..6".
 func ClustersText(spec *cleavev1.JobSpec) string {
 	if r := spec.GetKRange(); r != nil {
@@ -93,16 +80,16 @@ func ClustersText(spec *cleavev1.JobSpec) string {
 	return fmt.Sprint(spec.GetK())
 }
 
-// kColumn is a kind of score. of returns nil for a number of clusters that does not have it.
-type kColumn struct {
-	name string
-	of   func(*cleavev1.KScore) *float64
+// KColumn is a kind of score of a number of clusters. Of returns nil for a number that does not have it.
+type KColumn struct {
+	Name string
+	Of   func(*cleavev1.KScore) *float64
 }
 
-// kColumns returns the scores that at least one number of clusters has.
-func kColumns(h *cleavev1.KSelection) []kColumn {
-	var known []kColumn
-	for _, c := range []kColumn{
+// KColumns returns the scores that at least one number of clusters has.
+func KColumns(h *cleavev1.KSelection) []KColumn {
+	var known []KColumn
+	for _, c := range []KColumn{
 		{"held-out", func(s *cleavev1.KScore) *float64 { return s.Agreement }},
 		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
 		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
@@ -110,7 +97,7 @@ func kColumns(h *cleavev1.KSelection) []kColumn {
 		{"eigengap", func(s *cleavev1.KScore) *float64 { return s.Eigengap }},
 	} {
 		for _, s := range h.GetScores() {
-			if c.of(s) != nil {
+			if c.Of(s) != nil {
 				known = append(known, c)
 				break
 			}
@@ -119,92 +106,44 @@ func kColumns(h *cleavev1.KSelection) []kColumn {
 	return known
 }
 
-// confidenceOfK describes the confidence in a proposal: "likely", "unsure: 2, 3 or 4".
-func confidenceOfK(h *cleavev1.KSelection) string {
+// ConfidenceOfK describes the confidence in a proposal: "likely", "unsure: 2, 3 or 4".
+func ConfidenceOfK(h *cleavev1.KSelection) string {
 	confidence := wire.EnumWord(h.GetConfidence())
 	if h.GetConfidence() != cleavev1.Confidence_CONFIDENCE_UNSURE || len(h.GetPlausible()) < 2 {
 		return confidence
 	}
-	var ks []string
-	for _, k := range h.GetPlausible() {
-		ks = append(ks, fmt.Sprint(k))
-	}
-	return confidence + ": " + strings.Join(ks[:len(ks)-1], ", ") + " or " + ks[len(ks)-1]
+	return confidence + ": " + text.Or(h.GetPlausible())
 }
 
 // summarizeKSelection writes the scores of every k, in 60 columns, and what is proposed.
 func summarizeKSelection(w io.Writer, h *cleavev1.KSelection) error {
-	columns := kColumns(h)
-	var text strings.Builder
-	line := func(mark, k string, cell func(c kColumn) string, space string) {
+	columns := KColumns(h)
+	var lines strings.Builder
+	line := func(mark, k string, cell func(c KColumn) string, space string) {
 		row := fmt.Sprintf("%-2s%3s", mark, k)
 		for _, c := range columns {
 			row += fmt.Sprintf("  %10s", cell(c))
 		}
-		text.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
+		lines.WriteString(strings.TrimRight(row+"  "+space, " ") + "\n")
 	}
 	space := ""
 	if h.GetScores()[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED {
 		space = "space"
 	}
-	line("", "k", func(c kColumn) string { return c.name }, space)
+	line("", "k", func(c KColumn) string { return c.Name }, space)
 	for _, s := range h.GetScores() {
 		mark := ""
 		if s.GetK() == h.GetProposed() {
 			mark = "*"
 		}
-		line(mark, fmt.Sprint(s.GetK()), func(c kColumn) string {
-			if v := c.of(s); v != nil {
+		line(mark, fmt.Sprint(s.GetK()), func(c KColumn) string {
+			if v := c.Of(s); v != nil {
 				return fmt.Sprintf("%.2f", *v)
 			}
 			return "-"
 		}, wire.EnumWord(s.GetSpace()))
 	}
-	fmt.Fprintf(&text, "k = %d (%s): %s\n\n", h.GetProposed(), confidenceOfK(h), h.GetReason())
-	_, err := io.WriteString(w, text.String())
+	fmt.Fprintf(&lines, "k = %d (%s): %s\n\n", h.GetProposed(), ConfidenceOfK(h), h.GetReason())
+	_, err := io.WriteString(w, lines.String())
 	return err
-}
-
-// drawKSelection draws the scores over the numbers of clusters.
-func (r *Report) drawKSelection(w io.Writer, title string) error {
-	h := r.Result.GetKSelection()
-	plot := picture.CurvesPlot{
-		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), confidenceOfK(h)),
-		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
-	}
-	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
-	for _, c := range kColumns(h) {
-		panel.Curves = append(panel.Curves, kCurves(h, c)...)
-	}
-	plot.Panels = []picture.CurvesPanel{panel}
-	return picture.Write(w, plot.Figure)
-}
-
-// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a
-// curve.
-func kCurves(h *cleavev1.KSelection, c kColumn) (curves []picture.Curve) {
-	for _, s := range h.GetScores() {
-		v, name := c.of(s), kNames[c.name]
-		if v == nil {
-			continue
-		}
-		if space := wire.EnumWord(s.GetSpace()); c.name == "silhouette" && space != "" {
-			name += " (" + space + ")"
-		}
-		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
-		if at < 0 {
-			at, curves = len(curves), append(curves, picture.Curve{Name: name})
-		}
-		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
-	}
-	return curves
-}
-
-// kNames explains the scores in a legend.
-var kNames = map[string]string{
-	"held-out":   "held-out accuracy",
-	"stability":  "stability: the worst cluster, from a part of the data",
-	"silhouette": "silhouette",
-	"modularity": "modularity",
-	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }

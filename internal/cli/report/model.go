@@ -90,15 +90,6 @@ func textBytes(values []float64) uint64 {
 	return bytes
 }
 
-// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
-// the squared Euclidean one transform the points first, as landmarks do.
-func (r *Report) centroids() *dataset.Points {
-	if r.Model == nil || r.Model.Distortion != metric.SquaredEuclidean || r.Model.Landmarks != nil {
-		return nil
-	}
-	return &dataset.Points{N: r.Model.K, D: r.Model.D, Values: r.Model.Centroids}
-}
-
 // LoadModel reads the model that a result describes from its folder, and returns the names of its columns.
 func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
 	r := &modelReader{folder: folder}

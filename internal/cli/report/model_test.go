@@ -10,13 +10,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // A mixture is read back as it was, and a folder without mixture.csv has no model.
@@ -32,7 +33,7 @@ func TestMixtureFiles(t *testing.T) {
 	result := &cleavev1.Result{K: 2, Rows: 2, ClusterSizes: []uint32{1, 1}, Model: wire.ModelHead(model), RowScores: &cleavev1.RowScoresHead{Rows: 2, Posterior: true}}
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 1}, Model: model, Rows: &clustering.RowScores{Posterior: true, Confidence: []float64{0.5, 1}}}, nil)
 	dir := t.TempDir()
-	if err := WriteFolder(t.Context(), dir, r.Files(Scene{Header: []string{"a", "b"}}, func(string, ...any) {})); err != nil {
+	if err := WriteFolder(t.Context(), dir, r.Files(Scene{Header: []string{"a", "b"}}, nil, func(string, ...any) {})); err != nil {
 		t.Fatal(err)
 	}
 	back, err := ReadFolder(dir, result, &cleavev1.RunRecord{})

@@ -1,25 +1,22 @@
 // Package report presents a job to people and programs: its progress on the terminal (Progress), the summary at its
-// end, and the files of an output folder, including result.json, the pictures and report.html. It also reads such a
-// folder back, to label new rows. A Sweep presents many jobs in one table.
-//
-// The package decides what is said. How a page looks is in render/page, how charts are drawn in render/picture, and
-// what sets clusters apart is computed in render/profile.
+// end, and the files of an output folder, except for pictures and report.html, which resultpage makes. It also reads
+// such a folder back, to label new rows. A Sweep presents many jobs in one table.
 package report
 
 import (
-	"bytes"
 	"io"
 	"slices"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -38,16 +35,30 @@ const (
 	projectionFile = "projection.csv"
 	forestFile     = "forest.csv"
 	embeddingFile  = "embedding.csv"
-	suspectsFile   = "suspects.csv"
-	clustersFile   = "clusters.svg"
-	objectiveFile  = "objective.svg"
-	methodsFile    = "methods.svg"
-	kFile          = "k.svg"
+	SuspectsFile   = "suspects.csv"
 	ResultFile     = "result.json"
 )
 
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
+
+// Scene has what pictures and the page show besides the outcome.
+type Scene struct {
+	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
+	Header      []string        // the names of its columns
+	Constraints []constraint.Constraint
+	Truth       *jobflags.Truth
+	Title       string
+	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
+	// fields are about all points.
+	Sample []int32
+
+	// What only report.html shows.
+
+	Spec        *cleavev1.JobSpec // nil means the one of the origin, if there is one
+	Table       *table.Table      // the data file as it was given; nil if the data has columns of numbers, or none
+	LabelColumn string            // the column of the table with the known classes; "" for none
+}
 
 // Report is the outcome of a job and what is needed to write it: which rows of the data file its points are, and the
 // names of rows and clusters.
@@ -59,8 +70,6 @@ type Report struct {
 	Classes []string            // of the clusters, "" for none; nil if none has a class
 	// ClassesFor returns the classes of the clusters of other labels, for a range of k; nil if none has a class.
 	ClassesFor func(labels []int32) []string
-
-	fileRows []int32 // rows of the data file that the sample consists of; nil if it is not a sample
 }
 
 // Naming returns how tables name the rows of the data file.
@@ -99,6 +108,9 @@ func (r *Report) AddRecipe(rows *jobflags.Rows) {
 	r.Result.Warnings = append(r.Result.Warnings, wire.NoticesProto(wire.TableNotices(notices))...)
 }
 
+// maxSolverSteps is how many steps of an eigensolver a result keeps.
+const maxSolverSteps = 2000
+
 // New returns the report of a job that clustered the rows that a filter kept; nil means all.
 func New(o *client.Outcome, filter *jobflags.RowFilter) *Report {
 	if filter != nil {
@@ -125,49 +137,14 @@ func (r *Report) Score(t *jobflags.Truth) error {
 	return nil
 }
 
-// Files returns the files of an output folder, result.json last. It leaves out what cannot be drawn or is too large,
-// and warns about it: the result must not be lost.
-func (r *Report) Files(s Scene, warn func(format string, args ...any)) []File {
+// Files returns the files of an output folder, result.json last. drawn are the pictures and the page. Files leaves out
+// what is too large, and warns about it: the result must not be lost.
+func (r *Report) Files(s Scene, drawn []File, warn func(format string, args ...any)) []File {
 	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)
 	files = append(files, r.suspectFiles()...)
 	files = append(files, r.modelFiles(s, warn)...)
 	files = append(files, r.embeddingFiles(warn)...)
-	add := func(name string, draw func(w io.Writer) error) {
-		var drawn bytes.Buffer
-		if err := draw(&drawn); err != nil {
-			warn("%s could not be drawn: %v", name, err)
-			return
-		}
-		files = append(files, File{name, func(w io.Writer) error {
-			_, err := w.Write(drawn.Bytes())
-			return err
-		}})
-	}
-	if plot, recorded := r.objectivePlot(s.Title); recorded {
-		add(objectiveFile, func(w io.Writer) error { return picture.Write(w, plot.Figure) })
-	}
-	if len(r.Result.GetChoice().GetTried()) > 0 {
-		add(methodsFile, func(w io.Writer) error { return r.drawMethods(w, s.Title) })
-	}
-	if r.Result.GetKSelection() != nil {
-		add(kFile, func(w io.Writer) error { return r.drawKSelection(w, s.Title) })
-	}
-	b, clusters, err := r.layOut(s)
-	switch {
-	case s.Data == nil:
-		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	case err != nil:
-		warn("%s could not be drawn: %v", clustersFile, err)
-	case clusters == nil:
-		warn("%s was not drawn: there are no labels", clustersFile)
-	default:
-		add(clustersFile, clusters.Chart.Figure.Write)
-	}
-	if err != nil {
-		warn("%s could not be written: %v", PageFile, err)
-	} else {
-		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
-	}
+	files = append(files, drawn...)
 	return append(files, File{ResultFile, func(w io.Writer) error { return WriteResult(w, r.Result, r.Run) }})
 }

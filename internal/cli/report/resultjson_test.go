@@ -27,7 +27,7 @@ func TestResultJSON(t *testing.T) {
 		Version: "v1.2.3", Command: []string{"run", "--data", "p.csv", "--k", "2"}, Directory: "/home/me", Seed: 5,
 		Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "p.csv", Sha256: "ba78", Bytes: 9}}, Spec: &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: "16bf"}, Clusters: &cleavev1.JobSpec_K{K: 2}, Seed: 5},
 	}
-	result.Choice = exampleChoice()
+	result.Choice = clitest.ExampleChoice()
 	result.Choice.Tried = result.Choice.Tried[:1]
 	var got bytes.Buffer
 	if err := WriteResult(&got, result, run); err != nil {

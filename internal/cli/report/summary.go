@@ -26,9 +26,7 @@ import (
 // PrintPlan describes how a job would run.
 func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := lineOf(table)
 	what, columns := "matrix", j.Rows
 	switch family := wire.Algorithm(j.Spec).Family; {
 	case family == catalog.KMeansFamily, family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil, p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:

@@ -57,14 +57,6 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	}
 }
 
-func TestUpperFirst(t *testing.T) {
-	for text, want := range map[string]string{"": "", "rows": "Rows", "états": "États", "3 rows": "3 rows", "R": "R"} {
-		if got := upperFirst(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestShortNames(t *testing.T) {
 	for want, got := range map[string]string{
 		"RUNNING":      ShortName(cleavev1.JobState_JOB_STATE_RUNNING),

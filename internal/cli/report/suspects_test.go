@@ -39,7 +39,7 @@ func withSuspects(suspects ...*cleavev1.Suspect) *Report {
 
 func fileOf(t *testing.T, r *Report, name string) string {
 	t.Helper()
-	for _, f := range r.Files(Scene{}, func(string, ...any) {}) {
+	for _, f := range r.Files(Scene{}, nil, func(string, ...any) {}) {
 		if f.Name == name {
 			var out strings.Builder
 			if err := f.Write(&out); err != nil {
@@ -119,33 +119,6 @@ func TestSuspectsInSummary(t *testing.T) {
 	}
 }
 
-// The page has all suspects, says what holds and what to do, and scrolls where they are many.
-func TestSuspectsOnPage(t *testing.T) {
-	r := withSuspects(suspectPair(0, 3, true, 0.9), suspectPair(3, 4, true, 0.5))
-	r.RowIDs, r.Classes = []string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"}
-	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 40, Satisfied: 39, MustLinkViolated: 1}
-	page := pageOf(t, r, Scene{})
-	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
-		t.Errorf("the sections are %v", sections(page))
-	}
-	for _, says := range []string{"What the data contradict", "2 of 40 constraints: when they are held out, the best methods", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
-		"Check these constraints, the strongest first", "--enforce never lets the data overrule", "must-link", "ann", ">0.90<"} {
-		if !strings.Contains(page, says) {
-			t.Errorf("%q is missing", says)
-		}
-	}
-	var many []*cleavev1.Suspect
-	for i := range uint32(30) {
-		many = append(many, suspectSeed(i%6, 1, float64(i)/1000))
-	}
-	r = withSuspects(many...)
-	r.RowIDs, r.Classes = []string{"ann", "bob", "<cy>", "di", "ed", "flo"}, []string{"good", "bad"}
-	page = pageOf(t, r, Scene{Spec: &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Enforce: cleavev1.Enforcement_ENFORCEMENT_NEVER}}}})
-	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run the data could overrule them") || strings.Contains(page, "it satisfies") {
-		t.Errorf("the page of seeds has %d of 5 rows", strings.Count(page, "&lt;cy&gt;"))
-	}
-}
-
 // A classifier is read back as it was, whatever the order of its groups, and its centroids are means of the columns.
 func TestClassifierFiles(t *testing.T) {
 	points := &dataset.Points{N: 4, D: 2, Values: []float64{1, 2, 3, 4, 10, 20, 30, 40}}
@@ -167,7 +140,7 @@ func TestClassifierFiles(t *testing.T) {
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, nil)
 	dir := t.TempDir()
 	for _, scene := range []Scene{{}, {Data: points, Header: []string{"a", "b"}}} {
-		if err := WriteFolder(t.Context(), dir, r.Files(scene, func(string, ...any) {})); err != nil {
+		if err := WriteFolder(t.Context(), dir, r.Files(scene, nil, func(string, ...any) {})); err != nil {
 			t.Fatal(err)
 		}
 		back, _, err := LoadModel(dir, result)

@@ -97,7 +97,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g for spectral clustering", own, spectral)
 		return near, choice, nil
 	default:
-		choice.Reason = reason("k-means cuts the nearest-neighbor graph hardly more than spectral clustering does: its normalized cut is %.3g, versus %.3g", own, spectral)
+		choice.Reason = reason("k-means cuts barely more of the nearest-neighbor graph than spectral clustering does (normalized cut %.3g versus %.3g)", own, spectral)
 	}
 	return r.chooseMixture(ctx, first, choice)
 }
@@ -238,7 +238,7 @@ func (r *run) reasonFor(taken *clustering.MethodScore, scores []clustering.Metho
 		best = max(best, other.Agreement())
 	}
 	if best > taken.Agreement() {
-		return reason("the agreement of a classifier with held-out labels is %.2f, that of the best other method %.2f; with %d labels the classifier is expected to overtake it once fitted to all of them",
+		return reason("a classifier scores %.2f on held-out labels and the best other method %.2f, but fitted to all %d labels the classifier should do better",
 			taken.Agreement(), best, len(r.supervision.Seeds))
 	}
 	return reason("it agrees best with held-out labels (%.2f; ignoring them %.2f)", taken.Agreement(), without)

@@ -5,7 +5,6 @@ package catalog
 
 import (
 	"slices"
-	"strings"
 )
 
 // The kinds of data, as named in messages.
@@ -113,15 +112,6 @@ func names[T any](list []T, name func(T) string) []string {
 		all[at] = name(item)
 	}
 	return all
-}
-
-// Or formats alternatives as in "a, b or c".
-func Or(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Type is the type of the values of an option.

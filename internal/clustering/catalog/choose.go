@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ChooseAlgorithm chooses the algorithm of a request that names none: the default if it accepts all given options,
@@ -69,7 +71,7 @@ func (r Request) conflict(given []string) *Refusal {
 		}
 	}
 	goes := names(given, func(option string) string {
-		return fmt.Sprintf("%s applies to %s", r.shown(option), Or(names(r.accepting([]string{option}), func(a Algorithm) string { return a.Name })))
+		return fmt.Sprintf("%s applies to %s", r.shown(option), text.Or(names(r.accepting([]string{option}), func(a Algorithm) string { return a.Name })))
 	})
 	return r.refuse(Algorithm{}, notApplicable, given[len(given)-1], "no algorithm takes %s together: %s",
 		strings.Join(names(given, r.shown), " and "), strings.Join(goes, ", "))

@@ -21,11 +21,3 @@ func ExampleRequest_Check() {
 	// spec.kernel_kmeans.kernel.degree: degree does not apply to the linear kernel, only to polynomial
 	// --degree does not apply to the linear kernel, only to polynomial
 }
-
-func ExampleOr() {
-	fmt.Println(catalog.Or([]string{"zero", "keep"}))
-	fmt.Println(catalog.Or([]string{"shift", "stop", "ignore"}))
-	// Output:
-	// zero or keep
-	// shift, stop or ignore
-}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Request is what a job asks for, by the names of options. It can be checked before any data is read.
@@ -86,7 +88,7 @@ const notApplicable = "OPTION_DOES_NOT_APPLY"
 func (r Request) Check() *Refusal {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
-		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, Or(algorithmNames()))
+		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, text.Or(algorithmNames()))
 	}
 	clustered := r.clustered()
 	for _, check := range []func(Algorithm) *Refusal{
@@ -122,10 +124,10 @@ func (r Request) checkScope(a Algorithm) *Refusal {
 				return r.refuse(a, badReason(o.Name), o.Name, "{%s} is %s; %v", o.Name, value, err)
 			}
 		case implied == "":
-			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name, Or(algorithmsTaking(o.Name)))
+			return r.refuse(a, notApplicable, o.Name, "{%s} does not apply to %s, only to %s", o.Name, a.Name, text.Or(algorithmsTaking(o.Name)))
 		case value != implied:
 			return r.refuse(a, notApplicable, o.Name, "{%s} %s does not apply to %s, where it is always %s; it applies to %s",
-				o.Name, value, a.Name, implied, Or(algorithmsTaking(o.Name)))
+				o.Name, value, a.Name, implied, text.Or(algorithmsTaking(o.Name)))
 		}
 	}
 	return nil
@@ -151,36 +153,36 @@ func (r Request) implied(a Algorithm, option string) string {
 }
 
 // Parse checks a value and returns it in canonical form.
-func (o Option) Parse(text string) (string, error) {
-	if value, old := o.Aliases[text]; old {
-		text = value
+func (o Option) Parse(given string) (string, error) {
+	if value, old := o.Aliases[given]; old {
+		given = value
 	}
 	switch o.Type {
 	case Choice, Start:
-		if !slices.Contains(o.Values, text) {
-			return "", fmt.Errorf("use %s", Or(o.Values))
+		if !slices.Contains(o.Values, given) {
+			return "", fmt.Errorf("use %s", text.Or(o.Values))
 		}
 	case Switch:
-		if text != "true" && text != "false" {
+		if given != "true" && given != "false" {
 			return "", errors.New("use true or false")
 		}
 	case Number:
-		if slices.Contains(o.Values, text) {
-			return text, nil
+		if slices.Contains(o.Values, given) {
+			return given, nil
 		}
-		value, err := strconv.ParseFloat(text, 64)
+		value, err := strconv.ParseFloat(given, 64)
 		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return "", fmt.Errorf("use %s", Or(append([]string{"a finite number"}, o.Values...)))
+			return "", fmt.Errorf("use %s", text.Or(append([]string{"a finite number"}, o.Values...)))
 		}
-		return text, o.inRange(value)
+		return given, o.inRange(value)
 	case Whole:
-		value, err := strconv.ParseUint(text, 10, 64)
+		value, err := strconv.ParseUint(given, 10, 64)
 		if err != nil {
 			return "", fmt.Errorf("use a whole number of at least %.0f", o.Min)
 		}
-		return text, o.inRange(float64(value))
+		return given, o.inRange(float64(value))
 	}
-	return text, nil
+	return given, nil
 }
 
 func (o Option) inRange(value float64) error {
@@ -196,7 +198,7 @@ func (o Option) inRange(value float64) error {
 	}
 	words := ""
 	if len(o.Values) > 0 {
-		words = ", or " + Or(o.Values)
+		words = ", or " + text.Or(o.Values)
 	}
 	return fmt.Errorf("it must be %.12g to %.12g%s", o.Min, o.Max, words)
 }

@@ -1,6 +1,10 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/text"
+)
 
 // checkData refuses data that the algorithm does not accept, and scales that do not apply to the data.
 func (r Request) checkData(a Algorithm) *Refusal {
@@ -14,7 +18,7 @@ func (r Request) checkData(a Algorithm) *Refusal {
 				others = append(others, other.Name)
 			}
 		}
-		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; use {algorithm} %s", a.Name, Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], Or(others))
+		return r.refuse(a, notApplicable, "algorithm", "%s takes %s, not %s; use {algorithm} %s", a.Name, text.Or(withArticles(a.Data)), withArticles([]string{r.Data})[0], text.Or(others))
 	}
 	if scale := r.Values["scale"]; r.Data != Points && scale != "" && scale != "none" {
 		return r.refuse(a, notApplicable, "scale", "{scale} %s does not apply to %s: only dense points have columns to scale", scale, withArticles([]string{r.Data})[0])
@@ -74,7 +78,7 @@ func (r Request) checkKernel(a Algorithm) *Refusal {
 		default:
 			kernel := r.kernel()
 			if !kernel.Has(option) {
-				return r.refuse(a, notApplicable, option, "{%s} does not apply to the %s kernel, only to %s", option, kernel.Name, Or(kernelsHaving(option)))
+				return r.refuse(a, notApplicable, option, "{%s} does not apply to the %s kernel, only to %s", option, kernel.Name, text.Or(kernelsHaving(option)))
 			}
 		}
 	}
@@ -95,11 +99,11 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 	switch {
 	case given && a.Family == AutoFamily:
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it applies to %s",
-			Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
+			text.Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates do not depend on a start", a.Name)
 	case given && !slices.Contains(a.Starts, start):
-		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, Or(a.Starts))
+		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, text.Or(a.Starts))
 	case (start == "labels") != r.given("initial-labels"):
 		return r.refuse(a, "BAD_START", "initial-labels", "{initial-labels} and the start from labels go together: give both or neither")
 	case (start == "centroids") != r.given("initial-centroids"):

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 const (
@@ -75,7 +75,7 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 	switch {
 	case len(h.Plausible) > 1:
 		h.Confidence = clustering.Unsure
-		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", list(h.Plausible, "and"), best.K, top)
+		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", text.Join(h.Plausible, "and"), best.K, top)
 	case top < goodAgreement:
 		h.Confidence = clustering.Likely
 		h.Reason = fmt.Sprintf("%d agrees best with held-out constraints, but weakly (%.2f; 0 is chance)", best.K, top)
@@ -105,7 +105,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters is found again in %s: at best, with %d clusters, the worst cluster keeps %.2f of its pairs, where %.1f would be good", part, top.K, max(0, stabilityOf(top)), stable)
+		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose worst cluster keeps %.2f of its pairs (%.1f is good)", part, top.K, max(0, stabilityOf(top)), stable)
 		return
 	}
 	taken := candidates[0]
@@ -164,11 +164,11 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) 
 
 // explainStability sets the reason and the confidence of a proposal.
 func explainStability(h *clustering.KSelection, taken clustering.KScore, part string) {
-	says := foundAgain(taken, part)
+	says := reappears(taken, part)
 	if len(h.Plausible) > 1 {
 		h.Confidence = clustering.Unsure
 		others := slices.DeleteFunc(slices.Clone(h.Plausible), func(k int) bool { return k == taken.K })
-		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, list(others, "or"))
+		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, text.Or(others))
 		return
 	}
 	h.Confidence = clustering.Clear
@@ -187,15 +187,15 @@ func explainStability(h *clustering.KSelection, taken clustering.KScore, part st
 	h.Reason = says
 	switch {
 	case beyond >= plausible:
-		h.Reason += fmt.Sprintf(", larger numbers less so (%.2f at best), and they are less separated", beyond)
+		h.Reason += fmt.Sprintf("; larger numbers are less stable (%.2f at most) and less separated", beyond)
 	case beyond >= 0:
-		h.Reason += fmt.Sprintf(", larger numbers are not (%.2f at best)", beyond)
+		h.Reason += fmt.Sprintf("; larger numbers do not (%.2f at most)", beyond)
 	}
 }
 
-// foundAgain describes how stable a number is.
-func foundAgain(s clustering.KScore, part string) string {
-	return fmt.Sprintf("%d clusters are found again in %s (%.2f)", s.K, part, stabilityOf(s))
+// reappears describes how stable a number is.
+func reappears(s clustering.KScore, part string) string {
+	return fmt.Sprintf("%d clusters reappear in %s (stability %.2f)", s.K, part, stabilityOf(s))
 }
 
 // stabilityOf returns the stability of a number, -1 if unknown.
@@ -243,16 +243,4 @@ func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 		}
 	}
 	return true
-}
-
-// list formats numbers as in "2, 3 or 4".
-func list(numbers []int, last string) string {
-	words := make([]string, len(numbers))
-	for at, k := range numbers {
-		words[at] = fmt.Sprint(k)
-	}
-	if len(words) == 1 {
-		return words[0]
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
 }

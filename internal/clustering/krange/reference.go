@@ -33,7 +33,7 @@ func (r *run) compareWithCloud(ctx context.Context, h *clustering.KSelection, pa
 		return err
 	}
 	h.Confidence = clustering.Unsure
-	h.Reason = fmt.Sprintf("%s, but so are the halves of a cloud of the same shape without clusters (%.2f): there may be no clusters", foundAgain(two, part), found[0])
+	h.Reason = fmt.Sprintf("%s, but so do the halves of a cloud of the same shape without clusters (%.2f): there may be no clusters", reappears(two, part), found[0])
 	return nil
 }
 

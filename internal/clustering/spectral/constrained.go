@@ -95,7 +95,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 	if empty := slices.Index(sizes, 0); empty >= 0 {
 		why = fmt.Sprintf("cluster %d is empty", empty)
 	} else if result.Objective > m.leastCut+float64(share*(chance-m.leastCut)) {
-		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allow %.3g at best)",
+		why = fmt.Sprintf("the labels have a normalized cut of %.3g, near that of random ones (%.3g; the data allows %.3g at best)",
 			result.Objective, chance, m.leastCut)
 	} else {
 		return

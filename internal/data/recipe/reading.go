@@ -116,7 +116,7 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 
 // strayNotice describes the cells of a column that are read as missing because they are not numbers.
 func strayNotice(t *table.Table, c *table.Column, found strays) string {
-	what := fmt.Sprintf("%d cells are not numbers and are read as missing, the first is", found.count)
+	what := fmt.Sprintf("%d cells are not numbers and are read as missing; the first is", found.count)
 	if found.count == 1 {
 		what = "a cell is not a number and is read as missing:"
 	}
@@ -248,7 +248,7 @@ func (f *fitting) noticeCategories(g *candidate) {
 	case made.isSwitch():
 		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.saysSwitch())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
-		f.notice(listed, "column %q is constant: it is %s in all rows, and does not affect the clusters", c.Name, quoted(made.Categories))
+		f.notice(listed, "column %q is always %s, so it does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		like := ""
 		if g.merged {

@@ -166,5 +166,5 @@ func (h *hollow) notice(name string) string {
 	if h.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: all cells are empty from line %d on; these lines are skipped", name, h.firstLine)
+	return fmt.Sprintf("%s: the lines from %d on have only empty cells and are skipped", name, h.firstLine)
 }

@@ -38,7 +38,7 @@ func (e *explainer) constraints() (all []string) {
 // worst names the heaviest violated constraints, and the points that are in several of them.
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
-	if e.Unknown {
+	if e.ConstraintsUnknown {
 		return []string{"Which ones is unknown: their file has changed, or is gone. Give it by --constraints."}
 	}
 	if len(violated) == 0 {
@@ -188,7 +188,7 @@ func NameIn(names []string, number uint32) string {
 	return strconv.FormatUint(uint64(number), 10)
 }
 
-// suspects says which seeds and constraints the data contradict.
+// suspects says which seeds and constraints the data contradicts.
 func (e *explainer) suspects() []string {
 	all := e.r.GetSuspects()
 	if len(all) == 0 {

@@ -20,11 +20,12 @@ type Facts struct {
 	Run         *cleavev1.RunRecord // nil for a job of a coordinator
 	Spec        *cleavev1.JobSpec
 	Labels      []int32                 // of the points
-	Constraints []constraint.Constraint // nil if there are none, too
-	Unknown     bool                    // there were constraints, and their file has changed or is gone
-	IDs         []string                // names of the points; nil if they are known by their numbers
-	Classes     []string                // names of the clusters, "" for none; nil if none has one
-	Confidence  []float64               // of the points
+	Constraints []constraint.Constraint // nil if there are none or they are unknown, see ConstraintsUnknown
+	// ConstraintsUnknown tells that there were constraints, whose file has changed or is gone.
+	ConstraintsUnknown bool
+	IDs                []string  // names of the points; nil if they are known by their numbers
+	Classes            []string  // names of the clusters, "" for none; nil if none has one
+	Confidence         []float64 // of the points
 }
 
 // Paragraph has the sentences on one topic.
@@ -46,7 +47,7 @@ func Answer(f Facts) []Paragraph {
 		{"Why this method", e.method()},
 		{"How the run went", e.course()},
 		{"Constraints", e.constraints()},
-		{"What the data contradict", e.suspects()},
+		{"What the data contradicts", e.suspects()},
 		{"Clusters", e.clusters()},
 		{"Against the truth", e.scores()},
 		{"Warnings", e.warnings()},
@@ -178,16 +179,16 @@ func (e *explainer) scores() []string {
 	if v == nil {
 		return nil
 	}
-	judged := "nearly the same as"
+	judged := "are nearly the same as"
 	switch {
 	case v.GetAri() < 0.2:
-		judged = "hardly like"
+		judged = "have little in common with"
 	case v.GetAri() < 0.6:
-		judged = "somewhat like"
+		judged = "are somewhat like"
 	case v.GetAri() < 0.9:
-		judged = "much like"
+		judged = "are much like"
 	}
-	return []string{fmt.Sprintf("The clusters are %s the true ones: the adjusted Rand index is %.2f (1: the same; 0: chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
+	return []string{fmt.Sprintf("The clusters %s the true classes: the adjusted Rand index is %.2f (1: the same; 0: chance), the normalized mutual information %.2f.", judged, v.GetAri(), v.GetNmi())}
 }
 
 func (e *explainer) warnings() []string {
@@ -230,17 +231,21 @@ func (e *explainer) howMany() (all []string) {
 	if h == nil {
 		return nil
 	}
-	lead := fmt.Sprintf("%s were proposed", text.Plural(int(h.GetProposed()), "cluster"))
+	among := "As the number of clusters"
 	if r := e.Spec.GetKRange(); r != nil {
-		lead = fmt.Sprintf("Of %d to %d clusters, %d were proposed", r.GetMin(), r.GetMax(), h.GetProposed())
+		among = fmt.Sprintf("Of %d to %d clusters", r.GetMin(), r.GetMax())
 	}
-	lead += map[cleavev1.Confidence]string{
-		cleavev1.Confidence_CONFIDENCE_CLEAR: ", which is clear", cleavev1.Confidence_CONFIDENCE_LIKELY: ", which is likely", cleavev1.Confidence_CONFIDENCE_UNSURE: ", which is uncertain",
-	}[h.GetConfidence()]
+	choice := "the best guess"
+	switch h.GetConfidence() {
+	case cleavev1.Confidence_CONFIDENCE_CLEAR:
+		choice = "the clear choice"
+	case cleavev1.Confidence_CONFIDENCE_LIKELY:
+		choice = "the likely choice"
+	}
 	if others := e.plausible(); len(others) > 0 {
 		e.suspect(otherNumbers)
 	}
-	return append(all, Sentence(lead+": "+h.GetReason()))
+	return append(all, Sentence(fmt.Sprintf("%s, %d is %s: %s", among, h.GetProposed(), choice, h.GetReason())))
 }
 
 // plausible returns the other numbers of clusters that the scores allow.
@@ -291,7 +296,7 @@ func (e *explainer) advice() (all []string) {
 	}
 	if has(againstData) {
 		what := SuspectNoun(r.GetSuspects())
-		say(true, "Check the %s that the data contradict, all listed in suspects.csv, and remove or correct the wrong ones.", what)
+		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the wrong ones.", what)
 		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
 	}
 	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Remove the wrong ones of the constraints and seeds that contradict each other: they cannot all hold.")

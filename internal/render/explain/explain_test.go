@@ -93,7 +93,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 6}}}
 			f.Result.KSelection = &cleavev1.KSelection{Proposed: 3, Plausible: []uint32{2, 3, 4}, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
 			f.Result.Warnings = []*cleavev1.Notice{{Message: "3 come out again, but 2 or 4 would do too"}}
-		}, []string{"Of 2 to 6 clusters, 3 were proposed, which is uncertain: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
+		}, []string{"Of 2 to 6 clusters, 3 is the best guess: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
 		{"unsure points", func(f *Facts) {
 			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
 		}, []string{"disagree about 2 points, most about c (0.40), b (0.50).", "points of low confidence"}, nil},
@@ -101,7 +101,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Confidence, f.Result.RowScores = []float64{1, 0.5, 0.9, 1}, &cleavev1.RowScoresHead{Posterior: true}
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
-			f.Result.Constraints, f.Unknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
+			f.Result.Constraints, f.ConstraintsUnknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
 		}, []string{"Give it by --constraints."}, nil},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
@@ -128,7 +128,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.IDs = []string{"a", "b", "c", "d", "e", "f"}
 		}, []string{"2 of 6 are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
 			"rather than all their partners: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
-		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true ones: the adjusted Rand index is 0.50"}, nil},
+		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true classes: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
 		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed, so the start was good already."}, nil},
 	} {
@@ -162,7 +162,7 @@ func TestEveryReasonToStop(t *testing.T) {
 	}
 }
 
-// What the data contradict is named once, with what to do about it.
+// What the data contradicts is named once, with what to do about it.
 func TestExplainSuspects(t *testing.T) {
 	other, label := uint32(3), uint32(1)
 	r := &cleavev1.Result{
@@ -177,7 +177,7 @@ func TestExplainSuspects(t *testing.T) {
 	}
 	text := said(Facts{Result: r, IDs: []string{"a", "b", "c", "d", "e", "f"}})
 	for _, says := range []string{
-		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data contradict",
+		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data contradicts",
 		"--enforce never", "1 constraints cannot hold because", "Remove the wrong ones of the constraints", "ask for more clusters",
 	} {
 		if !strings.Contains(text, says) {

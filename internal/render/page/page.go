@@ -18,7 +18,7 @@ import (
 type Page struct {
 	Title    string
 	Answer   string // in a sentence
-	Figures  []Fact // the few numbers that matter most
+	Figures  Facts  // the few numbers that matter most
 	Notices  []string
 	Sections []*Section
 }
@@ -27,7 +27,7 @@ type Page struct {
 type Section struct {
 	ID, Title string // the ID is the target of links
 	Text      []string
-	Facts     []Fact
+	Facts     Facts
 	Command   string // a command line
 	Details   *Details
 	Chart     *Chart
@@ -52,6 +52,16 @@ type Chart struct {
 
 // Fact is a line of a list of facts. The value may come from the data, in any script.
 type Fact struct{ Name, Value string }
+
+// Facts is a list of facts.
+type Facts []Fact
+
+// Add adds a fact, unless its value is "".
+func (f *Facts) Add(name, value string) {
+	if value != "" {
+		*f = append(*f, Fact{name, value})
+	}
+}
 
 // Profile describes what sets a cluster apart.
 type Profile struct {

@@ -48,7 +48,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         random_state: The seed of all random choices. None is 0, so that runs can be repeated.
         affinity: "adjacency" if X is the symmetric adjacency matrix of a graph, to cluster its vertices.
         kernel: The kernel function on points, or "precomputed" if X is a symmetric kernel matrix.
-        n_init: The number of runs from different starts, of which the best wins.
+        n_init: The number of runs from different starts, the best of which is kept.
         max_iter: The limit on the iterations of each run.
         tol: A run stops when the objective improves by at most this share.
         init: How runs start, by name; or an array: a label for each row, or a row for each centroid.

@@ -1,16 +1,17 @@
-package report
+package resultpage
 
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/picture"
@@ -21,18 +22,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// titled says what a picture shows, and of which data.
-func titled(name, shows string) string {
-	if name == "" {
-		return upperFirst(shows)
-	}
-	return name + ": " + shows
-}
-
 // clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
 // graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
 // or no data.
-func (b *pageBuilder) clusterMap() (*page.Section, error) {
+func (b *builder) clusterMap() (*page.Section, error) {
 	if len(b.Labels) == 0 || b.scene.Data == nil {
 		return nil, nil
 	}
@@ -105,7 +98,7 @@ func placesOf(xy [][2]float64) int {
 }
 
 // mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.
-func (b *pageBuilder) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
+func (b *builder) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
 	if figure == nil {
 		return nil
 	}
@@ -113,7 +106,7 @@ func (b *pageBuilder) mapSection(words string, figure *picture.Figure, axes [2]s
 }
 
 // discMap shows a graph that is too large for its vertices.
-func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
+func (b *builder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
 	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
 	figure, err := picture.ClusterGraphPlot{
 		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
@@ -122,7 +115,7 @@ func (b *pageBuilder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (
 }
 
 // describeRow returns the tooltip of a row in the map.
-func (b *pageBuilder) describeRow(i int) string {
+func (b *builder) describeRow(i int) string {
 	says := fmt.Sprintf("%s, %s", b.inSentence(int32(i)), b.clusterWords(int(b.Labels[i])))
 	if b.scene.Truth != nil {
 		says += ", true class " + page.Isolated(page.Short(className(b.scene.Truth, i), maxName))
@@ -134,7 +127,7 @@ func (b *pageBuilder) describeRow(i int) string {
 }
 
 // placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.
-func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
+func (b *builder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
 	t := page.NewTable("Where the clusters are", "cluster").Numbers("size")
 	for _, name := range axes {
 		if name != "" {
@@ -159,12 +152,12 @@ func (b *pageBuilder) placesTable(figure *picture.Figure, axes [2]string) *page.
 
 // asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
 // clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
-func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
-	centers = r.centroids()
+func (b *builder) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
+	centers = b.centroids()
 	if points.D <= 2 {
 		return points, centers, nil
 	}
-	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
+	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(b.Result))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,8 +171,17 @@ func (r *Report) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 	return scaled.(*dataset.Points), scaledCenters.(*dataset.Points), nil
 }
 
-func (b *pageBuilder) subtitle() string {
-	line := fmt.Sprintf("%s %s", b.Result.GetObjectiveName(), Brief(b.Result.GetObjective()))
+// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
+// the squared Euclidean one transform the points first, as landmarks do.
+func (b *builder) centroids() *dataset.Points {
+	if b.Model == nil || b.Model.Distortion != metric.SquaredEuclidean || b.Model.Landmarks != nil {
+		return nil
+	}
+	return &dataset.Points{N: b.Model.K, D: b.Model.D, Values: b.Model.Centroids}
+}
+
+func (b *builder) subtitle() string {
+	line := fmt.Sprintf("%s %s", b.Result.GetObjectiveName(), report.Brief(b.Result.GetObjective()))
 	if b.Result.GetSpectral() == nil && b.Result.GetIterations() > 0 {
 		line += " after " + text.Plural(int(b.Result.GetIterations()), "iteration")
 	}
@@ -193,7 +195,7 @@ func (b *pageBuilder) subtitle() string {
 }
 
 // columnName returns the name of a column of the points.
-func (b *pageBuilder) columnName(at int) string {
+func (b *builder) columnName(at int) string {
 	if at < len(b.scene.Header) && strings.TrimSpace(b.scene.Header[at]) != "" {
 		return b.scene.Header[at]
 	}
@@ -204,7 +206,7 @@ func (b *pageBuilder) columnName(at int) string {
 const maxListedClusters = 200
 
 // sizes lists the clusters, with what is known of each in a number.
-func (b *pageBuilder) sizes() *page.Section {
+func (b *builder) sizes() *page.Section {
 	if len(b.Labels) == 0 {
 		return nil
 	}
@@ -230,7 +232,7 @@ func (b *pageBuilder) sizes() *page.Section {
 }
 
 // clusterSilhouettes returns the silhouettes of each cluster, in descending order.
-func (b *pageBuilder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
+func (b *builder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
 	if _, known = b.meanSilhouette(); !known {
 		return nil, false
 	}
@@ -251,7 +253,7 @@ func (b *pageBuilder) clusterSilhouettes() (clusters []picture.ClusterSilhouette
 }
 
 // silhouette shows how well clusters are separated.
-func (b *pageBuilder) silhouette() *page.Section {
+func (b *builder) silhouette() *page.Section {
 	clusters, known := b.clusterSilhouettes()
 	if !known {
 		return nil
@@ -277,37 +279,12 @@ func (b *pageBuilder) silhouette() *page.Section {
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }
 
-const (
-	maxSolverSteps = 2000 // of an eigensolver that a result keeps
-	maxCourseRows  = 200  // iterations that a table lists
-)
-
-// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of
-// 0 has no logarithm and leaves a gap. It reports whether either was recorded.
-func (r *Report) objectivePlot(title string) (plot picture.ObjectivePlot, recorded bool) {
-	for _, entry := range r.Result.GetHistory() {
-		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
-		plot.Values = append(plot.Values, entry.GetObjective())
-		plot.Moved = append(plot.Moved, int(entry.GetMoved()))
-	}
-	if len(plot.Values) > 0 {
-		plot.Name, plot.Title = "objective ("+r.Result.GetObjectiveName()+")", titled(title, "the objective during the run")
-		for _, shift := range r.Result.GetShifts() {
-			plot.Shifts = append(plot.Shifts, int(shift.GetIteration()))
-		}
-		return plot, true
-	}
-	plot.Name, plot.Step, plot.Title = "log10 of the largest residual", "step", titled(title, "how the eigenvectors converged")
-	for _, step := range r.SolverSteps {
-		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
-		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
-	}
-	return plot, len(plot.Values) > 0
-}
+// maxCourseRows is how many iterations a table lists.
+const maxCourseRows = 200
 
 // course shows the objective, or the residuals of an eigensolver where there are no iterations.
-func (b *pageBuilder) course() (*page.Section, error) {
-	plot, recorded := b.objectivePlot("")
+func (b *builder) course() (*page.Section, error) {
+	plot, recorded := objectivePlot(b.Report, "")
 	if !recorded {
 		return nil, nil
 	}
@@ -328,7 +305,7 @@ func (b *pageBuilder) course() (*page.Section, error) {
 }
 
 // describeCourse says how the objective changed and why the run ended.
-func (b *pageBuilder) describeCourse(history []*cleavev1.Iteration) string {
+func (b *builder) describeCourse(history []*cleavev1.Iteration) string {
 	words := fmt.Sprintf("The objective (%s) is %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()))
 	if len(history) > 1 {
 		words += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
@@ -344,13 +321,13 @@ func (b *pageBuilder) describeCourse(history []*cleavev1.Iteration) string {
 }
 
 // courseTable lists the iterations, or an even sample of many. It returns nil for a single one.
-func (b *pageBuilder) courseTable(history []*cleavev1.Iteration) *page.Table {
+func (b *builder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	if len(history) == 1 {
 		return nil
 	}
 	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
+		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
 	}
 	return t
 }

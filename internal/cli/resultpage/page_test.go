@@ -1,4 +1,4 @@
-package report
+package resultpage
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -19,10 +20,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-func pageOf(t *testing.T, r *Report, s Scene) string {
+func pageOf(t *testing.T, r *report.Report, s report.Scene) string {
 	t.Helper()
 	var b strings.Builder
-	if err := r.WritePage(&b, s); err != nil {
+	if err := Write(&b, r, s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -37,7 +38,7 @@ func sections(page string) (ids []string) {
 }
 
 // example is n rows in k groups that lie apart, and a report that puts them there.
-func example(n, d, k int) (*Report, *dataset.Points) {
+func example(n, d, k int) (*report.Report, *dataset.Points) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	points, labels, sizes := &dataset.Points{N: n, D: d, Values: make([]float64, n*d)}, make([]int32, n), make([]uint32, k)
 	for i := range n {
@@ -49,7 +50,7 @@ func example(n, d, k int) (*Report, *dataset.Points) {
 	}
 	result := clitest.ExampleResult()
 	result.K, result.Rows, result.ClusterSizes, result.Kernel, result.Constraints = uint32(k), uint32(n), sizes, nil, nil
-	return New(&client.Outcome{Result: result, Labels: labels}, nil), points
+	return report.New(&client.Outcome{Result: result, Labels: labels}, nil), points
 }
 
 func TestPageOfPoints(t *testing.T) {
@@ -62,9 +63,9 @@ func TestPageOfPoints(t *testing.T) {
 	if err := r.Score(truth); err != nil {
 		t.Fatal(err)
 	}
-	r.Result.Choice = exampleChoice()
+	r.Result.Choice = clitest.ExampleChoice()
 	r.Result.Constraints = &cleavev1.ConstraintReport{Total: 2, Satisfied: 1, CannotLinkViolated: 1}
-	s := Scene{
+	s := report.Scene{
 		Data: points, Header: []string{"height", "weight", "<age>"}, Truth: truth, Title: "people",
 		Constraints: []constraint.Constraint{{I: 0, J: 3, Kind: constraint.CannotLink}, {I: 1, J: 4, Kind: constraint.MustLink}},
 		Spec:        &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Seed: 42, Data: &cleavev1.JobSpec_DatasetId{DatasetId: "abc123"}},
@@ -113,7 +114,7 @@ func TestPageOfATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.RowIDs, r.Classes = ids, []string{"warm"}
-	page := pageOf(t, r, Scene{Data: points, Table: table, Title: "t"})
+	page := pageOf(t, r, report.Scene{Data: points, Table: table, Title: "t"})
 	for _, want := range []string{"color = red", "more often \u2068color = red\u2069", "height in cm", "\u2068id-17\u2069, cluster 1", "id-"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
@@ -160,18 +161,18 @@ func TestPagesOfOtherData(t *testing.T) {
 		"sparse":  {sparse, 6, "notices asked clusters sizes profiles rows separation objective plan repeat"},
 	} {
 		r, _ := example(c.n, 1, 2)
-		page := pageOf(t, r, Scene{Data: c.data})
+		page := pageOf(t, r, report.Scene{Data: c.data})
 		if got := strings.Join(sections(page), " "); got != c.want {
 			t.Errorf("%s: the sections are %s, want %s", name, got, c.want)
 		}
 	}
 	r, _ := example(6, 1, 2)
 	r.Embedding = &clustering.Embedding{Rows: 6, Columns: 2, Values: []float64{0, 0, 5, 5, 0, 1, 5, 6, 1, 0, 6, 5}}
-	if got := strings.Join(sections(pageOf(t, r, Scene{Data: sparse})), " "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
+	if got := strings.Join(sections(pageOf(t, r, report.Scene{Data: sparse})), " "); !strings.Contains(got, "clusters") || !strings.Contains(got, "separation") {
 		t.Errorf("with coordinates of sparse points the sections are %s", got)
 	}
-	empty := New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, nil)
-	if page := pageOf(t, empty, Scene{}); !strings.Contains(page, "before it had labels") {
+	empty := report.New(&client.Outcome{Result: &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED}}, nil)
+	if page := pageOf(t, empty, report.Scene{}); !strings.Contains(page, "before it had labels") {
 		t.Error("a run without labels does not say so")
 	}
 }
@@ -180,21 +181,21 @@ func TestPagesOfOtherData(t *testing.T) {
 func TestPagesOfDegenerateData(t *testing.T) {
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 1, 1}, {4, 2, 4}, {50, 1, 45}, {3, 400, 2}} {
 		r, points := example(shape[0], shape[1], shape[2])
-		pageOf(t, r, Scene{Data: points})
+		pageOf(t, r, report.Scene{Data: points})
 		for at := range points.Values {
 			points.Values[at] = math.MaxFloat64 / 4
 		}
-		pageOf(t, r, Scene{Data: points})
+		pageOf(t, r, report.Scene{Data: points})
 		r.Result.Kernel = &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_COSINE}
 		clear(points.Values)
-		pageOf(t, r, Scene{Data: points})
+		pageOf(t, r, report.Scene{Data: points})
 	}
 }
 
 // A large page is a sample, says so, and stays small.
 func TestPageOfManyRowsIsSmall(t *testing.T) {
 	r, points := example(30_000, 3, 20)
-	page := pageOf(t, r, Scene{Data: points})
+	page := pageOf(t, r, report.Scene{Data: points})
 	if len(page) > 2_000_000 {
 		t.Errorf("%d bytes", len(page))
 	}
@@ -209,7 +210,7 @@ func TestPageOfManyRowsIsSmall(t *testing.T) {
 func TestPageOfRowsOnTopOfEachOther(t *testing.T) {
 	r, points := example(60, 3, 3)
 	const announced = "Rows of equal values lie on top of each other"
-	if strings.Contains(pageOf(t, r, Scene{Data: points}), announced) {
+	if strings.Contains(pageOf(t, r, report.Scene{Data: points}), announced) {
 		t.Error("rows that differ are said to lie on top of each other")
 	}
 	for i := range points.N {
@@ -217,7 +218,15 @@ func TestPageOfRowsOnTopOfEachOther(t *testing.T) {
 			points.Values[i*points.D+j] = float64(r.Labels[i])
 		}
 	}
-	if page := pageOf(t, r, Scene{Data: points}); !strings.Contains(page, announced+": 60 rows are at 3 places.") {
+	if page := pageOf(t, r, report.Scene{Data: points}); !strings.Contains(page, announced+": 60 rows are at 3 places.") {
 		t.Error("rows at the same place are not announced")
+	}
+}
+
+func TestUpperFirst(t *testing.T) {
+	for text, want := range map[string]string{"": "", "rows": "Rows", "états": "États", "3 rows": "3 rows", "R": "R"} {
+		if got := upperFirst(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
 	}
 }

@@ -1,9 +1,10 @@
-package report
+package resultpage
 
 import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -24,42 +26,34 @@ import (
 )
 
 // asked lists what the job was asked for, and says how the table was read.
-func (b *pageBuilder) asked() *page.Section {
-	facts := []page.Fact{{Name: "data", Value: b.dataText()}, {Name: "clusters", Value: b.askedClusters()}}
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, page.Fact{Name: name, Value: value})
-		}
-	}
+func (b *builder) asked() *page.Section {
+	var facts page.Facts
+	facts.Add("data", b.dataText())
+	facts.Add("clusters", b.askedClusters())
 	spec := b.spec()
 	if spec != nil {
 		if a := wire.Algorithm(spec); a.Name != "" {
-			add("algorithm", a.Name+": "+a.About)
+			facts.Add("algorithm", a.Name+": "+a.About)
 		}
 	}
-	add("objective", b.Result.GetObjectiveName())
-	add("constraints", b.pairText())
+	facts.Add("objective", b.Result.GetObjectiveName())
+	facts.Add("constraints", b.pairText())
 	if b.scene.Truth != nil {
 		words := "given, to score the answer only"
 		if n := len(b.scene.Truth.ScoreOn); n > 0 {
 			words += fmt.Sprintf(", on %s", b.counted(n))
 		}
-		add("truth", words)
+		facts.Add("truth", words)
 	}
 	if n := int(b.Result.GetDroppedRows()); n > 0 {
-		add("left out", b.counted(n))
+		facts.Add("left out", b.counted(n))
 	}
 	if spec != nil {
 		options := wire.Request(spec, 0).Values
-		var names []string
-		for name := range options {
+		for _, name := range slices.Sorted(maps.Keys(options)) {
 			if !slices.Contains([]string{"k", "constraints", "name"}, name) {
-				names = append(names, name)
+				facts.Add(strings.ReplaceAll(name, "-", " "), options[name])
 			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			add(strings.ReplaceAll(name, "-", " "), options[name])
 		}
 	}
 	s := &page.Section{ID: "asked", Title: "What was asked", Facts: facts}
@@ -70,15 +64,15 @@ func (b *pageBuilder) asked() *page.Section {
 }
 
 // askedClusters returns how many clusters were asked for.
-func (b *pageBuilder) askedClusters() string {
+func (b *builder) askedClusters() string {
 	if spec := b.spec(); spec.GetKRange() != nil {
-		return strings.ReplaceAll(ClustersText(spec), "..", " to ")
+		return strings.ReplaceAll(report.ClustersText(spec), "..", " to ")
 	}
 	return page.Count(int(b.Result.GetK()))
 }
 
 // dataText describes the shape of the data.
-func (b *pageBuilder) dataText() string {
+func (b *builder) dataText() string {
 	switch data := b.scene.Data.(type) {
 	case *dataset.Graph:
 		edges := 0
@@ -111,7 +105,7 @@ func columnsText(columns int) string {
 }
 
 // pairText counts the constraints.
-func (b *pageBuilder) pairText() string {
+func (b *builder) pairText() string {
 	must := 0
 	for _, p := range b.pairs {
 		if p.Kind == constraint.MustLink {
@@ -128,7 +122,7 @@ func (b *pageBuilder) pairText() string {
 }
 
 // plan says how the work was divided, and how long it took.
-func (b *pageBuilder) plan() *page.Section {
+func (b *builder) plan() *page.Section {
 	s := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
@@ -137,13 +131,11 @@ func (b *pageBuilder) plan() *page.Section {
 		}
 		return s
 	}
-	s.Facts = []page.Fact{
-		{Name: "tiles", Value: fmt.Sprintf("%s of %s", page.Count(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row"))},
-		{Name: "storage", Value: wire.PlanStorageName(p.GetStorage())},
-		{Name: "memory", Value: fmt.Sprintf("%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))},
-	}
+	s.Facts.Add("tiles", page.Count(int(p.GetTiles()))+" of "+text.Plural(int(p.GetTileRows()), "row"))
+	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
+	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
-		s.Facts = append(s.Facts, page.Fact{Name: "computed again", Value: text.Plural(int(p.GetComputedTiles()), "tile")})
+		s.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
@@ -163,7 +155,7 @@ func (b *pageBuilder) plan() *page.Section {
 }
 
 // times lists how long the phases took.
-func (b *pageBuilder) times() *page.Table {
+func (b *builder) times() *page.Table {
 	t := b.Result.GetTimings()
 	total := t.GetTotal().AsDuration()
 	if total <= 0 {
@@ -191,7 +183,7 @@ func (b *pageBuilder) times() *page.Table {
 }
 
 // spec returns the spec of the job, nil if it is not known.
-func (b *pageBuilder) spec() *cleavev1.JobSpec {
+func (b *builder) spec() *cleavev1.JobSpec {
 	if b.scene.Spec != nil {
 		return b.scene.Spec
 	}
@@ -199,34 +191,27 @@ func (b *pageBuilder) spec() *cleavev1.JobSpec {
 }
 
 // repeat says how to get the same answer again.
-func (b *pageBuilder) repeat() *page.Section {
+func (b *builder) repeat() *page.Section {
 	origin, spec := b.Run.GetOrigin(), b.spec()
 	r := &page.Section{
-		ID: "repeat", Title: "Repeat it", Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
-		Facts: []page.Fact{{Name: "version", Value: cmp.Or(origin.GetVersion(), shell.Version())}}, Command: commandText(origin),
+		ID: "repeat", Title: "Repeat it", Command: commandText(origin),
+		Text: []string{"The same data, spec and seed give the same answer, to the last bit, on any number of workers and machines."},
 	}
+	r.Facts.Add("version", cmp.Or(origin.GetVersion(), shell.Version()))
 	if spec == nil {
 		return r
 	}
-	r.Facts = append(r.Facts, page.Fact{Name: "seed", Value: strconv.FormatUint(spec.GetSeed(), 10)})
+	r.Facts.Add("seed", strconv.FormatUint(spec.GetSeed(), 10))
 	for _, input := range origin.GetInputs() {
-		if input.GetSha256() != "" {
-			r.Facts = append(r.Facts, page.Fact{Name: "SHA-256 of " + input.GetPath(), Value: input.GetSha256()})
-		}
+		r.Facts.Add("SHA-256 of "+input.GetPath(), input.GetSha256())
 	}
-	if id := spec.GetDatasetId(); id != "" {
-		r.Facts = append(r.Facts, page.Fact{Name: "data set", Value: id})
-	}
-	if id := spec.GetTable().GetTableId(); id != "" {
-		r.Facts = append(r.Facts, page.Fact{Name: "table", Value: id})
-	}
+	r.Facts.Add("data set", spec.GetDatasetId())
+	r.Facts.Add("table", spec.GetTable().GetTableId())
 	for _, used := range wire.UsedTables(spec) {
-		if id := used.Input.GetTableId(); id != "" {
-			r.Facts = append(r.Facts, page.Fact{Name: "table of " + used.Name(), Value: id})
-		}
+		r.Facts.Add("table of "+used.Name(), used.Input.GetTableId())
 	}
 	var written bytes.Buffer
-	if err := PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
+	if err := report.PrintMessage(&written, spec); err == nil && written.Len() <= maxSpecBytes {
 		r.Details = &page.Details{Summary: "The whole spec", Code: written.String()}
 	}
 	return r
@@ -258,14 +243,14 @@ const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 const maxSpecBytes = 200_000
 
 // answer describes what was found in a few sentences.
-func (b *pageBuilder) answer() string {
+func (b *builder) answer() string {
 	r := b.Result
 	if len(b.Labels) == 0 {
 		return "The run was stopped before it had labels."
 	}
 	sentences := []string{b.sizeSentence()}
 	if h := r.GetKSelection(); h != nil && b.spec().GetKRange() != nil {
-		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), confidenceOfK(h)))
+		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
 		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
@@ -286,39 +271,28 @@ func (b *pageBuilder) answer() string {
 }
 
 // sizeSentence says how many clusters there are and how large they are.
-func (b *pageBuilder) sizeSentence() string {
+func (b *builder) sizeSentence() string {
 	sizes := slices.DeleteFunc(b.sizesOf(), func(size int) bool { return size == 0 })
 	all := b.counted(len(b.Labels))
 	if len(sizes) == 1 {
 		return all + " are one cluster."
 	}
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
-	how := "fall"
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
-		how = "compared by " + b.comparedBy(c.GetSpace()) + ", fall"
+		all += ", compared by " + b.comparedBy(c.GetSpace()) + ","
 	}
 	const listed = 6
 	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
 	case largest == smallest:
-		return fmt.Sprintf("%s%s into %d clusters of %s each.", all, comma(how), len(sizes), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s each.", all, len(sizes), b.counted(largest))
 	case len(sizes) > listed:
-		return fmt.Sprintf("%s%s into %d clusters of %s to %s.", all, comma(how), len(sizes), page.Count(smallest), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), page.Count(smallest), b.counted(largest))
 	}
-	words := b.sizeWords()
-	last := len(words) - 1
-	return fmt.Sprintf("%s%s into %d clusters of %s and %s %s.", all, comma(how), len(sizes), strings.Join(words[:last], ", "), words[last], b.plural())
-}
-
-// comma returns how with the separator before it: a comma and a space if how has a comma itself, else a space.
-func comma(how string) string {
-	if strings.Contains(how, ",") {
-		return ", " + how
-	}
-	return " " + how
+	return fmt.Sprintf("%s fall into %d clusters of %s %s.", all, len(sizes), text.Join(b.sizeWords(), "and"), b.plural())
 }
 
 // comparedBy says what the chosen method compared rows by.
-func (b *pageBuilder) comparedBy(space cleavev1.Space) string {
+func (b *builder) comparedBy(space cleavev1.Space) string {
 	_, matrix := b.scene.Data.(*dataset.Kernel)
 	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
 }
@@ -337,7 +311,7 @@ func separationWords(mean float64) string {
 }
 
 // meanSilhouette returns the mean over all rows that have a silhouette.
-func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
+func (b *builder) meanSilhouette() (mean float64, ok bool) {
 	if b.space == nil || len(b.space.silhouettes) == 0 || b.k < 2 {
 		return 0, false
 	}
@@ -348,22 +322,23 @@ func (b *pageBuilder) meanSilhouette() (mean float64, ok bool) {
 }
 
 // figures returns the numbers that matter most.
-func (b *pageBuilder) figures() []page.Fact {
-	facts := []page.Fact{{Name: "clusters", Value: page.Count(b.k)}, {Name: b.plural(), Value: page.Count(len(b.Labels))}}
+func (b *builder) figures() (facts page.Facts) {
+	facts.Add("clusters", page.Count(b.k))
+	facts.Add(b.plural(), page.Count(len(b.Labels)))
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		facts = append(facts, page.Fact{Name: "constraints satisfied", Value: page.Count(int(c.GetSatisfied())) + " of " + page.Count(int(c.GetTotal()))})
+		facts.Add("constraints satisfied", page.Count(int(c.GetSatisfied()))+" of "+page.Count(int(c.GetTotal())))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
-		facts = append(facts, page.Fact{Name: "adjusted Rand index", Value: fmt.Sprintf("%.3f", e.GetAri())})
+		facts.Add("adjusted Rand index", fmt.Sprintf("%.3f", e.GetAri()))
 	}
 	if mean, ok := b.meanSilhouette(); ok {
-		facts = append(facts, page.Fact{Name: "mean silhouette", Value: page.Fixed(mean, 2)})
+		facts.Add("mean silhouette", page.Fixed(mean, 2))
 	}
 	if b.hasConfidence() {
-		facts = append(facts, page.Fact{Name: "mean confidence", Value: meanText(b.meanConfidence())})
+		facts.Add("mean confidence", meanText(b.meanConfidence()))
 	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
-		facts = append(facts, page.Fact{Name: "time", Value: page.Seconds(t.AsDuration().Seconds())})
+		facts.Add("time", page.Seconds(t.AsDuration().Seconds()))
 	}
 	return facts
 }
@@ -372,7 +347,7 @@ func (b *pageBuilder) figures() []page.Fact {
 const maxClass = 40
 
 // clusterClass returns the class of a cluster, "" if it has none.
-func (b *pageBuilder) clusterClass(cluster int) string {
+func (b *builder) clusterClass(cluster int) string {
 	if cluster >= len(b.Classes) {
 		return ""
 	}
@@ -380,12 +355,12 @@ func (b *pageBuilder) clusterClass(cluster int) string {
 }
 
 // ofCluster returns a cell that names a cluster.
-func (b *pageBuilder) ofCluster(cluster int) page.Cell {
+func (b *builder) ofCluster(cluster int) page.Cell {
 	return page.OfCluster(cluster, b.clusterClass(cluster))
 }
 
 // clusterWords names a cluster within a sentence.
-func (b *pageBuilder) clusterWords(cluster int) string {
+func (b *builder) clusterWords(cluster int) string {
 	if class := b.clusterClass(cluster); class != "" {
 		return fmt.Sprintf("cluster %d (%s)", cluster, page.Isolated(class))
 	}
@@ -393,7 +368,7 @@ func (b *pageBuilder) clusterWords(cluster int) string {
 }
 
 // sizeWords lists the sizes of the clusters that are not empty, with their classes, the largest first.
-func (b *pageBuilder) sizeWords() (words []string) {
+func (b *builder) sizeWords() (words []string) {
 	sizes := b.sizesOf()
 	order := make([]int, 0, b.k)
 	for cluster, size := range sizes {
@@ -413,7 +388,7 @@ func (b *pageBuilder) sizeWords() (words []string) {
 }
 
 // notices returns the warnings about the answer.
-func (b *pageBuilder) notices() []string {
+func (b *builder) notices() []string {
 	answer, _ := wire.SplitNotices(wire.WithoutSuspects(b.Result, b.Result.GetWarnings()))
 	return explain.Sentences(answer)
 }

@@ -1,4 +1,4 @@
-package report
+package resultpage
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -22,18 +23,18 @@ const (
 )
 
 // constraints lists the violated constraints, and what they cost.
-func (b *pageBuilder) constraints() *page.Section {
-	report := b.Result.GetConstraints()
-	if report.GetTotal() == 0 && len(b.pairs) == 0 {
+func (b *builder) constraints() *page.Section {
+	c := b.Result.GetConstraints()
+	if c.GetTotal() == 0 && len(b.pairs) == 0 {
 		return nil
 	}
 	s := &page.Section{ID: "constraints", Title: "Constraints"}
-	violatedCount := int(report.GetTotal() - report.GetSatisfied())
+	violatedCount := int(c.GetTotal() - c.GetSatisfied())
 	if violatedCount == 0 {
-		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(report.GetTotal()))))
+		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(c.GetTotal()))))
 	} else {
 		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints are violated: must-links between different clusters (%s), and cannot-links within a cluster (%s).",
-			page.Count(violatedCount), page.Count(int(report.GetTotal())), page.Count(int(report.GetMustLinkViolated())), page.Count(int(report.GetCannotLinkViolated()))))
+			page.Count(violatedCount), page.Count(int(c.GetTotal())), page.Count(int(c.GetMustLinkViolated())), page.Count(int(c.GetCannotLinkViolated()))))
 	}
 	if cost := b.costText(); cost != "" {
 		s.Text = append(s.Text, cost)
@@ -64,7 +65,7 @@ func (b *pageBuilder) constraints() *page.Section {
 }
 
 // costText says what violated constraints add to the objective, "" if that is not known.
-func (b *pageBuilder) costText() string {
+func (b *builder) costText() string {
 	r := b.Result
 	if h := r.GetHistory(); len(h) > 0 {
 		if parts := h[len(h)-1].GetParts(); parts != nil {
@@ -87,7 +88,7 @@ func (b *pageBuilder) costText() string {
 }
 
 // countClasses counts the true classes of each cluster; classes are in ascending order.
-func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
+func (b *builder) countClasses() (classes []string, counts [][]int) {
 	ranks := evaluate.Ranks(b.scene.Truth.Labels)
 	classes = make([]string, slices.Max(ranks)+1)
 	counts = make([][]int, b.k)
@@ -102,7 +103,7 @@ func (b *pageBuilder) countClasses() (classes []string, counts [][]int) {
 }
 
 // truth compares clusters with true classes.
-func (b *pageBuilder) truth() *page.Section {
+func (b *builder) truth() *page.Section {
 	e := b.Run.GetEvaluation()
 	if e == nil {
 		return nil
@@ -156,7 +157,7 @@ func (b *pageBuilder) truth() *page.Section {
 }
 
 // methods compares the methods that auto tried.
-func (b *pageBuilder) methods() *page.Section {
+func (b *builder) methods() *page.Section {
 	choice := b.Result.GetChoice()
 	if choice == nil {
 		return nil
@@ -172,7 +173,7 @@ func (b *pageBuilder) methods() *page.Section {
 	}
 	table := page.NewTable("Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)", "method", "held-out accuracy").
 		Numbers("must-links right", "cannot-links right", "better than without constraints, in standard errors")
-	for _, t := range bestMethods(choice, len(choice.GetTried())) {
+	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.MethodName(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (chosen)"
@@ -188,22 +189,22 @@ func (b *pageBuilder) methods() *page.Section {
 }
 
 // howMany shows how the number of clusters was found. It returns nil if it was given.
-func (b *pageBuilder) howMany() *page.Section {
+func (b *builder) howMany() *page.Section {
 	h := b.Result.GetKSelection()
 	if h == nil {
 		return nil
 	}
 	scores := h.GetScores()
 	s := &page.Section{ID: "many", Title: "How many clusters", Text: []string{
-		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), confidenceOfK(h), strings.TrimSuffix(h.GetReason(), ".")),
+		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), report.ConfidenceOfK(h), strings.TrimSuffix(h.GetReason(), ".")),
 	}}
 	if len(scores) == 0 {
 		return s
 	}
-	columns := kColumns(h)
+	columns := report.KColumns(h)
 	t := page.NewTable("Scores of every number of clusters, 1 at best", "clusters")
 	for _, c := range columns {
-		t.Words(kNames[c.name])
+		t.Words(kNames[c.Name])
 	}
 	spaces := scores[0].GetSpace() != cleavev1.Space_SPACE_UNSPECIFIED
 	if spaces {
@@ -216,7 +217,7 @@ func (b *pageBuilder) howMany() *page.Section {
 		}
 		row := []page.Cell{name}
 		for _, c := range columns {
-			if v := c.of(score); v != nil {
+			if v := c.Of(score); v != nil {
 				row = append(row, page.ShareBar(page.Fixed(*v, 2), *v))
 			} else {
 				row = append(row, page.Text(""))

@@ -1,4 +1,7 @@
-package report
+// Package resultpage makes report.html, the page about a result for people, and the pictures beside it. It decides what
+// they say and show. How a page looks is in render/page, how charts are drawn in render/picture, and what sets clusters
+// apart is computed in render/profile.
+package resultpage
 
 import (
 	"io"
@@ -7,58 +10,36 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// PageFile is the report for people, in one file.
-const PageFile = "report.html"
-
-// Scene has what pictures and the page show besides the outcome.
-type Scene struct {
-	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
-	Header      []string        // the names of its columns
-	Constraints []constraint.Constraint
-	Truth       *jobflags.Truth
-	Title       string
-	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
-	// fields are about all points.
-	Sample []int32
-
-	// What only report.html shows.
-
-	Spec        *cleavev1.JobSpec // nil means the one of the origin, if there is one
-	Table       *table.Table      // the data file as it was given; nil if the data has columns of numbers, or none
-	LabelColumn string            // the column of the table with the known classes; "" for none
-}
-
-// pageBuilder makes the page of a report; each section is a method, which returns nil if there is nothing to show. The
-// builder computes once what several sections need.
+// builder makes a page; each section is a method, which returns nil if there is nothing to show. The builder computes
+// once what several sections need.
 //
 // Data that is too large is shown by a sample. Sections about all points, such as sizes and constraints, are then made
 // by a builder of the whole report, and sections that need data, such as the map and typical rows, by another one in
 // its field rows, whose report has only the points of the sample. Without a sample there is one builder: rows is the
 // builder itself.
-type pageBuilder struct {
-	*Report              // on the points of this builder
-	whole   *Report      // on all points
-	rows    *pageBuilder // makes the sections that need data
-	scene   Scene
-	k       int
-	pairs   []constraint.Pair
-	columns []column // what rows are described by; none if nothing is known
-	space   *space   // nil if rows cannot be compared
+type builder struct {
+	*report.Report                // on the points of this builder
+	whole          *report.Report // on all points
+	rows           *builder       // makes the sections that need data
+	fileRows       []int32        // rows of the data file that the points of a sample are; nil if it is not a sample
+	scene          report.Scene
+	k              int
+	pairs          []constraint.Pair
+	columns        []column // what rows are described by; none if nothing is known
+	space          *space   // nil if rows cannot be compared
 }
 
-// WritePage writes report.html.
-func (r *Report) WritePage(w io.Writer, s Scene) error {
-	b, clusters, err := r.layOut(s)
+// Write writes report.html.
+func Write(w io.Writer, r *report.Report, s report.Scene) error {
+	b, clusters, err := layOut(r, s)
 	if err != nil {
 		return err
 	}
@@ -66,15 +47,15 @@ func (r *Report) WritePage(w io.Writer, s Scene) error {
 }
 
 // layOut prepares the page and its map of the clusters, which is nil if there are no labels or no data.
-func (r *Report) layOut(s Scene) (b *pageBuilder, clusters *page.Section, err error) {
-	if b, err = r.newPageBuilder(s); err != nil {
+func layOut(r *report.Report, s report.Scene) (b *builder, clusters *page.Section, err error) {
+	if b, err = newBuilder(r, s); err != nil {
 		return nil, nil, err
 	}
 	clusters, err = b.rows.clusterMap()
 	return b, clusters, err
 }
 
-func (b *pageBuilder) write(w io.Writer, clusters *page.Section) error {
+func (b *builder) write(w io.Writer, clusters *page.Section) error {
 	course, err := b.course()
 	if err != nil {
 		return err
@@ -89,8 +70,8 @@ func (b *pageBuilder) write(w io.Writer, clusters *page.Section) error {
 	})
 }
 
-func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
-	b := &pageBuilder{Report: r, whole: r, scene: s, k: int(r.Result.GetK())}
+func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
+	b := &builder{Report: r, whole: r, scene: s, k: int(r.Result.GetK())}
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
 		b.k = max(b.k, int(label)+1)
 	}
@@ -108,7 +89,7 @@ func (r *Report) newPageBuilder(s Scene) (*pageBuilder, error) {
 	return b, nil
 }
 
-func (b *pageBuilder) title() string {
+func (b *builder) title() string {
 	if b.scene.Title != "" {
 		return b.scene.Title
 	}
@@ -116,7 +97,7 @@ func (b *pageBuilder) title() string {
 }
 
 // fileRow returns the row of the data file that a point comes from.
-func (b *pageBuilder) fileRow(point int32) int {
+func (b *builder) fileRow(point int32) int {
 	if b.Filter != nil {
 		return int(b.Filter.Kept[point])
 	}
@@ -127,7 +108,7 @@ func (b *pageBuilder) fileRow(point int32) int {
 const maxName = 120
 
 // name returns the id of a point, or the number of its row.
-func (b *pageBuilder) name(point int32) string {
+func (b *builder) name(point int32) string {
 	row := b.fileRow(point)
 	if row < len(b.RowIDs) {
 		return page.Short(b.RowIDs[row], maxName)
@@ -139,7 +120,7 @@ func (b *pageBuilder) name(point int32) string {
 }
 
 // inSentence names a point within a sentence.
-func (b *pageBuilder) inSentence(point int32) string {
+func (b *builder) inSentence(point int32) string {
 	if len(b.RowIDs) > 0 {
 		return page.Isolated(b.name(point))
 	}
@@ -147,27 +128,30 @@ func (b *pageBuilder) inSentence(point int32) string {
 }
 
 // noun returns what was clustered: rows or vertices, in the singular.
-func (b *pageBuilder) noun() string {
+func (b *builder) noun() string {
 	if _, graph := b.scene.Data.(*dataset.Graph); graph {
 		return "vertex"
 	}
 	return "row"
 }
 
-// counted writes a number of rows or vertices.
-func (b *pageBuilder) counted(n int) string {
-	switch noun := b.noun(); {
-	case n == 1:
-		return "1 " + noun
-	case noun == "vertex":
-		return page.Count(n) + " vertices"
-	default:
-		return page.Count(n) + " rows"
+func (b *builder) plural() string {
+	if b.noun() == "vertex" {
+		return "vertices"
 	}
+	return "rows"
+}
+
+// counted writes a number of rows or vertices.
+func (b *builder) counted(n int) string {
+	if n == 1 {
+		return "1 " + b.noun()
+	}
+	return page.Count(n) + " " + b.plural()
 }
 
 // idHeading returns the heading of a column of names.
-func (b *pageBuilder) idHeading() string {
+func (b *builder) idHeading() string {
 	if len(b.RowIDs) > 0 {
 		return "id"
 	}
@@ -183,7 +167,7 @@ func className(t *jobflags.Truth, point int) string {
 }
 
 // sizesOf counts the points of each cluster.
-func (b *pageBuilder) sizesOf() []int {
+func (b *builder) sizesOf() []int {
 	sizes := make([]int, b.k)
 	for _, label := range b.whole.Labels {
 		sizes[label]++
@@ -191,34 +175,32 @@ func (b *pageBuilder) sizesOf() []int {
 	return sizes
 }
 
-// sampled returns the report and the scene of the sample, if the scene has one.
-func (r *Report) sampled(s Scene) (*Report, Scene) {
-	if s.Sample == nil {
-		return r, s
-	}
-	few := &Report{Outcome: &client.Outcome{
+// sampled returns the report and the scene of the sample of a scene, and the rows of the data file that it consists of.
+func sampled(r *report.Report, s report.Scene) (*report.Report, report.Scene, []int32) {
+	few := &report.Report{Outcome: &client.Outcome{
 		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: choose.At(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
 		Rows: pickScores(r.Rows, s.Sample),
-	}, Run: r.Run, Classes: r.Classes, fileRows: s.Sample}
+	}, Run: r.Run, Classes: r.Classes}
+	fileRows := s.Sample
 	if r.Filter != nil {
-		few.fileRows = choose.At(r.Filter.Kept, s.Sample)
+		fileRows = choose.At(r.Filter.Kept, s.Sample)
 	}
-	few.RowIDs = choose.At(r.RowIDs, few.fileRows)
+	few.RowIDs = choose.At(r.RowIDs, fileRows)
 	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
 	if t := s.Truth; t != nil {
 		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
 	}
 	s.Sample = nil
-	return few, s
+	return few, s, fileRows
 }
 
 // addSample builds the sections about single rows from the sample of the scene.
-func (b *pageBuilder) addSample() (err error) {
-	few, scene := b.sampled(b.scene)
-	if b.rows, err = few.newPageBuilder(scene); err != nil {
+func (b *builder) addSample() (err error) {
+	few, scene, fileRows := sampled(b.Report, b.scene)
+	if b.rows, err = newBuilder(few, scene); err != nil {
 		return err
 	}
-	b.rows.whole, b.rows.k = b.Report, b.k
+	b.rows.whole, b.rows.k, b.rows.fileRows = b.Report, b.k, fileRows
 	if b.rows.space == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package report
+package resultpage
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ const (
 // compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its
 // kernel, or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for
 // values that are too large; the page leaves those sections out.
-func (b *pageBuilder) compare() *space {
+func (b *builder) compare() *space {
 	n := len(b.Labels)
 	if n == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (b *pageBuilder) compare() *space {
 }
 
 // amongPoints compares points by Euclidean distance.
-func (b *pageBuilder) amongPoints(points *dataset.Points, words string) *space {
+func (b *builder) amongPoints(points *dataset.Points, words string) *space {
 	rows := profile.Sample(b.Labels, b.k, max(minSampleRows, maxPlaceWork/(b.k*points.D)))
 	few := profile.Sample(b.Labels, b.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
 	return &space{
@@ -87,7 +87,7 @@ func (b *pageBuilder) amongPoints(points *dataset.Points, words string) *space {
 }
 
 // underKernel compares a sample of points by the kernel of the run.
-func (b *pageBuilder) underKernel(points *dataset.Points) (*space, error) {
+func (b *builder) underKernel(points *dataset.Points) (*space, error) {
 	rows := profile.Sample(b.Labels, b.k, maxKernelRows)
 	few, labels := &dataset.Points{N: len(rows), D: points.D}, make([]int32, len(rows))
 	for at, i := range rows {
@@ -120,7 +120,7 @@ func (b *pageBuilder) underKernel(points *dataset.Points) (*space, error) {
 }
 
 // inUnits converts points to what the run compared: in its units, with its metric, or as directions.
-func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
+func (b *builder) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
 	scale := wire.ScaleOf(b.Result)
 	scaled, _, _, err := clustering.InUnits(points, scale)
 	if err != nil {
@@ -136,13 +136,7 @@ func (b *pageBuilder) inUnits(points *dataset.Points) (*dataset.Points, string, 
 		return points, words, nil
 	}
 	if m.Distortion == metric.Cosine {
-		return weighted(points, func(row []float64) {
-			if length := math.Sqrt(dot(row, row)); length > 0 {
-				for j := range row {
-					row[j] /= length
-				}
-			}
-		}), "by the directions of rows", nil
+		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows", nil
 	}
 	if m.Metric.Form() == metric.Diagonal {
 		weights := m.Metric.Values()
@@ -162,14 +156,6 @@ func weighted(points *dataset.Points, change func(row []float64)) *dataset.Point
 		change(changed.Row(i))
 	}
 	return changed
-}
-
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for j, v := range x {
-		sum += float64(v * y[j])
-	}
-	return sum
 }
 
 // leastConfidentRows is how many of the rows of the least confidence are listed.
@@ -192,7 +178,7 @@ func confidenceLevel(confidence float64) int {
 }
 
 // hasConfidence reports whether rows have confidences, and there are several clusters.
-func (b *pageBuilder) hasConfidence() bool {
+func (b *builder) hasConfidence() bool {
 	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0 && b.k > 1
 }
 
@@ -212,7 +198,7 @@ func meanText(mean float64) string {
 }
 
 // meanConfidence returns the mean over all rows that have a confidence.
-func (b *pageBuilder) meanConfidence() float64 {
+func (b *builder) meanConfidence() float64 {
 	sum, count := 0.0, 0
 	for _, c := range b.whole.Rows.Confidence {
 		if !math.IsNaN(c) {
@@ -223,7 +209,7 @@ func (b *pageBuilder) meanConfidence() float64 {
 }
 
 // confidence shows the confidence of the rows. It returns nil if they have none.
-func (b *pageBuilder) confidence(columns []int) *page.Section {
+func (b *builder) confidence(columns []int) *page.Section {
 	if !b.hasConfidence() {
 		return nil
 	}
@@ -249,7 +235,7 @@ func (b *pageBuilder) confidence(columns []int) *page.Section {
 }
 
 // posterior describes the probabilities of rows by a mixture of Gaussians; unsure of them are below the highest level.
-func (b *pageBuilder) posterior(unsure int) string {
+func (b *builder) posterior(unsure int) string {
 	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, given the %s alone.", b.noun(), b.noun())
 	if unsure == 0 {
 		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, b.noun())
@@ -259,7 +245,7 @@ func (b *pageBuilder) posterior(unsure int) string {
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
-func (b *pageBuilder) agreement(unsure int) string {
+func (b *builder) agreement(unsure int) string {
 	others := "restarts"
 	if len(b.Result.GetChoice().GetTried()) > 0 {
 		others = "restarts, and answers to parts of the constraints"
@@ -273,7 +259,7 @@ func (b *pageBuilder) agreement(unsure int) string {
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.
-func (b *pageBuilder) confidenceTable() *page.Table {
+func (b *builder) confidenceTable() *page.Table {
 	t := page.NewTable("How many "+b.plural()+" of each cluster have which confidence", "cluster").Numbers("mean")
 	t.Wide = true
 	for _, s := range confidenceLevels {
@@ -308,7 +294,7 @@ func (b *pageBuilder) confidenceTable() *page.Table {
 }
 
 // leastConfident lists the rows of the smallest confidence, of equal ones those of the smallest margin.
-func (b *pageBuilder) leastConfident(columns []int) *page.Table {
+func (b *builder) leastConfident(columns []int) *page.Table {
 	confidence, margins := b.Rows.Confidence, b.Rows.Margin
 	var rows []int32
 	for i, c := range confidence {

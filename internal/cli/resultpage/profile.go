@@ -1,4 +1,4 @@
-package report
+package resultpage
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ const (
 
 // describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of
 // rows. Each is nil if nothing is known.
-func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
+func (b *builder) describe() (profiles, rows, confidence *page.Section) {
 	telling := choose.All[int](len(b.columns))
 	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
 		sample := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
@@ -61,7 +61,7 @@ func (b *pageBuilder) describe() (profiles, rows, confidence *page.Section) {
 }
 
 // describeRows lists typical and borderline rows, with the given columns. It returns nil if rows cannot be compared.
-func (b *pageBuilder) describeRows(columns []int) *page.Section {
+func (b *builder) describeRows(columns []int) *page.Section {
 	if b.space == nil {
 		return nil
 	}
@@ -93,13 +93,13 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	return order
 }
 
-func (b *pageBuilder) profiles(traits [][]profile.Trait, telling []int) *page.Section {
+func (b *builder) profiles(traits [][]profile.Trait, telling []int) *page.Section {
 	return b.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		b.overview(traits, telling), traits)
 }
 
 // profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
-func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
+func (b *builder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
 	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
 	sizes := b.sizesOf()
 	shown := choose.All[int](b.k)
@@ -121,7 +121,7 @@ func (b *pageBuilder) profileSection(text string, overview *page.Table, traits [
 }
 
 // profile lists the traits of a cluster.
-func (b *pageBuilder) profile(cluster, size int, traits []profile.Trait) page.Profile {
+func (b *builder) profile(cluster, size int, traits []profile.Trait) page.Profile {
 	t := page.NewTable(fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
@@ -158,7 +158,7 @@ func upperFirst(text string) string {
 }
 
 // meanCell shows the mean, and the median below, or the share of rows that have a value.
-func (b *pageBuilder) meanCell(s profile.Summary) page.Cell {
+func (b *builder) meanCell(s profile.Summary) page.Cell {
 	if b.columns == nil {
 		return page.Cell{Text: page.Number(s.Mean), Below: "in " + page.Percent(s.Present)}
 	}
@@ -177,7 +177,7 @@ func differenceText(difference float64) string {
 }
 
 // overview shows the most telling columns and all clusters in one table.
-func (b *pageBuilder) overview(traits [][]profile.Trait, telling []int) *page.Table {
+func (b *builder) overview(traits [][]profile.Trait, telling []int) *page.Table {
 	if b.k > overviewClusters || len(telling) < 2 {
 		return nil
 	}
@@ -220,7 +220,7 @@ func shortDifference(difference float64) string {
 }
 
 // typical lists the rows that are nearest to the middle of their clusters.
-func (b *pageBuilder) typical(columns []int) *page.Table {
+func (b *builder) typical(columns []int) *page.Table {
 	each := typicalRowsOfMany
 	if b.k <= fewClusters {
 		each = typicalRowsOfFew
@@ -240,7 +240,7 @@ func (b *pageBuilder) typical(columns []int) *page.Table {
 }
 
 // borderline lists the rows of the smallest margins.
-func (b *pageBuilder) borderline(columns []int) *page.Table {
+func (b *builder) borderline(columns []int) *page.Table {
 	t := page.NewTable("Borderline "+b.plural(), b.idHeading(), "cluster", "next").Numbers("margin")
 	b.headColumns(t, columns)
 	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
@@ -252,21 +252,14 @@ func (b *pageBuilder) borderline(columns []int) *page.Table {
 	return t
 }
 
-func (b *pageBuilder) plural() string {
-	if b.noun() == "vertex" {
-		return "vertices"
-	}
-	return "rows"
-}
-
-func (b *pageBuilder) headColumns(t *page.Table, columns []int) {
+func (b *builder) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
 		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, maxHeading), Numbers: b.columns[at].number != nil})
 	}
 }
 
 // addRow adds a row about a point to a table: its name, its cluster, more cells, and its values in the given columns.
-func (b *pageBuilder) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
+func (b *builder) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
 	cells := append([]page.Cell{page.Named(b.name(point)), b.ofCluster(int(b.Labels[point]))}, more...)
 	for _, at := range columns {
 		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))
@@ -286,7 +279,7 @@ const maxCategories = 50
 
 // findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
 // if the points do not match the labels.
-func (b *pageBuilder) findColumns() []column {
+func (b *builder) findColumns() []column {
 	if b.scene.Table != nil {
 		return b.tableColumns(b.scene.Table)
 	}
@@ -304,7 +297,7 @@ func (b *pageBuilder) findColumns() []column {
 
 // tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do
 // not describe clusters that were made to agree with them.
-func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
+func (b *builder) tableColumns(t *table.Table) (list []column) {
 	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
 		return nil
 	}
@@ -333,7 +326,7 @@ func (b *pageBuilder) tableColumns(t *table.Table) (list []column) {
 }
 
 // isID reports whether a column holds row ids, or so many different texts that none describes a cluster.
-func (b *pageBuilder) isID(c *table.Column) bool {
+func (b *builder) isID(c *table.Column) bool {
 	if c.Type == table.Text {
 		seen := map[string]bool{}
 		for _, value := range c.Texts {
@@ -355,7 +348,7 @@ func (b *pageBuilder) isID(c *table.Column) bool {
 	return true
 }
 
-func (b *pageBuilder) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
+func (b *builder) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
 	return column{name, func(point int32) float64 {
 		if row := b.fileRow(point); !empty(row) {
 			return value(row)
@@ -370,7 +363,7 @@ func (b *pageBuilder) numbers(name string, empty func(row int) bool, value func(
 }
 
 // profiled returns the columns of the given points, and their labels.
-func (b *pageBuilder) profiled(points []int32) ([]profile.Column, []int32) {
+func (b *builder) profiled(points []int32) ([]profile.Column, []int32) {
 	columns, labels := make([]profile.Column, len(b.columns)), make([]int32, len(points))
 	for at, i := range points {
 		labels[at] = b.Labels[i]
@@ -392,12 +385,12 @@ func (b *pageBuilder) profiled(points []int32) ([]profile.Column, []int32) {
 const maxMeanValues = 5e7
 
 // byDirection reports whether the run compared sparse rows by their directions, as auto does.
-func (r *Report) byDirection(spec *cleavev1.JobSpec) bool {
-	return r.Result.GetChoice() != nil || r.Model != nil && r.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
+func (b *builder) byDirection(spec *cleavev1.JobSpec) bool {
+	return b.Result.GetChoice() != nil || b.Model != nil && b.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
 }
 
 // amongSparse compares sparse rows as the run did. It returns nil if there are too many columns.
-func (b *pageBuilder) amongSparse(points *dataset.SparsePoints) *space {
+func (b *builder) amongSparse(points *dataset.SparsePoints) *space {
 	if float64(b.k)*float64(points.D) > maxMeanValues {
 		return nil
 	}
@@ -415,14 +408,14 @@ func (b *pageBuilder) amongSparse(points *dataset.SparsePoints) *space {
 }
 
 // sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
-func (b *pageBuilder) sparseProfiles(points *dataset.SparsePoints) *page.Section {
+func (b *builder) sparseProfiles(points *dataset.SparsePoints) *page.Section {
 	return b.profileSection("The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, "+
 		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
 		nil, profile.SparseTraits(points, b.Labels, b.k, profileTraits))
 }
 
 // traitName returns the name of a column that distinguishes a cluster.
-func (b *pageBuilder) traitName(at int) string {
+func (b *builder) traitName(at int) string {
 	if b.columns == nil {
 		return b.columnName(at)
 	}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/cli/resultpage"
+	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/format"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// truthFlags name the true labels that results are scored against.
+type truthFlags struct{ file, scoreOn string }
+
+func (f *truthFlags) add(set *pflag.FlagSet) {
+	set.StringVar(&f.file, "truth", "", "true labels in this `FILE` (index,label) to score the result against")
+	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
+}
+
+func (f *truthFlags) check() error {
+	if f.scoreOn != "" && f.file == "" {
+		return shell.Usage("--score-on requires --truth")
+	}
+	return nil
+}
+
+// outputFlags are the flags of run and result about what they write and print.
+type outputFlags struct {
+	out         string // a folder, onStdout, or "" for none
+	format      *jobflags.OptionFlag
+	join        bool
+	saveGraph   string
+	json, quiet bool
+}
+
+// onStdout is the value of --out that writes labels to standard output, and everything else to standard error.
+const onStdout = "-"
+
+// add declares the flags. quiet is the help of --quiet.
+func (f *outputFlags) add(set *pflag.FlagSet, quiet string) {
+	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - writes only labels, to standard output")
+	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
+	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
+	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
+	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
+	set.BoolVar(&f.quiet, "quiet", false, quiet)
+}
+
+// check refuses flags that contradict each other or those of the data, before anything runs.
+func (f *outputFlags) check(data *jobflags.DataFlags) error {
+	switch {
+	case f.out == onStdout && f.json:
+		return shell.Usage("--json and --out - both write to standard output; give one of them")
+	case f.out == "" && (f.join || data.Given("labels-format")):
+		return shell.Usage("--join and --labels-format require --out; give --out DIR, or --out - for standard output")
+	case f.join && !data.IsTable():
+		return shell.Usage("--join requires a table as --data, such as a .csv or .parquet file")
+	case f.saveGraph == "":
+		return nil
+	}
+	_, err := format.GraphWriter(f.saveGraph)
+	return err
+}
+
+// checkGraph refuses to save the graph of a job that builds none, or where there is no folder for it. The output folder
+// exists by then.
+func (f *outputFlags) checkGraph(spec *cleavev1.JobSpec) error {
+	if f.saveGraph == "" {
+		return nil
+	}
+	if spec.GetNeighborGraph() == nil {
+		return shell.Usage("--save-graph requires --knn, which builds the graph")
+	}
+	if _, err := os.Stat(filepath.Dir(f.saveGraph)); err != nil {
+		return shell.Usage("--save-graph %s cannot be written: %v", f.saveGraph, err)
+	}
+	return nil
+}
+
+// labels returns how labels are written. t is the table of the data, or nil.
+func (f *outputFlags) labels(t *table.Table) report.Labels {
+	l := report.Labels{Format: f.format.String()}
+	if f.join && t != nil {
+		l.Join = joinTable(t)
+	}
+	return l
+}
+
+// joinTable returns a function that passes the rows of a table to report.Labels.
+func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
+	return func(yield func(*table.Table) error) error { return yield(t) }
+}
+
+// summarizes reports whether a summary is printed at the end.
+func (f *outputFlags) summarizes() bool { return !f.json && !(f.quiet && f.out == onStdout) }
+
+// extentFor returns what to fetch for --out.
+func extentFor(out string) client.Extent {
+	switch out {
+	case "":
+		return client.Labels
+	case onStdout:
+		return client.Scores
+	}
+	return client.Everything
+}
+
+// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as
+// complete if do succeeds, and removes it if do fails before it has written anything.
+func intoFolder(path string, do func(out *report.OutputDir) error) error {
+	if path == "" || path == onStdout {
+		return do(nil)
+	}
+	out, err := report.OpenOutput(path)
+	if err != nil {
+		return err
+	}
+	if err := do(out); err != nil {
+		out.Abandon()
+		return err
+	}
+	return out.Succeed()
+}
+
+// delivered is a result whose labels and files are written. What is printed about it comes after that.
+type delivered struct {
+	report  *report.Report
+	notices []*cleavev1.Notice // those that were not printed during the run
+	files   []string           // what was written into the output folder
+}
+
+// deliver writes the files of a result into the output folder, if there is one, or its labels to standard output.
+func (a *app) deliver(ctx context.Context, d *delivered, s report.Scene, out *report.OutputDir, f *outputFlags, l report.Labels) error {
+	if f.out == onStdout {
+		return d.report.WriteLabels(a.stdout, l)
+	}
+	if out == nil {
+		return nil
+	}
+	files := append(d.report.LabelFiles(l), d.report.Files(s, resultpage.Files(d.report, s, a.warn), a.warn)...)
+	for _, file := range files {
+		d.files = append(d.files, filepath.Join(out.Path, file.Name))
+	}
+	return out.Write(ctx, files)
+}
+
+// printResult prints what the flags ask for: result.json, a summary or nothing.
+func (a *app) printResult(d *delivered, f *outputFlags) error {
+	if f.json {
+		return report.WriteResult(a.stdout, d.report.Result, d.report.Run)
+	}
+	if !f.summarizes() {
+		return nil
+	}
+	to := a.folded()
+	if f.out == onStdout {
+		to = a.stderr
+	}
+	if err := d.report.Summarize(to, d.notices, d.files); err != nil {
+		return err
+	}
+	if f.out == "" && !f.quiet {
+		a.notify("nothing was written; --out DIR writes the label of each row, a report, and a model for cleave predict")
+	}
+	return nil
+}
+
+// saveNeighborGraph writes the neighbor graph of a job to a file, unless path is "".
+func (a *app) saveNeighborGraph(ctx context.Context, c *client.Client, jobID, path string) error {
+	if path == "" {
+		return nil
+	}
+	write, err := format.GraphWriter(path)
+	if err != nil {
+		return err
+	}
+	graph, err := c.FetchNeighborGraph(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	if err := format.WriteFile(path, func(w io.Writer) error { return write(w, graph) }); err != nil {
+		return err
+	}
+	hint := ""
+	if last, _ := graph.Row(graph.N - 1); len(last) == 0 {
+		hint = fmt.Sprintf("; the last rows have no neighbors, so use it with --vertices %d", graph.N)
+	}
+	a.warn("wrote the graph to %s%s", path, hint)
+	return nil
+}

@@ -1,0 +1,153 @@
+package resultpage
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/wire"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// The files that the package makes.
+const (
+	PageFile      = "report.html"
+	clustersFile  = "clusters.svg"
+	objectiveFile = "objective.svg"
+	methodsFile   = "methods.svg"
+	kFile         = "k.svg"
+)
+
+// Files returns the pictures of a result and its page. It leaves out what cannot be drawn, and warns about it.
+func Files(r *report.Report, s report.Scene, warn func(format string, args ...any)) (files []report.File) {
+	add := func(name string, draw func(w io.Writer) error) {
+		var drawn bytes.Buffer
+		if err := draw(&drawn); err != nil {
+			warn("%s could not be drawn: %v", name, err)
+			return
+		}
+		files = append(files, report.File{Name: name, Write: func(w io.Writer) error {
+			_, err := w.Write(drawn.Bytes())
+			return err
+		}})
+	}
+	if plot, recorded := objectivePlot(r, s.Title); recorded {
+		add(objectiveFile, func(w io.Writer) error { return picture.Write(w, plot.Figure) })
+	}
+	if len(r.Result.GetChoice().GetTried()) > 0 {
+		add(methodsFile, func(w io.Writer) error { return drawMethods(w, r.Result.GetChoice(), s.Title) })
+	}
+	if r.Result.GetKSelection() != nil {
+		add(kFile, func(w io.Writer) error { return drawKSelection(w, r.Result.GetKSelection(), s.Title) })
+	}
+	b, clusters, err := layOut(r, s)
+	switch {
+	case s.Data == nil:
+		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
+	case err != nil:
+		warn("%s could not be drawn: %v", clustersFile, err)
+	case clusters == nil:
+		warn("%s was not drawn: there are no labels", clustersFile)
+	default:
+		add(clustersFile, clusters.Chart.Figure.Write)
+	}
+	if err != nil {
+		warn("%s could not be written: %v", PageFile, err)
+	} else {
+		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
+	}
+	return files
+}
+
+// titled says what a picture shows, and of which data.
+func titled(name, shows string) string {
+	if name == "" {
+		return upperFirst(shows)
+	}
+	return name + ": " + shows
+}
+
+// objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of
+// 0 has no logarithm and leaves a gap. It reports whether either was recorded.
+func objectivePlot(r *report.Report, title string) (plot picture.ObjectivePlot, recorded bool) {
+	for _, entry := range r.Result.GetHistory() {
+		plot.Iterations = append(plot.Iterations, int(entry.GetIteration()))
+		plot.Values = append(plot.Values, entry.GetObjective())
+		plot.Moved = append(plot.Moved, int(entry.GetMoved()))
+	}
+	if len(plot.Values) > 0 {
+		plot.Name, plot.Title = "objective ("+r.Result.GetObjectiveName()+")", titled(title, "the objective during the run")
+		for _, shift := range r.Result.GetShifts() {
+			plot.Shifts = append(plot.Shifts, int(shift.GetIteration()))
+		}
+		return plot, true
+	}
+	plot.Name, plot.Step, plot.Title = "log10 of the largest residual", "step", titled(title, "how the eigenvectors converged")
+	for _, step := range r.SolverSteps {
+		plot.Iterations = append(plot.Iterations, int(step.GetStep()))
+		plot.Values = append(plot.Values, math.Log10(step.GetResidual()))
+	}
+	return plot, len(plot.Values) > 0
+}
+
+// drawMethods draws the held-out accuracy of the methods, the best first.
+func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
+	plot := picture.BarsPlot{
+		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
+		Axis: "held-out accuracy (1: all right, 0: chance)",
+	}
+	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
+		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
+	}
+	return picture.Write(w, plot.Figure)
+}
+
+// drawKSelection draws the scores over the numbers of clusters.
+func drawKSelection(w io.Writer, h *cleavev1.KSelection, title string) error {
+	plot := picture.CurvesPlot{
+		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
+		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
+	}
+	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}
+	for _, c := range report.KColumns(h) {
+		panel.Curves = append(panel.Curves, kCurves(h, c)...)
+	}
+	plot.Panels = []picture.CurvesPanel{panel}
+	return picture.Write(w, plot.Figure)
+}
+
+// kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a
+// curve.
+func kCurves(h *cleavev1.KSelection, c report.KColumn) (curves []picture.Curve) {
+	for _, s := range h.GetScores() {
+		v, name := c.Of(s), kNames[c.Name]
+		if v == nil {
+			continue
+		}
+		if space := wire.EnumWord(s.GetSpace()); c.Name == "silhouette" && space != "" {
+			name += " (" + space + ")"
+		}
+		at := slices.IndexFunc(curves, func(of picture.Curve) bool { return of.Name == name })
+		if at < 0 {
+			at, curves = len(curves), append(curves, picture.Curve{Name: name})
+		}
+		curves[at].X, curves[at].Mean = append(curves[at].X, float64(s.GetK())), append(curves[at].Mean, *v)
+	}
+	return curves
+}
+
+// kNames explains the scores in a legend.
+var kNames = map[string]string{
+	"held-out":   "held-out accuracy",
+	"stability":  "stability: the worst cluster, from a part of the data",
+	"silhouette": "silhouette",
+	"modularity": "modularity",
+	"eigengap":   "eigengap: how far the next eigenvalue falls",
+}

@@ -1,0 +1,51 @@
+package resultpage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cleave-project/cleave/internal/cli/client"
+	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/report"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+// drawn returns a picture of a result, "" if there is none.
+func drawn(t *testing.T, result *cleavev1.Result, name string) string {
+	t.Helper()
+	for _, f := range Files(report.New(&client.Outcome{Result: result}, nil), report.Scene{Title: "iris"}, func(string, ...any) {}) {
+		if f.Name == name {
+			var text strings.Builder
+			if err := f.Write(&text); err != nil {
+				t.Error(err)
+			}
+			return text.String()
+		}
+	}
+	return ""
+}
+
+// methods.svg is drawn if and only if methods were compared.
+func TestPictureOfMethods(t *testing.T) {
+	result := clitest.ExampleResult()
+	result.Choice = clitest.ExampleChoice()
+	if text := drawn(t, result, methodsFile); strings.Count(text, "no constraints") != 3 || !strings.Contains(text, "It has more right") {
+		t.Error(text)
+	}
+	result.Choice.Tried = nil
+	if text := drawn(t, result, methodsFile); text != "" {
+		t.Error("methods are drawn though none were compared")
+	}
+}
+
+func TestPictureOfARange(t *testing.T) {
+	result := clitest.ExampleResult()
+	result.KSelection = clitest.ExampleKSelection()
+	text := drawn(t, result, kFile)
+	for _, says := range []string{"How many clusters: iris", "k = 3 is proposed (unsure: 2, 3 or 4)", "silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("the picture does not say %q", says)
+		}
+	}
+}

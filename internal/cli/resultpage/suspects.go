@@ -1,0 +1,111 @@
+package resultpage
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/page"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+)
+
+const (
+	fewSuspects = 20     // that the page shows without scrolling
+	maxSuspects = 10_000 // that the page has; suspects.csv has them all
+)
+
+// suspects lists what the data contradicts, and says what to do about it.
+func (b *builder) suspects() *page.Section {
+	all := b.Result.GetSuspects()
+	if len(all) == 0 {
+		return nil
+	}
+	what := explain.SuspectNoun(all)
+	s := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
+		fmt.Sprintf("%s: when they are held out, the best methods get them wrong. Either they are wrong, or they lie between clusters that touch. "+
+			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
+		b.suspectsHeld(),
+		fmt.Sprintf("Check these %s, the strongest first, and remove or correct the wrong ones. %s", what, b.enforcement()),
+	}}
+	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(all) > fewSuspects}
+	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
+	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
+	column := func(when bool, name string) {
+		if when {
+			t.Words(name)
+		}
+	}
+	column(true, b.idHeading())
+	column(pairs, "other")
+	column(pairs, "kind")
+	column(seeds, "given label")
+	column(true, "cluster")
+	column(pairs, "cluster of the other")
+	column(true, "strength")
+	for _, suspect := range all[:min(len(all), maxSuspects)] {
+		t.Add(b.suspectRow(suspect, pairs, seeds)...)
+	}
+	if len(all) > maxSuspects {
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), report.SuspectsFile)
+	}
+	s.Tables = []*page.Table{t}
+	return s
+}
+
+func (b *builder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.Cell {
+	row, other, none := int32(s.GetRow()), int32(s.GetOther()), page.Named("")
+	cells := []page.Cell{page.Named(b.name(row))}
+	if pairs && s.Other != nil {
+		cells = append(cells, page.Named(b.name(other)), page.Text(explain.SuspectKind(s)+"-link"))
+	} else if pairs {
+		cells = append(cells, none, page.Text(explain.SuspectKind(s)))
+	}
+	if seeds && s.Label != nil {
+		cells = append(cells, b.ofCluster(int(s.GetLabel())))
+	} else if seeds {
+		cells = append(cells, none)
+	}
+	cells = append(cells, b.clusterOf(row))
+	if pairs && s.Other != nil {
+		cells = append(cells, b.clusterOf(other))
+	} else if pairs {
+		cells = append(cells, none)
+	}
+	return append(cells, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()))
+}
+
+// clusterOf returns a cell that names the cluster of a point.
+func (b *builder) clusterOf(point int32) page.Cell {
+	if int(point) >= len(b.Labels) {
+		return page.Named("")
+	}
+	return b.ofCluster(int(b.Labels[point]))
+}
+
+// suspectsHeld says how many of the suspects hold in the answer.
+func (b *builder) suspectsHeld() string {
+	all, held := b.Result.GetSuspects(), 0
+	for _, s := range all {
+		row, other := int(s.GetRow()), int(s.GetOther())
+		switch {
+		case max(row, other) >= len(b.Labels):
+		case s.Other == nil && uint32(b.Labels[row]) == s.GetLabel(), s.Other != nil && (b.Labels[row] == b.Labels[other]) == s.GetMustLink():
+			held++
+		}
+	}
+	says := fmt.Sprintf("Of these %s, %s hold in the answer.", page.Count(len(all)), page.Count(held))
+	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
+		says += fmt.Sprintf(" Of all constraints, it satisfies %s of %s.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal())))
+	}
+	return says
+}
+
+// enforcement says which option lets the data decide.
+func (b *builder) enforcement() string {
+	if b.spec().GetAuto().GetEnforce() == cleavev1.Enforcement_ENFORCEMENT_NEVER {
+		return "In this run the data could overrule them (--enforce never)."
+	}
+	return "A run with --enforce never lets the data overrule them."
+}
