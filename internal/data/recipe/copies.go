@@ -42,19 +42,16 @@ func shapeOf(c *table.Column, categorical bool) shape {
 	if categorical {
 		return s
 	}
-	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			s.mean += c.Number(row) / count
-		}
+	numbers := present(c)
+	for _, v := range numbers {
+		s.mean += v / count
 	}
-	s.deviation = deviation(present(c))
+	s.deviation = deviation(numbers)
 	if !s.varies() {
 		return s
 	}
-	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			s.mark += float64(sign(row) * s.standard(row))
-		}
+	for row := range c.Filled() {
+		s.mark += float64(sign(row) * s.standard(row))
 	}
 	s.mark = math.Abs(s.mark) / math.Sqrt(count)
 	return s
