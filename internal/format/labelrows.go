@@ -91,16 +91,18 @@ func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
 
 // Part returns the rows [from, to). It shares memory with r.
 func (r LabelRows) Part(from, to int) LabelRows {
-	p := LabelRows{First: from, Labels: r.Labels[from:to], Classes: r.Classes}
-	if r.IDs != nil {
-		p.IDs = r.IDs[from:to]
+	return LabelRows{
+		First: r.First + from, IDs: part(r.IDs, from, to), Labels: r.Labels[from:to], Classes: r.Classes,
+		Distance: part(r.Distance, from, to), Margin: part(r.Margin, from, to), Confidence: part(r.Confidence, from, to),
 	}
-	for _, score := range []struct{ all, part *[]float64 }{{&r.Distance, &p.Distance}, {&r.Margin, &p.Margin}, {&r.Confidence, &p.Confidence}} {
-		if *score.all != nil {
-			*score.part = (*score.all)[from:to]
-		}
+}
+
+// part returns list[from:to], or nil for nil.
+func part[T any](list []T, from, to int) []T {
+	if list == nil {
+		return nil
 	}
-	return p
+	return list[from:to]
 }
 
 // readWritten reads a table that an earlier run wrote.
@@ -195,9 +197,9 @@ func scoresOf(c *table.Column) []float64 {
 }
 
 // classesOf returns the class of each cluster, given the class of each row; nil if there are none.
-func classesOf(labels []int32, of []string) (classes []string) {
-	for row, class := range of {
-		if label := int(labels[row]); label >= 0 && class != "" && label < len(of) {
+func classesOf(labels []int32, rowClasses []string) (classes []string) {
+	for row, class := range rowClasses {
+		if label := int(labels[row]); label >= 0 && class != "" && label < len(rowClasses) {
 			for len(classes) <= label {
 				classes = append(classes, "")
 			}

@@ -253,7 +253,8 @@ var sweepColumns = []sweepColumn{
 const maxSweepLines = 30
 
 // Print prints a line for each combination of options other than the seed, with means and standard deviations over the
-// seeds. The best come first if scores tell which are. If the results are also saved, it prints only the first maxSweepLines.
+// seeds. The best come first if scores tell which are. If the results are also saved, it prints only the first
+// maxSweepLines.
 func (s *Sweep) Print(w io.Writer, saved bool) error {
 	groups := s.groups(seedOption)
 	for _, score := range sweepColumns[:2] {

@@ -25,9 +25,9 @@ func DefaultMemory() uint64 {
 	return total / 10 * 8
 }
 
-// LimitGarbage makes garbage collection more frequent for large data, unless GOGC is set. With the default GOGC the heap
-// may grow to twice the data. Large data is a few arrays, which cost little to collect. It affects the whole process, so
-// only commands call it.
+// LimitGarbage makes garbage collection more frequent for large data, unless GOGC is set. With the default GOGC the
+// heap may grow to twice the data. Large data is a few arrays, which cost little to collect. It affects the whole
+// process, so only commands call it.
 func LimitGarbage(dataBytes int64) {
 	const large, percent = 32 << 20, 20
 	if dataBytes >= large && os.Getenv("GOGC") == "" {

@@ -165,8 +165,8 @@ func (r *run) mayReplace(score clustering.MethodScore) bool {
 	return score.Advantage > leastAdvantage
 }
 
-// mayBeFallback reports whether soft constraints on levels, which hardly differ from the baseline, are good enough if no
-// method may replace it.
+// mayBeFallback reports whether soft constraints on levels, which hardly differ from the baseline, are good enough if
+// no method may replace it.
 func (r *run) mayBeFallback(score clustering.MethodScore) bool {
 	switch {
 	case r.strayShare > 0:

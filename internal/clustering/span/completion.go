@@ -49,8 +49,8 @@ func (c *completion) residual(pair link) float64 {
 	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
-// ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of their
-// indices in links.all.
+// ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of
+// their indices in links.all.
 func (c *completion) ends(subset []int, end func(link) int) [][]float64 {
 	columns := make([][]float64, c.width)
 	for a := range columns {
@@ -117,8 +117,8 @@ func (c *completion) sides(subset []int) (b, roots []float64) {
 	return b, roots
 }
 
-// cacheKernels computes the kernels of all pairs of links, which the fits to folds share, if a fold uses them. Folds of points may
-// know few of many links: then each fit computes its own kernels, which have the same bits.
+// cacheKernels computes the kernels of all pairs of links, which the fits to folds share, if a fold uses them. Folds
+// of points may know few of many links: then each fit computes its own kernels, which have the same bits.
 func (c *completion) cacheKernels(folds []fold) {
 	if len(c.all) <= 2*manyLinks && slices.ContainsFunc(folds, func(f fold) bool { return len(f.known) <= manyLinks }) {
 		c.between, _, _ = c.kernels(choose.All[int](len(c.all)))

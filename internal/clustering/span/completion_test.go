@@ -151,7 +151,8 @@ func TestCachedKernels(t *testing.T) {
 	}
 }
 
-// If two points have all links and are held out together, a fold knows no link, but the kernels of all would take gigabytes.
+// If two points have all links and are held out together, a fold knows no link, but the kernels of all would take
+// gigabytes.
 func TestKernelsOfManyLinksAreNotCached(t *testing.T) {
 	const n, each = 20_000, 5000
 	var pairs []constraint.Pair

@@ -324,8 +324,8 @@ func (s *source) fill(values []float64, columns int, rows []int32) {
 	}
 }
 
-// spelling returns how to normalize a category for comparison: people write Red and red, and spreadsheets TRUE where other
-// programs write true. Case matters only if two categories differ in nothing else.
+// spelling returns how to normalize a category for comparison: people write Red and red, and spreadsheets TRUE where
+// other programs write true. Case matters only if two categories differ in nothing else.
 func (f *Feature) spelling() func(category string) string {
 	if f.isSwitch() {
 		return strings.ToLower

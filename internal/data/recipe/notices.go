@@ -33,7 +33,8 @@ const (
 	filled
 )
 
-// maxAlike limits how many columns a kind of notice names, and maxLeftOut how many columns that are left out for one reason.
+// maxAlike limits how many columns a kind of notice names, and maxLeftOut how many columns that are left out for one
+// reason.
 const maxAlike, maxLeftOut = 8, 3
 
 // noticeLimits limits how many notices of a kind are printed; more is the sentence that counts the rest.

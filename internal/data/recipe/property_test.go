@@ -2,9 +2,11 @@ package recipe
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -116,6 +118,34 @@ func checkCategories(t *rapid.T, r *Recipe, p *Prepared) {
 		}
 		at += width
 	}
+}
+
+// Rows whose texts differ only in case have the same point, whatever else the column has: Fit and Apply merge alike.
+func TestCaseDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := []string{"Red", "red", "RED", "Other", "other", "Yes", "yes", "no", "NO", "blue"}
+		for rare := range 12 {
+			texts = append(texts, fmt.Sprint("Village ", rare), fmt.Sprint("village ", rare))
+		}
+		cells := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(texts[:10]), rapid.SampledFrom(texts)), 3, 120).Draw(t, "cells")
+		of := made(t, measured("x", len(cells)), words("color", cells...))
+		r, _, err := Fit(of, Options{Only: []string{"color"}})
+		if err != nil {
+			t.Skip(err)
+		}
+		p, err := r.Apply(of)
+		if err != nil || len(p.Notices) > 0 || p.Points.N != len(cells) {
+			t.Fatal(p.Notices, err)
+		}
+		first := map[string]int{}
+		for row, cell := range cells {
+			if before, again := first[strings.ToLower(cell)]; !again {
+				first[strings.ToLower(cell)] = row
+			} else if !slices.Equal(p.Points.Row(row), p.Points.Row(before)) {
+				t.Fatalf("%q is %v, but %q is %v, of %q", cell, p.Points.Row(row), cells[before], p.Points.Row(before), p.Names)
+			}
+		}
+	})
 }
 
 func TestMedian(t *testing.T) {

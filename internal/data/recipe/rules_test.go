@@ -156,7 +156,8 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	}
 }
 
-// A value Other of the table and the category of rare values are one category, and other values still may differ in case.
+// A value Other of the table and the category of rare values are one category, and other values still may differ in
+// case.
 func TestRareValuesBesideOther(t *testing.T) {
 	var cells []string
 	for range 20 {

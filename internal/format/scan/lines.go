@@ -182,8 +182,8 @@ func (l *Lines) splitAtWhiteSpace(line []byte) {
 	}
 }
 
-// Unquote returns the content of the quoted cell at a position, where "" stands for one quote, and the position after it,
-// negative if the cell is not closed.
+// Unquote returns the content of the quoted cell at a position, where "" stands for one quote, and the position after
+// it, negative if the cell is not closed.
 func Unquote(text []byte, at int) (content []byte, end int) {
 	start := at + 1
 	for {
