@@ -20,40 +20,47 @@ type shape struct {
 	mark            float64 // of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
 }
 
-// shapeOf describes a column. It divides before it adds, so that sums of large numbers do not overflow.
+// shapeOf describes a column.
 func shapeOf(c *table.Column, categorical bool) shape {
 	s := shape{column: c, categorical: categorical, gaps: 14695981039346656037, groups: 14695981039346656037}
-	number := map[string]uint64{}
-	count := 0.0
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			s.gaps = (s.gaps ^ uint64(row)) * 1099511628211
-			continue
 		}
-		count++
-		if categorical {
+	}
+	if categorical {
+		number := map[string]uint64{}
+		for row := range c.Filled() {
 			value := c.CellText(row)
 			if _, known := number[value]; !known {
 				number[value] = uint64(len(number))
 			}
 			s.groups = (s.groups ^ number[value]) * 1099511628211
 		}
-	}
-	if categorical {
 		return s
 	}
 	numbers := present(c)
+	largest := 0.0
 	for _, v := range numbers {
-		s.mean += v / count
+		largest = max(largest, math.Abs(v))
 	}
-	s.deviation = deviation(numbers)
-	if !s.varies() {
+	scale := 1 / largest // so that sums of large numbers do not overflow
+	if largest == 0 || scale-scale != 0 {
 		return s
 	}
-	for row := range c.Filled() {
-		s.mark += float64(sign(row) * s.standard(row))
+	count, sum, squares, mark := float64(len(numbers)), 0.0, 0.0, 0.0
+	for _, v := range numbers {
+		sum += float64(v * scale)
 	}
-	s.mark = math.Abs(s.mark) / math.Sqrt(count)
+	mean, at := sum/count, 0
+	for row := range c.Filled() {
+		d := float64(numbers[at]*scale) - mean
+		squares += float64(d * d)
+		mark += float64(sign(row) * d)
+		at++
+	}
+	deviation := math.Sqrt(squares / count)
+	s.mean, s.deviation, s.mark = float64(mean*largest), float64(deviation*largest), math.Abs(mark)/deviation/math.Sqrt(count)
 	return s
 }
 
