@@ -106,7 +106,10 @@ func newSchedule(setups []Setup, observers []Observer) *schedule {
 	total, mu := 0, &sync.Mutex{}
 	for at, f := range setups {
 		restarts := f.Runs().Restarts
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts), observer: newOrderedObserver(observers[at], restarts, mu)})
+		s.jobs = append(s.jobs, &jobRuns{
+			name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts),
+			observer: newOrderedObserver(observers[at], restarts, mu),
+		})
 		total += restarts
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))

@@ -344,7 +344,8 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	}
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
-			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
+			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(),
+			Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
 		}
 	}
 	return r, nil
@@ -358,7 +359,8 @@ func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
 		return nil, err
 	}
 	if found != rows || columns < 1 {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s", path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s",
+			path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
 	}
 	return &clustering.Embedding{Rows: rows, Columns: columns, Values: values}, nil
 }

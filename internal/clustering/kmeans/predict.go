@@ -172,7 +172,9 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 
 // predictByForest assigns points, which follow the landmarks in a shard, to the group with the largest score, by
 // landmarks and by trees together.
-func predictByForest(ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points) (*clustering.Prediction, error) {
+func predictByForest(
+	ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points,
+) (*clustering.Prediction, error) {
 	first := m.Landmarks.Points.N
 	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
 	if _, err := shard.Build(ctx, tiles); err != nil {

@@ -165,7 +165,8 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
-			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), eigen.Options{Tolerance: 1e-6})
+			count, random := min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs)
+			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), count, random, eigen.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)

@@ -78,7 +78,9 @@ func (o *Options) roles(t *table.Table) ([]role, error) {
 		if err != nil {
 			return err
 		}
-		if before := roles[at]; before != undecided && before != r && !(before == feature && (r == kept || r == category)) && !(before == kept && r == category) {
+		before := roles[at]
+		refines := before == feature && r == kept || (before == feature || before == kept) && r == category
+		if before != undecided && before != r && !refines {
 			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q has two roles; use it for only one of id, label, feature or ignored", t.Columns[at].Name).
 				With("column", t.Columns[at].Name)
 		}
