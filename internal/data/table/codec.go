@@ -182,16 +182,9 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 // hides reports whether an empty cell has a value.
 func (c *Column) hides() bool {
 	for row, empty := range c.Empty {
-		var has bool
-		switch c.Type {
-		case Integer:
-			has = c.Integers[row] != 0
-		case Number:
-			has = math.Float64bits(c.Numbers[row]) != 0
-		case Text:
-			has = c.Texts[row] != ""
-		}
-		if empty && has {
+		switch {
+		case !empty:
+		case c.Type == Integer && c.Integers[row] != 0, c.Type == Number && math.Float64bits(c.Numbers[row]) != 0, c.Type == Text && c.Texts[row] != "":
 			return true
 		}
 	}
