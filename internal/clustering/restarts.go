@@ -228,8 +228,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			job.best.keep(true)
 			done.keep(false)
 		}
-		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would first
-		// deliver more events of this one, and what is delivered must be a prefix of that.
+		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would
+		// first deliver more events of this one, and what is delivered must be a prefix of that.
 		if ctx.Err() == nil {
 			job.observer.end(restart)
 		}

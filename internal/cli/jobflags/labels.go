@@ -45,7 +45,8 @@ func (f *Flags) checkLabels() error {
 	return nil
 }
 
-// supervise adds the seeds or constraints that known classes will become to a request. Seeds become constraints for algorithms that do not take seeds.
+// supervise adds the seeds or constraints that known classes will become to a request. Seeds become constraints for
+// algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
 		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))

@@ -30,9 +30,9 @@ import (
 //   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then centroids.csv
 //     has means of features.
 //
-// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a column for
-// each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means of the columns,
-// which are not a part of the model.
+// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a
+// column for each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means
+// of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil

@@ -6,8 +6,8 @@
 // where t_i is 1 - 1/k for the group of row i and -1/k for all others. The weights w_i give every group the same total,
 // so that large groups do not absorb small ones. A row goes to the group with the largest f.
 //
-// Leave-one-out residuals have a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so the kernel, its width and the penalty
-// are chosen without refitting.
+// Leave-one-out residuals have a closed form, A_i / ((K + penalty W^-1)^-1)_ii, so the kernel, its width and the
+// penalty are chosen without refitting.
 package discriminant
 
 import (

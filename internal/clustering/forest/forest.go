@@ -52,8 +52,8 @@ func Fit(ctx context.Context, points *dataset.Points, groups []int32, weights []
 	return link(slices.Concat(grown...))
 }
 
-// link finds the roots and the right children of nodes, which are in the order of Forest.nodes. It fails if a subtree is
-// missing.
+// link finds the roots and the right children of nodes, which are in the order of Forest.nodes. It fails if a subtree
+// is missing.
 func link(nodes []node) (*Forest, error) {
 	f := &Forest{nodes: nodes}
 	var open []int32 // inner nodes whose right subtree has not begun

@@ -15,8 +15,8 @@ import (
 )
 
 // Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones, or to the most likely
-// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same labels,
-// except those that constraints or seeds keep elsewhere.
+// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same
+// labels, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	switch {
 	case m.Landmarks != nil:

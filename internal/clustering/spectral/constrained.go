@@ -28,8 +28,8 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 	return products, nil
 }
 
-// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
-// to at least beta,
+// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the
+// constraints to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
 func (m *method) constrained(ctx context.Context, result *clustering.Result) error {

@@ -137,8 +137,8 @@ func packBits(marks []bool) []byte {
 	return packed
 }
 
-// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the actual number of
-// bytes, whatever they claim.
+// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the actual
+// number of bytes, whatever they claim.
 func Decode(r io.Reader, size int64) (*Table, error) {
 	d := &decoder{r: r, left: size}
 	if string(d.take(4)) != magic {

@@ -12,8 +12,8 @@ import (
 // smaller after it.
 func Rank(numbers []float64, at int) { RankFunc(numbers, at, cmp.Compare[float64]) }
 
-// RankFunc is Rank for items in the order of compare. It is quickselect; after too many steps it sorts the rest, so that the worst
-// case stays n log n.
+// RankFunc is Rank for items in the order of compare. It is quickselect; after too many steps it sorts the rest, so
+// that the worst case stays n log n.
 func RankFunc[T any](items []T, at int, compare func(a, b T) int) {
 	const short = 64
 	for steps := 2 * bits.Len(uint(len(items))); len(items) > short && steps > 0; steps-- {
@@ -65,8 +65,8 @@ func All[I int | int32](n int) []I {
 	return indices
 }
 
-// Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count, and draws
-// no random number then.
+// Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count,
+// and draws no random number then.
 func Random(n, count int, rng *rand.Rand) []int {
 	if n <= count {
 		return All[int](n)
