@@ -73,6 +73,21 @@ func (f *certsFlags) allHosts() []string {
 	return hosts
 }
 
+// folderOf is a party and the name of the folder with its certificate.
+type folderOf struct {
+	folder string
+	certs.Party
+}
+
+// parties returns the parties that every cluster has.
+func (f *certsFlags) parties() []folderOf {
+	return []folderOf{
+		{coordinatorRole, certs.Party{Life: f.life(), Hosts: f.allHosts()}},
+		{workerRole, certs.Party{Life: f.life(), Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}}},
+		{"admin", certs.Party{Life: f.life(), Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
+	}
+}
+
 func (f *certsFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
@@ -158,17 +173,8 @@ func (a *app) certsInitCommand() *cobra.Command {
 		if err := f.folder().Init(); err != nil {
 			return err
 		}
-		hosts := f.allHosts()
-		for _, one := range []struct {
-			folder string
-			party  certs.Party
-		}{
-			{"coordinator", certs.Party{Hosts: hosts}},
-			{"worker", certs.Party{Caller: &identity.Caller{Name: "worker", Role: identity.Worker}}},
-			{"admin", certs.Party{Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
-		} {
-			one.party.Life = f.life()
-			if _, err := f.folder().Issue(one.folder, one.party); err != nil {
+		for _, p := range f.parties() {
+			if _, err := f.folder().Issue(p.folder, p.Party); err != nil {
 				return err
 			}
 		}
@@ -180,7 +186,7 @@ func (a *app) certsInitCommand() *cobra.Command {
 
 Copy each folder to its machine over a secure channel. %[1]s/ca/key.pem signs certificates: keep it secret.
 For other users: cleave certs client --name alice --role submitter --dir %[1]s
-`, f.dir, hosts[0])
+`, f.dir, f.allHosts()[0])
 	}
 	return cmd
 }

@@ -45,7 +45,8 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	usage := response.GetUsage()
 	inUse := map[string]string{
 		"jobs_running": fmt.Sprint(usage.GetJobsRunning()), "jobs_queued": fmt.Sprint(usage.GetJobsQueued()),
-		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()), "reads": fmt.Sprint(usage.GetReads()), "streams": fmt.Sprint(usage.GetStreams()),
+		"jobs_queued_per_owner": fmt.Sprint(usage.GetJobsQueuedOwn()), "calls": fmt.Sprint(usage.GetCalls()),
+		"reads": fmt.Sprint(usage.GetReads()), "streams": fmt.Sprint(usage.GetStreams()),
 	}
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())
@@ -265,7 +266,8 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	head, err := receiveBackup(ctx, c, file, func(total uint64) error {
 		free, known := store.FreeBytes(filepath.Dir(path))
 		if known && uint64(free) < total {
-			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out", text.Bytes(total), text.Bytes(free), filepath.Dir(path))
+			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out",
+				text.Bytes(total), text.Bytes(free), filepath.Dir(path))
 		}
 		return nil
 	})

@@ -126,7 +126,8 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	}
 	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
 	if s := found.Rows; s != nil {
-		rows.Distance, rows.Margin, rows.Confidence = fresh.Filter.RestoreScores(s.Distance), fresh.Filter.RestoreScores(s.Margin), fresh.Filter.RestoreScores(s.Confidence)
+		restore := fresh.Filter.RestoreScores
+		rows.Distance, rows.Margin, rows.Confidence = restore(s.Distance), restore(s.Margin), restore(s.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
 	if f.out == "" {

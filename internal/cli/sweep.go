@@ -124,7 +124,8 @@ type sweep struct {
 	results *report.Sweep
 }
 
-// run runs all jobs, a few at a time. Files are read by one goroutine, in order. The first error cancels the jobs that run.
+// run runs all jobs, a few at a time. Files are read by one goroutine, in order. The first error cancels the jobs that
+// run.
 func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -25,7 +25,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -144,27 +143,18 @@ func (a *app) upCertificates(f *upFlags) error {
 		}
 		a.warn("created an authority in %s; keep %s secret", filepath.Join(f.dir, "ca"), filepath.Join(f.dir, "ca", credentials.KeyFile))
 	}
-	for _, one := range []struct {
-		name  string
-		party certs.Party
-	}{
-		{coordinatorRole, certs.Party{Hosts: f.allHosts()}},
-		{workerRole, certs.Party{Caller: &identity.Caller{Name: workerRole, Role: identity.Worker}}},
-		{"admin", certs.Party{Caller: &identity.Caller{Name: "admin", Role: identity.Admin}}},
-	} {
-		name, party := one.name, one.party
-		before, exists, err := folder.Party(name)
+	for _, p := range f.parties() {
+		before, exists, err := folder.Party(p.folder)
 		switch {
 		case err != nil:
 			return err
-		case exists && name == coordinatorRole && !slices.Contains(before.Hosts, host):
+		case exists && p.folder == coordinatorRole && !slices.Contains(before.Hosts, host):
 			return fault.Invalid("OTHER_HOST", "the certificate in %s is for %s, not for %s; give --address with one of these names, or renew it: "+
-				"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, name), strings.Join(before.Hosts, ", "), host, f.dir, host)
+				"cleave certs coordinator --renew --dir %s --host %s", filepath.Join(f.dir, p.folder), strings.Join(before.Hosts, ", "), host, f.dir, host)
 		case exists:
 			continue
 		}
-		party.Life = f.life()
-		if _, err := folder.Issue(name, party); err != nil {
+		if _, err := folder.Issue(p.folder, p.Party); err != nil {
 			return err
 		}
 	}

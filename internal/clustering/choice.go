@@ -32,8 +32,8 @@ const (
 	UseMetric                          // as UseHard, and a metric is learned
 	UseCuts                            // constraints select coordinates from the span of additional eigenvectors; see package span
 
-	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all others;
-	// see package discriminant.
+	// A classifier is fitted to the rows whose group follows from the constraints, and predicts the group of all
+	// others; see package discriminant.
 	UseDiscriminant
 	UseSpread // the groups that follow from the constraints spread along the edges of the graph
 	// As UseHard, in coordinates in which must-linked rows scatter equally in all directions.
@@ -54,8 +54,8 @@ type Method struct {
 // Trial counts the held-out constraints that a method satisfied.
 type Trial struct {
 	Method
-	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a method that ignores constraints, and for
-	// sums over all folds.
+	// Fold is the fold that was held out, counted from 1 to Folds. It is 0 for a method that ignores constraints, and
+	// for sums over all folds.
 	Fold, Folds int
 	// Number of held-out constraints of each kind, and how many of them the labels satisfy.
 	MustLinks, MustLinksRight     int
@@ -95,8 +95,8 @@ type Choice struct {
 // MethodScore is a method with its score.
 type MethodScore struct {
 	Trial
-	// Advantage is how many standard errors more of the held-out constraints it satisfies than the method that would be used
-	// without constraints.
+	// Advantage is how many standard errors more of the held-out constraints it satisfies than the method that would
+	// be used without constraints.
 	Advantage float64
 }
 

@@ -6,8 +6,8 @@ import "github.com/cleave-project/cleave/internal/text"
 // spec.
 type Observer interface{ Observe(e Event) }
 
-// Event is something that happens during a run: a KStarted, RestartStarted, IterationDone, ShiftChange, Notice, SolverStep,
-// LevelStarted, MethodTried or Phase. The linter checks that every switch over events has all of them.
+// Event is something that happens during a run: a KStarted, RestartStarted, IterationDone, ShiftChange, Notice,
+// SolverStep, LevelStarted, MethodTried or Phase. The linter checks that every switch over events has all of them.
 //
 //sumtype:decl
 type Event interface{ event() }
@@ -28,7 +28,8 @@ type NopObserver struct{}
 // Observe implements Observer.
 func (NopObserver) Observe(Event) {}
 
-// RestartStarted reports that one of several restarts begins, counted from 0. There is no such event if there is only one.
+// RestartStarted reports that one of several restarts begins, counted from 0. There is no such event if there is only
+// one.
 type RestartStarted struct{ Restart, Restarts int }
 
 // IterationDone reports an iteration of a restart.

@@ -106,7 +106,10 @@ func newSchedule(setups []Setup, observers []Observer) *schedule {
 	total, mu := 0, &sync.Mutex{}
 	for at, f := range setups {
 		restarts := f.Runs().Restarts
-		s.jobs = append(s.jobs, &jobRuns{name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts), observer: newOrderedObserver(observers[at], restarts, mu)})
+		s.jobs = append(s.jobs, &jobRuns{
+			name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts),
+			observer: newOrderedObserver(observers[at], restarts, mu),
+		})
 		total += restarts
 	}
 	s.lanes = make([]running, min(s.server.Lanes(), total))
@@ -225,8 +228,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			job.best.keep(true)
 			done.keep(false)
 		}
-		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would first
-		// deliver more events of this one, and what is delivered must be a prefix of that.
+		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would
+		// first deliver more events of this one, and what is delivered must be a prefix of that.
 		if ctx.Err() == nil {
 			job.observer.end(restart)
 		}

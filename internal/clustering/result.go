@@ -18,9 +18,9 @@ type Result struct {
 	Iterations    int
 	ObjectiveName string
 	Objective     float64 // includes the rewards and penalties of constraints
-	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties of
-	// constraints: it is computed on A, and Objective on A + W (Kulis2009 Table 3). It is nil if the objective is not that
-	// of a graph.
+	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties
+	// of constraints: it is computed on A, and Objective on A + W (Kulis2009 Table 3). It is nil if the objective is
+	// not that of a graph.
 	PlainObjective *float64
 	History        []HistoryEntry
 	Shifts         []ShiftChange
@@ -30,8 +30,8 @@ type Result struct {
 	Matrix         *kernel.MatrixSpec // how entries were computed; nil if there is no matrix
 	Restart        int                // the restart that won, counted from 0
 	Satisfaction   constraint.Satisfaction
-	// BehindUnconstrained is how much worse the objective is than that of the labels found by the same algorithm without
-	// constraints. It is 0 if it is not worse or if those labels are not known.
+	// BehindUnconstrained is how much worse the objective is than that of the labels found by the same algorithm
+	// without constraints. It is 0 if it is not worse or if those labels are not known.
 	BehindUnconstrained float64
 	ClusterSizes        []int
 	Model               *Model       // nil if new points cannot be assigned without the data
@@ -64,8 +64,8 @@ type Suspect struct {
 	Must  bool  // whether the pair is a must-link
 	Label int32 // the label of the seed
 	// Strength is how strongly the data contradicts it, from 0 to 1. For a seed, it is how often the seed is separated
-	// from the other seeds of its label, over all trials that held it out. For a pair, take the row that is less clearly
-	// inside its cluster: Strength is the share of all rows that are even less clear.
+	// from the other seeds of its label, over all trials that held it out. For a pair, take the row that is less
+	// clearly inside its cluster: Strength is the share of all rows that are even less clear.
 	Strength float64
 }
 
@@ -99,8 +99,8 @@ type Forest struct {
 	Weight float64
 }
 
-// Score returns what is added to the score of one of k groups if a share of the trees assigns a row to it. The scores of
-// all groups sum to 0.
+// Score returns what is added to the score of one of k groups if a share of the trees assigns a row to it. The scores
+// of all groups sum to 0.
 func (f *Forest) Score(share float64, k int) float64 {
 	return float64(f.Weight * (share - 1/float64(k)))
 }
@@ -125,12 +125,12 @@ type Landmarks struct {
 type LandmarkReport struct {
 	Count int
 	Rank  int // number of features
-	// Lost is the share of the kernel that the features lose: trace(K - K~) / trace(K), where K is the kernel matrix and
-	// K~ holds the inner products of the features.
+	// Lost is the share of the kernel that the features lose: trace(K - K~) / trace(K), where K is the kernel matrix
+	// and K~ holds the inner products of the features.
 	Lost float64
-	// ExactNMI and ExactObjective compare with the same job run with the full matrix: the normalized mutual information of
-	// the labels, and the objective. Both are nil if that was not run, as for many points. ExactObjective is also nil with
-	// constraints.
+	// ExactNMI and ExactObjective compare with the same job run with the full matrix: the normalized mutual
+	// information of the labels, and the objective. Both are nil if that was not run, as for many points.
+	// ExactObjective is also nil with constraints.
 	ExactNMI, ExactObjective *float64
 }
 
@@ -155,8 +155,8 @@ type EigenReport struct {
 	Residuals       []float64
 	Products        int // number of matrix-vector products
 
-	// What the constraints selected: the rule, the number of eigenvectors that the coordinates are made of (0 means all),
-	// and the candidates that were compared. Chosen is 0 if there was no selection.
+	// What the constraints selected: the rule, the number of eigenvectors that the coordinates are made of (0 means
+	// all), and the candidates that were compared. Chosen is 0 if there was no selection.
 	Chosen     CutRule
 	Width      int
 	Candidates []CutCandidate

@@ -6,8 +6,9 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// Revision must be incremented whenever a job gives different bits than before, or steppers save their state in another form.
-// A test refuses to record changed answers otherwise. What workers compute has its own version, kernel.NumericClass.
+// Revision must be incremented whenever a job gives different bits than before, or steppers save their state in
+// another form. A test refuses to record changed answers otherwise. What workers compute has its own version,
+// kernel.NumericClass.
 const Revision = 4
 
 // FirstNumericClass is the class of the first release, whose stored jobs do not name it.

@@ -30,8 +30,8 @@ type RowScores struct {
 	// Posterior tells whether Confidence is the probability of the row's cluster by a mixture of Gaussians, given the
 	// row alone. If so, Runs is 0.
 	Posterior bool
-	// Confidence is, among the labelings that label the row, the share that put it in its cluster; or see Posterior. It is
-	// nil if there is neither.
+	// Confidence is, among the labelings that label the row, the share that put it in its cluster; or see Posterior.
+	// It is nil if there is neither.
 	Confidence []float64
 }
 

@@ -32,19 +32,19 @@ type Spec struct {
 	InitialLabels []int32 // for StartLabels
 	FarthestMean  bool    // StartFarthestFirst compares mean instead of total distances
 
-	// Choose selects defaults that depend on the data instead of the fixed values of the papers: the number of restarts,
-	// the start of each, and the unit of constraint weights.
+	// Choose selects defaults that depend on the data instead of the fixed values of the papers: the number of
+	// restarts, the start of each, and the unit of constraint weights.
 	Choose bool
 
-	// Race lets k-means run its restarts on a sample of the rows if there are many, and only the best of them on all rows;
-	// see kmeans.Problem.
+	// Race lets k-means run its restarts on a sample of the rows if there are many, and only the best of them on all
+	// rows; see kmeans.Problem.
 	Race bool
 
 	// Scale is how the columns of dense points are scaled first.
 	Scale Scale
 
-	// Neighbors, if not 0, is the number of neighbors of each row in the nearest-neighbor graph that is clustered in place
-	// of the data; see package knn.
+	// Neighbors, if not 0, is the number of neighbors of each row in the nearest-neighbor graph that is clustered in
+	// place of the data; see package knn.
 	Neighbors       int
 	NeighborWeights neighbor.Weights
 

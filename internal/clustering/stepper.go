@@ -36,8 +36,8 @@ type Resumable interface {
 	Stepper
 	// Save writes the state.
 	Save(w *snapshot.Writer)
-	// Restore replaces Init: it reads a state written by Save and restores the executor accordingly. If r does not hold a
-	// state of this stepper, it returns snapshot.ErrDamaged without having used the executor.
+	// Restore replaces Init: it reads a state written by Save and restores the executor accordingly. If r does not
+	// hold a state of this stepper, it returns snapshot.ErrDamaged without having used the executor.
 	Restore(ctx context.Context, r *snapshot.Reader) error
 }
 

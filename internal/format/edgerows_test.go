@@ -58,8 +58,8 @@ func readEntriesPlainly(m *array.MatrixMarket) (entries []dataset.Edge, err erro
 	return entries, err
 }
 
-// compareEdges reads a text in both ways, in blocks of some size, and demands the same edges, to the last bit, or the same
-// fault.
+// compareEdges reads a text in both ways, in blocks of some size, and demands the same edges, to the last bit, or the
+// same fault.
 func compareEdges(t *testing.T, text []byte, name string, vertices, size int) {
 	t.Helper()
 	open := func() *scan.Lines {

@@ -1,6 +1,7 @@
 // Package format reads and writes files: ordinary tables (CSV, Parquet, Arrow), points and kernel matrices (CSV, NPY,
-// NPZ, Matrix Market), sparse points (svmlight), graphs (edge lists, Matrix Market, METIS, GraphML, GML), pictures (PNG,
-// JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes, beliefs).
+// NPZ, Matrix Market), sparse points (svmlight), graphs (edge lists, Matrix Market, METIS, GraphML, GML), pictures
+// (PNG, JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes,
+// beliefs).
 //
 // ReadX reads from an io.Reader and uses the name of the file in errors; LoadX opens a path. The first bytes determine
 // the compression and, where possible, the format (package scan); otherwise the suffix of the name does. Readers

@@ -146,8 +146,8 @@ func CheckFormat(name string) error {
 	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported; use %s", name, strings.Join(Formats(), ", "))
 }
 
-// TableSuffixes lists the suffixes of tables that help and errors name, without those of compression. OpenTable accepts a few
-// more; see textTables.
+// TableSuffixes lists the suffixes of tables that help and errors name, without those of compression. OpenTable
+// accepts a few more; see textTables.
 func TableSuffixes() []string { return tableSuffixes }
 
 var tableSuffixes = []string{".csv", ".tsv", ".parquet", ".arrow"}
@@ -269,8 +269,8 @@ func helpWithURI(scheme string) string {
 	return "this is neither a file nor an object in s3:// or gs://; copy it to a file"
 }
 
-// IsPart reports whether a file of a folder is a part of the data set in it. Tools write files whose names begin with a dot
-// or an underscore next to the parts.
+// IsPart reports whether a file of a folder is a part of the data set in it. Tools write files whose names begin with
+// a dot or an underscore next to the parts.
 func IsPart(entry fs.DirEntry) bool {
 	return !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") && !entry.IsDir()
 }

@@ -42,7 +42,8 @@ func (r *ObjectReader) Groups() []columnar.Group {
 	return nil
 }
 
-// Marks returns the decimal separator that the columns of a text show, "" if they are ambiguous or the format is binary.
+// Marks returns the decimal separator that the columns of a text show, "" if they are ambiguous or the format is
+// binary.
 func (r *ObjectReader) Marks() string {
 	if text, is := r.Part.(textPart); is {
 		return text.Marks()

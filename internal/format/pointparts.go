@@ -84,8 +84,8 @@ func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []stri
 	return points, header, incomplete, err
 }
 
-// LoadSparsePoints reads sparse points. They have the given number of features, or as many as the files need if it is 0.
-// See LoadPoints for drop, with which the files determine the number.
+// LoadSparsePoints reads sparse points. They have the given number of features, or as many as the files need if it is
+// 0. See LoadPoints for drop, with which the files determine the number.
 func (p PointParts) LoadSparsePoints(features int, drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
 	all := &dataset.SparsePoints{RowStart: []int64{0}}
 	for _, in := range p {

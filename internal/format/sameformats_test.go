@@ -17,7 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/csv"
 )
 
-// Dates, times, Booleans and words for missing values become the same points from a CSV and from a file that stores their types.
+// Dates, times, Booleans and words for missing values become the same points from a CSV and from a file that stores
+// their types.
 func TestFormatsFollowTheSameRules(t *testing.T) {
 	fields := []arrow.Field{
 		{Name: "flag", Type: arrow.FixedWidthTypes.Boolean}, {Name: "day", Type: arrow.FixedWidthTypes.Date32}, {Name: "at", Type: arrow.FixedWidthTypes.Timestamp_ms},

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// sparseFile is a file as scipy.sparse.save_npz writes it: names and contents of arrays by turns, beside its format and a
-// shape of 3 x 3.
+// sparseFile is a file as scipy.sparse.save_npz writes it: names and contents of arrays by turns, beside its format
+// and a shape of 3 x 3.
 func sparseFile(t testing.TB, layout string, arrays ...string) string {
 	return npz(t, zip.Deflate, append(arrays, "format.npy", npy("|S3", false, "()", []byte(layout)), "shape.npy", npy("<i8", false, "(2,)", int64(3), int64(3)))...)
 }

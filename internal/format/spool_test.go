@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// A spool gives the same bytes again, also those that were not all read before, and is read from its beginning by OpenTable: also
-// where the end of a long text shows that its beginning was misread.
+// A spool gives the same bytes again, also those that were not all read before, and is read from its beginning by
+// OpenTable: also where the end of a long text shows that its beginning was misread.
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

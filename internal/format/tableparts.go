@@ -31,8 +31,8 @@ type textPart interface {
 	Survey() *csv.Survey // see csv.Options.Known
 }
 
-// OpenParts opens parts of one table, such as objects in a store. It calls open with the number of a part and the options to
-// read it with, each time that the part is to be read from its first row. The names are for messages.
+// OpenParts opens parts of one table, such as objects in a store. It calls open with the number of a part and the
+// options to read it with, each time that the part is to be read from its first row. The names are for messages.
 func OpenParts(names []string, o TableOptions, open func(at int, o TableOptions) (Part, error)) (*TableReader, error) {
 	var parts Part
 	var err error

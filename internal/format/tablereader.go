@@ -18,11 +18,11 @@ type Part interface {
 	Columns() []table.Column
 	// Next returns the next rows, io.EOF after the last. See ErrRestarted for when reading starts over.
 	Next() (*table.Table, error)
-	// Notices returns messages for the user about how ambiguous input was read. They are complete after the last row, also
-	// after Close.
+	// Notices returns messages for the user about how ambiguous input was read. They are complete after the last row,
+	// also after Close.
 	Notices() []string
-	// Decimals returns the decimal separator of all numbers read, "." or ",". It returns "" if no number has decimals, if
-	// columns differ, or if the format is binary.
+	// Decimals returns the decimal separator of all numbers read, "." or ",". It returns "" if no number has decimals,
+	// if columns differ, or if the format is binary.
 	Decimals() string
 	// Close releases the files.
 	Close()

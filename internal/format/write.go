@@ -74,8 +74,8 @@ func (c *csvWriter) floats(values []float64) {
 	}
 }
 
-// text writes a text, in quotes if it is empty or has separators, quotes, line ends or space around it. Words such as NA stay as
-// they are: readers take them as missing even in quotes.
+// text writes a text, in quotes if it is empty or has separators, quotes, line ends or space around it. Words such as
+// NA stay as they are: readers take them as missing even in quotes.
 func (c *csvWriter) text(v string) {
 	c.emptyCell()
 	if v == "" || strings.ContainsAny(v, ",;\t\"\r\n") || strings.TrimSpace(v) != v {

@@ -179,7 +179,8 @@ func stepToZero(value, step float64) float64 {
 	return 1
 }
 
-// move takes a step. It caps multipliers at the weights of their terms, because the bound is valid only within their range.
+// move takes a step. It caps multipliers at the weights of their terms, because the bound is valid only within their
+// range.
 func (p *interior) move(d *direction, primal, dual float64) {
 	for v := range p.y {
 		p.y[v] += float64(primal * d.y[v])

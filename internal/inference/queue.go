@@ -2,8 +2,8 @@ package inference
 
 import "container/heap"
 
-// pointQueue returns points by ascending key, and among equal keys by ascending point. To change the key of a point, add
-// the point again; the caller must skip the stale entry.
+// pointQueue returns points by ascending key, and among equal keys by ascending point. To change the key of a point,
+// add the point again; the caller must skip the stale entry.
 type pointQueue []keyed
 
 type keyed struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// literalRelaxation is Bilenko2004 (8)-(15) word for word, with all violation variables and both inequalities, solved by
-// a dense simplex that has nothing in common with the solver under test.
+// literalRelaxation is Bilenko2004 (8)-(15) word for word, with all violation variables and both inequalities, solved
+// by a dense simplex that has nothing in common with the solver under test.
 func literalRelaxation(t *testing.T, p *terms) float64 {
 	t.Helper()
 	n, k := p.points(), p.k

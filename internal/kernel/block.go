@@ -27,8 +27,8 @@ func (b Block) Within(rows partition.Range) (from, to int) {
 	return from, to
 }
 
-// DropRepeated removes M_ij of points j before i from the values that Blocks returned for the block in some tiles, given
-// by their rows, and returns the rest. M is symmetric to the bit, so the values of j have it.
+// DropRepeated removes M_ij of points j before i from the values that Blocks returned for the block in some tiles,
+// given by their rows, and returns the rest. M is symmetric to the bit, so the values of j have it.
 func (b Block) DropRepeated(values []float64, k int, tiles []partition.Range) []float64 {
 	kept := values[:0]
 	for _, rows := range tiles {

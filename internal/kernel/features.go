@@ -25,8 +25,8 @@ type FeatureSpec struct {
 	Landmarks  []int32    // indexes of points, ascending
 	Rank       int        // number of features
 	Projection []float64  // P: a row of Rank values for each landmark
-	// The landmarks themselves, in the units of the matrix, so that the features of some points can be computed from these
-	// points alone; nil if they are taken from the points.
+	// The landmarks themselves, in the units of the matrix, so that the features of some points can be computed from
+	// these points alone; nil if they are taken from the points.
 	Points *dataset.Points
 }
 
@@ -81,8 +81,8 @@ type Features struct {
 	first   int      // the number of the first row, for messages
 }
 
-// NewFeaturesOf returns the features of some rows of the data that the spec was made for, and the number that is added to
-// the number of a row to get its place in Compute. The spec must have the landmarks.
+// NewFeaturesOf returns the features of some rows of the data that the spec was made for, and the number that is added
+// to the number of a row to get its place in Compute. The spec must have the landmarks.
 func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points, rows partition.Range) (f *Features, shift int, err error) {
 	if spec.Points == nil || points.N != rows.Len() || points.D != spec.Matrix.Columns {
 		return nil, 0, fmt.Errorf("kernel: %d x %d points for features of %d rows of %d columns", points.N, points.D, rows.Len(), spec.Matrix.Columns)

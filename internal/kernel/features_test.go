@@ -33,8 +33,8 @@ func featureProblem(t testing.TB, rng *rand.Rand, function Function) (*FeatureSp
 	return f, points, square
 }
 
-// A feature is the chain of fused multiply-adds over the entries of the matrix in the order of the landmarks, to the bit,
-// whichever routines compute it and whichever rows are computed with it. It is within its bound.
+// A feature is the chain of fused multiply-adds over the entries of the matrix in the order of the landmarks, to the
+// bit, whichever routines compute it and whichever rows are computed with it. It is within its bound.
 func TestFeaturesAreChains(t *testing.T) {
 	for round, all := uint64(0), availableRoutines(); round < 12; round++ {
 		for _, function := range []Function{Gaussian, Laplacian, Polynomial, Cosine, Linear, Sigmoid} {

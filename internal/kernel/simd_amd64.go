@@ -85,7 +85,8 @@ func (a assembly) routines() routines {
 			p.check(len(from))
 			a.moveColumns(unsafe.SliceData(from), unsafe.SliceData(to[:len(from)]), unsafe.SliceData(p.values), &p.columns, &p.ahead, p.count, len(from))
 		},
-		// Each block of rows prefetches its share of p.ahead or, if there is nothing ahead, the values that it reads anyway.
+		// Each block of rows prefetches its share of p.ahead or, if there is nothing ahead, the values that it reads
+		// anyway.
 		addProducts: func(p *panel, row int, b *bundle) {
 			rows := a.productRows
 			values, x := p.values[row:(p.columns-1)*p.pitch+row+rows], p.x(b)

@@ -30,7 +30,8 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	c := &Client{}
 	with := []client.Option{
 		client.WithTLS(dial.Dir), client.WithCA(dial.CA), client.WithCertificate(dial.Cert, dial.Key),
-		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn), client.WithGRPC(credentials.NamesFlags{}), client.WithGRPC(options...),
+		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn),
+		client.WithGRPC(credentials.NamesFlags{}), client.WithGRPC(options...),
 	}
 	if dial.Insecure {
 		with = append(with, client.WithoutEncryption())

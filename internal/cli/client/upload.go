@@ -70,7 +70,9 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 // StreamTable uploads a table while it is read, and returns its description. read starts at the first row and calls
 // send with a function that returns the next rows. It is called again if the connection breaks, because unfinished
 // uploads are lost.
-func (c *Client) StreamTable(ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error) (stored *cleavev1.Table, _ error) {
+func (c *Client) StreamTable(
+	ctx context.Context, name string, read func(send func(next func() (*table.Table, error)) error) error,
+) (stored *cleavev1.Table, _ error) {
 	again := false
 	err := c.Retry(ctx, func() error {
 		if again {

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -187,10 +188,7 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 	if len(t.Labels) != len(f.position) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "true labels: %s for %s", text.Plural(len(t.Labels), "value"), text.Plural(len(f.position), "row"))
 	}
-	kept := &Truth{Labels: make([]int64, len(f.Kept)), Classes: t.Classes}
-	for at, row := range f.Kept {
-		kept.Labels[at] = t.Labels[row]
-	}
+	kept := &Truth{Labels: choose.At(t.Labels, f.Kept), Classes: t.Classes}
 	for _, row := range t.ScoreOn {
 		if f.keeps(int(row)) {
 			kept.ScoreOn = append(kept.ScoreOn, f.position[row])

@@ -127,7 +127,10 @@ func (f *Flags) openLater(j *Job) error {
 	if f.importsObjects() {
 		from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
 	}
-	s := &Stream{label: f.label, from: from, files: map[string]string{}, close: closeInput, open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) }}
+	s := &Stream{
+		label: f.label, from: from, files: map[string]string{}, close: closeInput,
+		open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) },
+	}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
 			s.files[name] = f.small(name).Name()

@@ -90,8 +90,8 @@ func (f *Flags) loadTables(j *Job) error {
 // forgetFarthest clears --farthest if the file of constraints is empty: it does not apply to kmeans++, which is then
 // the start. So a series of runs with a growing number of constraints can use the same flags.
 func (f *Flags) forgetFarthest(j *Job) {
-	start := j.Spec.GetInitialization()
-	if f.Given("constraints") && wire.RowsIn(j.Spec.GetSupervision().GetConstraints().GetInline()) == 0 && start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED {
+	start, constraints := j.Spec.GetInitialization(), j.Spec.GetSupervision().GetConstraints()
+	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") && wire.RowsIn(constraints.GetInline()) == 0 {
 		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
 	}
 }

@@ -88,22 +88,15 @@ type KColumn struct {
 
 // KColumns returns the scores that at least one number of clusters has.
 func KColumns(h *cleavev1.KSelection) []KColumn {
-	var known []KColumn
-	for _, c := range []KColumn{
+	return slices.DeleteFunc([]KColumn{
 		{"held-out", func(s *cleavev1.KScore) *float64 { return s.Agreement }},
 		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
 		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
 		{"modularity", func(s *cleavev1.KScore) *float64 { return s.Modularity }},
 		{"eigengap", func(s *cleavev1.KScore) *float64 { return s.Eigengap }},
-	} {
-		for _, s := range h.GetScores() {
-			if c.Of(s) != nil {
-				known = append(known, c)
-				break
-			}
-		}
-	}
-	return known
+	}, func(c KColumn) bool {
+		return !slices.ContainsFunc(h.GetScores(), func(s *cleavev1.KScore) bool { return c.Of(s) != nil })
+	})
 }
 
 // ConfidenceOfK describes the confidence in a proposal: "likely", "unsure: 2, 3 or 4".

@@ -30,9 +30,9 @@ import (
 //   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then centroids.csv
 //     has means of features.
 //
-// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a column for
-// each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means of the columns,
-// which are not a part of the model.
+// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a
+// column for each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means
+// of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -344,7 +344,8 @@ func ReadLabels(folder string, result *cleavev1.Result, run *cleavev1.RunRecord)
 	}
 	if head := result.GetRowScores(); head != nil {
 		o.Rows = &clustering.RowScores{
-			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(), Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
+			Runs: int(head.GetRuns()), Posterior: head.GetPosterior(),
+			Distance: choose.At(rows.Distance, kept), Margin: choose.At(rows.Margin, kept), Confidence: choose.At(rows.Confidence, kept),
 		}
 	}
 	return r, nil
@@ -358,7 +359,8 @@ func readEmbedding(folder string, rows int) (*clustering.Embedding, error) {
 		return nil, err
 	}
 	if found != rows || columns < 1 {
-		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s", path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
+		return nil, fault.Invalid("SIZE_MISMATCH", "%s: there are %s of %s; there must be coordinates of %s",
+			path, text.Plural(found, "row"), text.Plural(columns, "column"), text.Plural(rows, "row"))
 	}
 	return &clustering.Embedding{Rows: rows, Columns: columns, Values: values}, nil
 }

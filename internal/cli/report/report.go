@@ -83,10 +83,7 @@ func (r *Report) PointNames() []string {
 	}
 	names := make([]string, len(r.Labels))
 	for point := range names {
-		row := point
-		if r.Filter != nil {
-			row = int(r.Filter.Kept[point])
-		}
+		row := r.Filter.FileRow(point)
 		if names[point] = strconv.Itoa(row); r.RowIDs != nil {
 			names[point] = r.RowIDs[row]
 		}

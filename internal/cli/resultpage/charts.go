@@ -222,7 +222,8 @@ func (b *builder) sizes() *page.Section {
 			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(b.k))
 			break
 		}
-		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size)), page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))}
+		share := page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))
+		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size)), share}
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
@@ -274,7 +275,8 @@ func (b *builder) silhouette() *page.Section {
 	}
 	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
-		c.Table.Add(b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(of.Values[len(of.Values)-1], 2)), page.Text(page.Fixed(of.Values[0], 2)))
+		smallest, largest := of.Values[len(of.Values)-1], of.Values[0]
+		c.Table.Add(b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(smallest, 2)), page.Text(page.Fixed(largest, 2)))
 	}
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }

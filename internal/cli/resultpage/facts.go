@@ -183,12 +183,7 @@ func (b *builder) times() *page.Table {
 }
 
 // spec returns the spec of the job, nil if it is not known.
-func (b *builder) spec() *cleavev1.JobSpec {
-	if b.scene.Spec != nil {
-		return b.scene.Spec
-	}
-	return b.Run.GetOrigin().GetSpec()
-}
+func (b *builder) spec() *cleavev1.JobSpec { return cmp.Or(b.scene.Spec, b.Run.GetOrigin().GetSpec()) }
 
 // repeat says how to get the same answer again.
 func (b *builder) repeat() *page.Section {

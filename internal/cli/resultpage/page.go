@@ -4,6 +4,7 @@
 package resultpage
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func (b *builder) write(w io.Writer, clusters *page.Section) error {
 	}
 	profiles, rows, confidence := b.rows.describe()
 	return page.Write(w, &page.Page{
-		Title: b.title(), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
+		Title: cmp.Or(b.scene.Title, "A clustering"), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
 		Sections: []*page.Section{
 			b.asked(), clusters, b.sizes(), profiles, rows, b.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
 			b.methods(), course, b.plan(), b.repeat(),
@@ -89,20 +90,8 @@ func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	return b, nil
 }
 
-func (b *builder) title() string {
-	if b.scene.Title != "" {
-		return b.scene.Title
-	}
-	return "A clustering"
-}
-
 // fileRow returns the row of the data file that a point comes from.
-func (b *builder) fileRow(point int32) int {
-	if b.Filter != nil {
-		return int(b.Filter.Kept[point])
-	}
-	return int(point)
-}
+func (b *builder) fileRow(point int32) int { return b.Filter.FileRow(int(point)) }
 
 // maxName limits the length of an id on the page.
 const maxName = 120

@@ -104,7 +104,10 @@ func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
 		Axis: "held-out accuracy (1: all right, 0: chance)",
 	}
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
-		plot.Bars = append(plot.Bars, picture.Bar{Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())), Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen())})
+		plot.Bars = append(plot.Bars, picture.Bar{
+			Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())),
+			Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen()),
+		})
 	}
 	return picture.Write(w, plot.Figure)
 }

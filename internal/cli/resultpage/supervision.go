@@ -51,7 +51,7 @@ func (b *builder) constraints() *page.Section {
 		t.Caption += ", the heaviest first"
 	}
 	for _, p := range violated[:min(len(violated), maxShownPairs)] {
-		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), b.ofCluster(int(b.Labels[p.I])), b.ofCluster(int(b.Labels[p.J]))}
+		row := []page.Cell{page.Named(b.name(p.I)), page.Named(b.name(p.J)), page.Text(p.Kind.String()), b.clusterOf(p.I), b.clusterOf(p.J)}
 		if heavy {
 			row = append(row, page.Text(page.Number(p.Weight)))
 		}
@@ -180,7 +180,8 @@ func (b *builder) methods() *page.Section {
 		}
 		table.Add(
 			name, page.ShareBar(fmt.Sprintf("%.2f", t.GetAgreement()), t.GetAgreement()),
-			page.Text(fmt.Sprintf("%d of %d", t.GetMustLinksRight(), t.GetMustLinks())), page.Text(fmt.Sprintf("%d of %d", t.GetCannotLinksRight(), t.GetCannotLinks())),
+			page.Text(fmt.Sprintf("%d of %d", t.GetMustLinksRight(), t.GetMustLinks())),
+			page.Text(fmt.Sprintf("%d of %d", t.GetCannotLinksRight(), t.GetCannotLinks())),
 			page.Text(page.Signed(t.GetAdvantage(), 1)),
 		)
 	}

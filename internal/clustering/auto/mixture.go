@@ -22,8 +22,8 @@ func (r *run) mixable() bool {
 		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.spaces[0])
 }
 
-// chooseMixture replaces k-means, if that was chosen, by a mixture of Gaussians. K-means assumes that all clusters scatter
-// equally in all directions; a mixture finds out, starting from the answer of k-means.
+// chooseMixture replaces k-means, if that was chosen, by a mixture of Gaussians. K-means assumes that all clusters
+// scatter equally in all directions; a mixture finds out, starting from the answer of k-means.
 func (r *run) chooseMixture(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
 	if !r.mixable() {
 		return first, choice, nil
@@ -38,8 +38,8 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 	return s, choice, nil
 }
 
-// openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if k-means
-// explains the rows as well with fewer parameters.
+// openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if
+// k-means explains the rows as well with fewer parameters.
 func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 	if s.units, err = r.Units(r.spaces[0]); err != nil {
 		return err
@@ -97,7 +97,8 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 	return mixture.Fit(ctx, p)
 }
 
-// mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each iteration.
+// mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each
+// iteration.
 func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
 	d := len(means) / k

@@ -37,8 +37,8 @@ func nearest(t *testing.T, p *dataset.Points) *dataset.Graph {
 	return g
 }
 
-// A graph of neighbors follows a column of few values with gaps between them, be it one of words, and none that is smooth, that has
-// many values, or that is one of many.
+// A graph of neighbors follows a column of few values with gaps between them, be it one of words, and none that is
+// smooth, that has many values, or that is one of many.
 func TestSharpColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n = 300

@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// Distances between whitened rows are (x - y)' V^-1 (x - y), with V = (W + (tr W / count) I) / (count + d) by definition,
-// and the model measures the same between points in the units of the data.
+// Distances between whitened rows are (x - y)' V^-1 (x - y), with V = (W + (tr W / count) I) / (count + d) by
+// definition, and the model measures the same between points in the units of the data.
 func TestWhitening(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	const n, d = 12, 3

@@ -1,6 +1,6 @@
 // Package catalog lists everything a job can ask for: the algorithms, the kernels and the options, with their defaults,
-// their ranges and the rules for combining them. Validation on the server and on the command line, flags and their help,
-// error messages, and the tables of the documentation are all derived from it.
+// their ranges and the rules for combining them. Validation on the server and on the command line, flags and their
+// help, error messages, and the tables of the documentation are all derived from it.
 package catalog
 
 import (
@@ -45,7 +45,8 @@ type Kernel struct {
 	Name       string
 	Formula    string
 	Parameters []string // options
-	// ShiftInvariant kernels do not change if all points move together, so points are centered to avoid rounding errors.
+	// ShiftInvariant kernels do not change if all points move together, so points are centered to avoid rounding
+	// errors.
 	ShiftInvariant bool
 	Definite       bool // positive semidefinite for all parameters
 	Directional    bool // compares directions, which rows of zeros do not have
@@ -147,8 +148,8 @@ var Groups = []Group{SupervisionGroup, AutoGroup, NeighborGroup, KernelGroup, KM
 // Option describes an option of a job.
 type Option struct {
 	Name string // without the two dashes of the command line
-	// Field is the path in the API, within the message of the algorithm unless it starts with "spec.". It is empty if the
-	// option exists only on the command line.
+	// Field is the path in the API, within the message of the algorithm unless it starts with "spec.". It is empty if
+	// the option exists only on the command line.
 	Field   string
 	NoFlag  bool // exists only in the API
 	Common  bool // all algorithms have it

@@ -149,8 +149,8 @@ var Kernels = []Kernel{
 // MaxRestarts is the maximum number of restarts of a job.
 const MaxRestarts = 10_000
 
-// MaxLandmarks is the maximum number of landmarks: their kernel matrix has 8 bytes per entry, and finding its eigenvectors takes
-// time cubic in their number.
+// MaxLandmarks is the maximum number of landmarks: their kernel matrix has 8 bytes per entry, and finding its
+// eigenvectors takes time cubic in their number.
 const MaxLandmarks = 5000
 
 // Options lists all options, in the order of the help text.

@@ -61,8 +61,8 @@ func violated(labels []int32, c constraint.Constraint) bool {
 	return (labels[c.I] == labels[c.J]) != (c.Kind == constraint.MustLink)
 }
 
-// What some labels satisfy, and the labels of some rows that they have, hold afterwards; rows that nothing was said about keep
-// their labels.
+// What some labels satisfy, and the labels of some rows that they have, hold afterwards; rows that nothing was said
+// about keep their labels.
 func TestWhatCanHoldHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, k := rapid.IntRange(2, 60).Draw(t, "rows"), rapid.IntRange(2, 5).Draw(t, "clusters")

@@ -85,7 +85,8 @@ func someSeeds(rng *rand.Rand, n, k, count int) (seeds []constraint.Seed, truth 
 	return seeds, truth
 }
 
-// Of seeds a fold holds out points: no shown pair has one of them, and the shown pairs imply all pairs of the other seeds.
+// Of seeds a fold holds out points: no shown pair has one of them, and the shown pairs imply all pairs of the other
+// seeds.
 func TestFoldsOfSeeds(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := clusteringtest.NewRand(seed)

@@ -7,7 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// assignment holds the labels of all points with the sums of their clusters. Sums are integers, so they are exact in any order.
+// assignment holds the labels of all points with the sums of their clusters. Sums are integers, so they are exact in
+// any order.
 type assignment struct {
 	labels      []int32
 	counts      []int32

@@ -32,9 +32,9 @@ type Executor interface {
 	// Farthest returns, for each of the stats, the point farthest from its cluster, among clusters of at least two
 	// points.
 	Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error)
-	// Gains returns, for each of the stats and every row, the most that J falls when only that row moves. Only the largest
-	// values are needed, as many as the caller says, and among equal ones those of the lower rows: it may return -Inf for
-	// all other rows.
+	// Gains returns, for each of the stats and every row, the most that J falls when only that row moves. Only the
+	// largest values are needed, as many as the caller says, and among equal ones those of the lower rows: it may
+	// return -Inf for all other rows.
 	Gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error)
 	// Fits returns two lists for each of the stats, with one value for every row: its distance to its own cluster, and
 	// to the nearest other non-empty one, +Inf if there is none.

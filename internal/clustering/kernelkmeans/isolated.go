@@ -14,9 +14,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Isolated points have weight 0 in a normalized cut, so the cut is the same in whichever cluster they are. They are left
-// out: during a run they have no label, their constraints are not part of W, and at the end component.Attach assigns
-// them to clusters.
+// Isolated points have weight 0 in a normalized cut, so the cut is the same in whichever cluster they are. They are
+// left out: during a run they have no label, their constraints are not part of W, and at the end component.Attach
+// assigns them to clusters.
 
 // setIsolated finds the points of weight 0.
 func (s *Setup) setIsolated() {

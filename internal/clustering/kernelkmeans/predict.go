@@ -60,7 +60,8 @@ func (p *Problem) stacked(before, after dataset.Dataset) (dataset.Dataset, error
 		for _, start := range fresh.RowStart[1:] {
 			starts = append(starts, int64(old.NonZeros())+start)
 		}
-		return dataset.NewSparsePoints(old.N+fresh.N, max(old.D, fresh.D), starts, slices.Concat(old.Column, fresh.Column), slices.Concat(old.Value, fresh.Value))
+		columns, values := slices.Concat(old.Column, fresh.Column), slices.Concat(old.Value, fresh.Value)
+		return dataset.NewSparsePoints(old.N+fresh.N, max(old.D, fresh.D), starts, columns, values)
 	}
 	old, fresh := before.(*dataset.Points), after.(*dataset.Points)
 	if fresh.D != old.D {

@@ -7,11 +7,11 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// The unit of a graph's weights. Distances divide by squares of degrees, and a constraint without a weight weighs about 1,
-// so weights far from 1 would overflow, underflow, or vanish beside the constraints. A graph whose largest weight is not
-// within 2^-20 .. 2^20 is therefore clustered in another unit, a power of two, in which that weight is from 1/4 to 1. No
-// bit of a weight changes. Given weights and shifts are converted to that unit, and reported values from it; constraints
-// without a weight have their default weight in it.
+// The unit of a graph's weights. Distances divide by squares of degrees, and a constraint without a weight weighs
+// about 1, so weights far from 1 would overflow, underflow, or vanish beside the constraints. A graph whose largest
+// weight is not within 2^-20 .. 2^20 is therefore clustered in another unit, a power of two, in which that weight is
+// from 1/4 to 1. No bit of a weight changes. Given weights and shifts are converted to that unit, and reported values
+// from it; constraints without a weight have their default weight in it.
 
 const (
 	// maxExponent bounds the exponent of a graph's largest weight.

@@ -11,16 +11,16 @@ import (
 )
 
 // Local search. Steps that move all points simultaneously get stuck when every point is in its nearest cluster, even if
-// moving one point would lower J, because its own weight draws the mean toward it. So once such steps have ended, chains
-// of single moves follow (chain.go), which also overcome small rises. Every chain that lowers J is kept up to its lowest
-// point and counts as an iteration; steps of all points follow it as long as they lower J too.
+// moving one point would lower J, because its own weight draws the mean toward it. So once such steps have ended,
+// chains of single moves follow (chain.go), which also overcome small rises. Every chain that lowers J is kept up to
+// its lowest point and counts as an iteration; steps of all points follow it as long as they lower J too.
 
 // localSearchByShape is the value of Options.LocalSearch that lets n and k decide.
 const localSearchByShape = -1
 
-// By default chains have length defaultChain, unless n k exceeds a limit. A chain reads all sums S_ic. With a dense matrix
-// that is little, because steps read more. On graphs steps are cheap and chains are many, so chains would take most of
-// the time.
+// By default chains have length defaultChain, unless n k exceeds a limit. A chain reads all sums S_ic. With a dense
+// matrix that is little, because steps read more. On graphs steps are cheap and chains are many, so chains would take
+// most of the time.
 const (
 	defaultChain   = 20
 	maxDenseSearch = 1 << 24
@@ -50,7 +50,8 @@ func (p *Problem) Candidates() int {
 	return min(p.n, candidatesPerMove*p.chainLength(), kernel.MaxBlock)
 }
 
-// stepsWithoutGain is the number of steps without a better labeling after which local search continues from the best one.
+// stepsWithoutGain is the number of steps without a better labeling after which local search continues from the best
+// one.
 const stepsWithoutGain = 10
 
 // Step runs one iteration: a step of all points until these end, then local search.

@@ -98,8 +98,8 @@ func TestChainsEqualNaiveReference(t *testing.T) {
 	}
 }
 
-// Local search never ends above where steps of all points end, its iterations fall, and no single move is left that would
-// lower the objective.
+// Local search never ends above where steps of all points end, its iterations fall, and no single move is left that
+// would lower the objective.
 func TestLocalSearchEndsWhereNoMoveHelps(t *testing.T) {
 	for seed := range uint64(4) {
 		for name, c := range cases(t, seed) {

@@ -121,8 +121,8 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 	return m.diagonal[p]/float64(ap*ap) + m.diagonal[q]/float64(aq*aq) - 2*affinity/float64(ap*aq)
 }
 
-// farthestFirst implements Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first, then
-// always the one farthest from all chosen ones by the total distance
+// farthestFirst implements Kulis2009 Algorithm 3: k must-link components become the first clusters, the largest first,
+// then always the one farthest from all chosen ones by the total distance
 //
 //	sum over p in candidate, q chosen of a_p a_q d(p,q)
 //	= s_chosen sum_p M_pp/a_p + s_candidate sum_q M_qq/a_q - 2 sum_p sum_q M_pq.
@@ -306,8 +306,8 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 		}
 	}
 	if m.p.Objective == ObjectiveRatioCut {
-		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does not
-		// change the differences between labelings.
+		// The associations of A - D are negative. Adding the mean degree to the diagonal makes them positive and does
+		// not change the differences between labelings.
 		mean := 0.0
 		for _, d := range m.diagonal {
 			mean -= d / float64(m.p.n)

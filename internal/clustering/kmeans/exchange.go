@@ -11,11 +11,11 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means can get stuck with two centroids in one cluster
-// and one centroid for two clusters. A point drawn with a probability proportional to its distance from its centroid is
-// likely in one of the two. It replaces the centroid whose removal costs least, if that lowers the sum of distances. A
-// point is a poor centroid, though, so if no exchange lowers the sum, the one that raises it least is made, and k-means
-// shows whether it was a good one.
+// Exchanges of a centroid and a point (Lattanzi and Sohler 2019). k-means can get stuck with two centroids in one
+// cluster and one centroid for two clusters. A point drawn with a probability proportional to its distance from its
+// centroid is likely in one of the two. It replaces the centroid whose removal costs least, if that lowers the sum of
+// distances. A point is a poor centroid, though, so if no exchange lowers the sum, the one that raises it least is
+// made, and k-means shows whether it was a good one.
 
 const (
 	triesPerCluster = 5   // points drawn per round and cluster

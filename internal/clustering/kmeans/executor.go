@@ -29,8 +29,9 @@ type Executor interface {
 	// Update moves points between clusters, and changes the labels and the sums. Moves ascend within each lane, lane
 	// after lane.
 	Update(ctx context.Context, moves []labeling.Move) error
-	// Step moves points that are nearer to another centroid than to their own, without the query's points, and changes the
-	// labels and the sums. It does the work of Scatter, Assign, Update and Scatter again in one pass over the rows.
+	// Step moves points that are nearer to another centroid than to their own, without the query's points, and changes
+	// the labels and the sums. It does the work of Scatter, Assign, Update and Scatter again in one pass over the
+	// rows.
 	Step(ctx context.Context, queries []vector.Query) (*Step, error)
 	// Assign returns the moves of points that are nearer to another centroid than to their own, each lane in row order,
 	// without the query's points.

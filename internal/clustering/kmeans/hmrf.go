@@ -122,8 +122,8 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	return report, nil
 }
 
-// assign is the E-step. It returns how many points moved, and the sum of distortions after the moves. The sum is measured
-// again only if constrained points moved too.
+// assign is the E-step. It returns how many points moved, and the sum of distortions after the moves. The sum is
+// measured again only if constrained points moved too.
 func (m *hmrf) assign(ctx context.Context) (moved int, distortion float64, err error) {
 	moved, distortion, err = m.assignFree(m.points)
 	if err != nil || len(m.points) == 0 {

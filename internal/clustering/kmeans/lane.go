@@ -22,8 +22,8 @@ type request struct {
 	farthest      labeling.Candidate
 }
 
-// requestKind orders requests. Loads and updates, which are one kind, and steps are served last: every iteration has one of
-// them, so restarts that are at different points of an iteration meet there.
+// requestKind orders requests. Loads and updates, which are one kind, and steps are served last: every iteration has
+// one of them, so restarts that are at different points of an iteration meet there.
 type requestKind uint8
 
 const (

@@ -212,8 +212,8 @@ func (c *counter) Scatter(ctx context.Context, queries []vector.Query) ([][]floa
 	return c.Local.Scatter(ctx, queries)
 }
 
-// An iteration with constraints is a step and the distances of the constrained points. Only where some of these moved it
-// also updates them and measures again.
+// An iteration with constraints is a step and the distances of the constrained points. Only where some of these moved
+// it also updates them and measures again.
 func TestOperationsOfConstrainedIterations(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 600, 3, 3)
 	iterations := 0

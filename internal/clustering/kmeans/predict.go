@@ -15,8 +15,8 @@ import (
 )
 
 // Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones, or to the most likely
-// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same labels,
-// except those that constraints or seeds keep elsewhere.
+// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same
+// labels, except those that constraints or seeds keep elsewhere.
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	switch {
 	case m.Landmarks != nil:
@@ -172,7 +172,9 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 
 // predictByForest assigns points, which follow the landmarks in a shard, to the group with the largest score, by
 // landmarks and by trees together.
-func predictByForest(ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points) (*clustering.Prediction, error) {
+func predictByForest(
+	ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points,
+) (*clustering.Prediction, error) {
 	first := m.Landmarks.Points.N
 	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
 	if _, err := shard.Build(ctx, tiles); err != nil {

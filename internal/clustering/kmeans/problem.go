@@ -84,8 +84,8 @@ func NewProblem(data dataset.Dataset, rows *vector.RowSpec, units *dataset.Units
 	if err != nil {
 		return nil, err
 	}
-	p := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: &sync.Map{}}
-	return p, p.resolve()
+	p := &Problem{n: rows.Rows, data: data, Units: units, Vectors: rows, source: source, draws: &sync.Map{}}
+	return p, p.resolve(spec)
 }
 
 // WithSpec returns another problem on the same rows without reading them again. Its distortion must prepare rows in
@@ -94,15 +94,16 @@ func (p *Problem) WithSpec(spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(p.n, spec); err != nil {
 		return nil, err
 	}
-	other := &Problem{spec: spec, options: spec.Algorithm.(*Options).withDefaults(), n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
-	if preparations[other.options.Distortion] != p.Vectors.Preparation {
-		return nil, fmt.Errorf("kmeans: rows were prepared for another distortion than %v", other.options.Distortion)
+	if d := spec.Algorithm.(*Options).withDefaults().Distortion; preparations[d] != p.Vectors.Preparation {
+		return nil, fmt.Errorf("kmeans: rows were prepared for another distortion than %v", d)
 	}
-	return other, other.resolve()
+	other := &Problem{n: p.n, data: p.data, Units: p.Units, Vectors: p.Vectors, source: p.source, draws: p.draws}
+	return other, other.resolve(spec)
 }
 
 // resolve does the part of Prepare that depends on the spec.
-func (p *Problem) resolve() error {
+func (p *Problem) resolve(spec clustering.Spec) error {
+	p.spec, p.options = spec, spec.Algorithm.(*Options).withDefaults()
 	p.d = p.Vectors.Columns
 	if err := p.prepareConstraints(); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 // the best continues over all rows. A sample ranks starts as all rows do, unless they hardly differ, so this saves nine
 // of ten runs over all rows, and the memory of their lanes. The race always runs in this process, not on workers.
 
-// The sample has 2^15 rows, fewer if points are wide, but enough per cluster to estimate its mean. Starts race if that is
-// at most a quarter of the rows.
+// The sample has 2^15 rows, fewer if points are wide, but enough per cluster to estimate its mean. Starts race if that
+// is at most a quarter of the rows.
 const (
 	raceRows       = 1 << 15
 	leastRaceRows  = 1 << 13

@@ -46,8 +46,8 @@ func raced(t *testing.T, ctx context.Context, points *dataset.Points, spec clust
 	return result
 }
 
-// Starts that race need one lane, and end at least as well as starts over all rows. The bits depend on neither threads nor
-// snapshots.
+// Starts that race need one lane, and end at least as well as starts over all rows. The bits depend on neither threads
+// nor snapshots.
 func TestStartsRace(t *testing.T) {
 	points := manyRows(t)
 	spec := clustering.Spec{K: 12, Seed: 3, Choose: true, Race: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}}

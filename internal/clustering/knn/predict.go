@@ -12,7 +12,9 @@ import (
 
 // Predict labels new points by a vote among their nearest neighbors in a labeled data set, in the units of the scale.
 // Ties go to the nearest neighbor's label. A sparse point with no neighbor at all joins the largest cluster.
-func Predict(ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
+func Predict(
+	ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int,
+) ([]int32, error) {
 	trained, fresh, err := inUnits(scale, trained, fresh)
 	if err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ func blocks(t *testing.T, count, size int, within, between float64) *dataset.Gra
 	return g
 }
 
-// The gaps are those of all eigenvalues of the normalized matrix, the same on any number of threads, and largest after as many as
-// there are blocks.
+// The gaps are those of all eigenvalues of the normalized matrix, the same on any number of threads, and largest after
+// as many as there are blocks.
 func TestEigengaps(t *testing.T) {
 	const count, k = 4, 7
 	g := blocks(t, count, 25, 0.5, 0.02)

@@ -8,7 +8,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// A cloud has the mean and the covariance of the data, and neither their clusters nor a value beyond a normal distribution's.
+// A cloud has the mean and the covariance of the data, and neither their clusters nor a value beyond a normal
+// distribution's.
 func TestCloud(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p := &dataset.Points{N: 400, D: 2, Values: make([]float64, 800)}

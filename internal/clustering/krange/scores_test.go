@@ -110,7 +110,8 @@ func TestDistancesByProducts(t *testing.T) {
 	})
 }
 
-// Two labelings that differ in the numbers of clusters alone have each other's clusters; one cut in halves has half of the pairs.
+// Two labelings that differ in the numbers of clusters alone have each other's clusters; one cut in halves has half of
+// the pairs.
 func TestStrength(t *testing.T) {
 	a := []int32{0, 0, 0, 0, 1, 1, 1, 1, -1}
 	for _, c := range []struct {

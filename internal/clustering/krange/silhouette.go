@@ -35,8 +35,8 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	return &mean, err
 }
 
-// Silhouette returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All distances
-// of a row are requested together.
+// Silhouette returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All
+// distances of a row are requested together.
 func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)

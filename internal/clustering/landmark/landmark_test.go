@@ -48,8 +48,8 @@ func agreement(t testing.TB, a, b []int32) float64 {
 	return scores.NMI
 }
 
-// Where the landmarks are all points, and few features have all of the kernel, landmarks change nothing: the objective of
-// the labels is that of kernel k-means.
+// Where the landmarks are all points, and few features have all of the kernel, landmarks change nothing: the objective
+// of the labels is that of kernel k-means.
 func TestAllPointsAsLandmarksAreTheKernel(t *testing.T) {
 	points, _ := gaussians(t, 150, 3, 4, 2)
 	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Linear, kernel.Polynomial, kernel.Cosine} {

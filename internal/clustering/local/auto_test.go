@@ -327,7 +327,8 @@ func warning(r *clustering.Result, code string) string {
 	return ""
 }
 
-// The order of points does not matter where none are alike, nor that of constraints, nor from which side they are given.
+// The order of points does not matter where none are alike, nor that of constraints, nor from which side they are
+// given.
 func TestAutoUnderPermutation(t *testing.T) {
 	for name, set := range easySets(t) {
 		if name != "moons" && name != "blocks" {

@@ -13,9 +13,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
-// Four groups of vertices, 0 to 3. Most edges between groups join 0 with 2 and 1 with 3, so that the cheapest cut of the
-// graph in two tells these pairs apart. The classes are the next cut, {0, 1} and {2, 3}: few constraints choose it among
-// more eigenvectors.
+// Four groups of vertices, 0 to 3. Most edges between groups join 0 with 2 and 1 with 3, so that the cheapest cut of
+// the graph in two tells these pairs apart. The classes are the next cut, {0, 1} and {2, 3}: few constraints choose it
+// among more eigenvectors.
 func TestAutoTakesTheCutThatConstraintsChoose(t *testing.T) {
 	const size, n = 60, 4 * 60
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -53,8 +53,8 @@ func TestAutoFitsAMixture(t *testing.T) {
 	}
 }
 
-// The model of a mixture gives the rows of a run their labels, distances and confidences again, except rows in constraints
-// and seeds.
+// The model of a mixture gives the rows of a run their labels, distances and confidences again, except rows in
+// constraints and seeds.
 func TestTheModelOfAMixtureRepeatsItsRun(t *testing.T) {
 	scales := []clustering.Scale{clustering.ScaleNone, clustering.ScaleAuto, clustering.ScaleZscore}
 	mixtures := 0

@@ -111,8 +111,9 @@ func TestEveryGraphIsAnswered(t *testing.T) {
 	}
 }
 
-// The unit of the weights does not change a label, and objectives have it. Eigenvectors divide by roots of degrees, whose
-// bits are the same for powers of four; where pieces of a graph have the same eigenvalue, the last bit of those decides.
+// The unit of the weights does not change a label, and objectives have it. Eigenvectors divide by roots of degrees,
+// whose bits are the same for powers of four; where pieces of a graph have the same eigenvalue, the last bit of those
+// decides.
 func TestTheUnitOfWeightsDoesNotMatter(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := clusteringtest.NewRand(seed)
@@ -145,8 +146,8 @@ func TestTheUnitOfWeightsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Two cliques and vertices without edges: those join the cluster of their must-links, avoid that of their cannot-links, and
-// else go to the larger clique.
+// Two cliques and vertices without edges: those join the cluster of their must-links, avoid that of their
+// cannot-links, and else go to the larger clique.
 func TestIsolatedVerticesJoinClusters(t *testing.T) {
 	var edges []dataset.Edge
 	for i := range int32(12) {

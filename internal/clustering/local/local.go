@@ -120,7 +120,9 @@ func (s *solver) Solve(ctx context.Context, spec clustering.Spec, o clustering.O
 
 // solveNeighbors runs a job on the nearest-neighbor graph of its rows. If shared is not nil, it shares the graph with
 // other jobs.
-func solveNeighbors(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
+func solveNeighbors(
+	ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer,
+) (*clustering.Result, error) {
 	p, err := knn.Prepare(data, spec)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ type asked struct {
 	spec      clustering.Spec
 }
 
-// features are what a job may ask for besides an algorithm: the option that an algorithm must have, and how it is asked for.
+// features are what a job may ask for besides an algorithm: the option that an algorithm must have, and how it is
+// asked for.
 var features = []struct {
 	name, option string
 	ask          func(p *cleavev1.JobSpec, a catalog.Algorithm)
@@ -50,8 +51,8 @@ var features = []struct {
 	{"standardized columns", "", func(p *cleavev1.JobSpec, _ catalog.Algorithm) { p.Scale = cleavev1.Scale_SCALE_ZSCORE }},
 }
 
-// fieldRules say for every field of a result what holds for every algorithm, on every kind of data, with every feature. A new
-// field without a rule fails the test: whoever adds it says where it is set.
+// fieldRules say for every field of a result what holds for every algorithm, on every kind of data, with every
+// feature. A new field without a rule fails the test: whoever adds it says where it is set.
 var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	"Labels": func(a asked, r *clustering.Result) error {
 		if len(r.Labels) != a.data.Rows() || slices.Min(r.Labels) < 0 || int(slices.Max(r.Labels)) >= len(r.ClusterSizes) {
@@ -153,8 +154,8 @@ func set(holds bool) error {
 	return nil
 }
 
-// Every algorithm runs on every kind of data that it takes, with every feature that it claims to have, and every field of its
-// result is right.
+// Every algorithm runs on every kind of data that it takes, with every feature that it claims to have, and every field
+// of its result is right.
 func TestEveryAlgorithmWithEveryFeature(t *testing.T) {
 	rng := clusteringtest.NewRand(3)
 	points := clusteringtest.Blobs(t, rng, 60, 3, 3)

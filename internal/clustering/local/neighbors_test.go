@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
-// Clusters that anyone sees are found on graphs of neighbors, of any data that has neighbors; and the graph alone gives the
-// same answer.
+// Clusters that anyone sees are found on graphs of neighbors, of any data that has neighbors; and the graph alone
+// gives the same answer.
 func TestNeighborGraphs(t *testing.T) {
 	for name, set := range easySets(t) {
 		if set.data.Kind() == dataset.KindGraph {

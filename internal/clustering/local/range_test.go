@@ -21,7 +21,8 @@ func proposal(t *testing.T, points *dataset.Points) *clustering.KSelection {
 	return result.KSelection
 }
 
-// A normal cloud is cut across its length again and again, which is no sign of two clusters; two groups are more stable than that.
+// A normal cloud is cut across its length again and again, which is no sign of two clusters; two groups are more
+// stable than that.
 func TestACloudHasNoClusters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	cloud, groups := &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}, &dataset.Points{N: 300, D: 4, Values: make([]float64, 1200)}

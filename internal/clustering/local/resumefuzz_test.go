@@ -44,7 +44,8 @@ func fuzzCases(t testing.TB) []resumeCase {
 	}
 }
 
-// FuzzResume goes on from damaged states that no checksum has noticed: whatever comes out, nothing crashes, and all ends.
+// FuzzResume goes on from damaged states that no checksum has noticed: whatever comes out, nothing crashes, and all
+// ends.
 func FuzzResume(f *testing.F) {
 	var head bytes.Buffer
 	if err := snapshot.NewMemory(0, nil).Write(&head, snapshot.Identity{}); err != nil {

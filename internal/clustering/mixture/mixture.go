@@ -2,17 +2,17 @@
 //
 //	p(x) = sum_c share_c N(x; mean_c, V_c),    V_c = (W_c + q (W / n + ridge T)) / (n_c + q)
 //
-// W_c is the scatter of the n_c rows that are expected in cluster c around their mean, W the sum of all W_c, q the number
-// of columns, and T the diagonal of their variances. So q more rows with the common covariance of all clusters are added
-// to every cluster, and a cluster of few rows has about that covariance. Nothing but the start depends on the units of
-// columns.
+// W_c is the scatter of the n_c rows that are expected in cluster c around their mean, W the sum of all W_c, q the
+// number of columns, and T the diagonal of their variances. So q more rows with the common covariance of all clusters
+// are added to every cluster, and a cluster of few rows has about that covariance. Nothing but the start depends on
+// the units of columns.
 //
-// A column of few distinct values has no density: in a cluster with only one value it would be infinite. Such columns are
-// independent of others and have their overall variance in every cluster.
+// A column of few distinct values has no density: in a cluster with only one value it would be infinite. Such columns
+// are independent of others and have their overall variance in every cluster.
 //
 // Rows of a must-link component belong to the same cluster: their densities multiply (Shental, Bar-Hillel, Hertz and
-// Weinshall 2003). Two components that are apart cost a factor of e^apart if they share a cluster, which is approximated
-// by mean fields.
+// Weinshall 2003). Two components that are apart cost a factor of e^apart if they share a cluster, which is
+// approximated by mean fields.
 package mixture
 
 import (
@@ -62,8 +62,8 @@ type Found struct {
 	// Costs holds, after every iteration, minus the mean log-likelihood of a row, without constants.
 	Costs     []float64
 	Converged bool
-	// Evidence is by how much the Bayesian information criterion prefers the mixture to the model of k-means, which is a
-	// mixture too: all clusters have equal shares and scatter equally in all directions.
+	// Evidence is by how much the Bayesian information criterion prefers the mixture to the model of k-means, which is
+	// a mixture too: all clusters have equal shares and scatter equally in all directions.
 	Evidence float64
 }
 
@@ -86,7 +86,8 @@ type apartFrom struct {
 	weight    float64
 }
 
-// Fit fits a mixture. It returns nil if a cluster becomes empty or all columns have few values. The result does not depend on the number of threads.
+// Fit fits a mixture. It returns nil if a cluster becomes empty or all columns have few values. The result does not
+// depend on the number of threads.
 func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	f := newFit(p)
 	if len(f.mixture.smooth) == 0 {
@@ -116,7 +117,8 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	return found, nil
 }
 
-// plainCost returns the cost of the labels of the start by the model of k-means, -Inf if all rows of a cluster are equal.
+// plainCost returns the cost of the labels of the start by the model of k-means, -Inf if all rows of a cluster are
+// equal.
 func (f *fit) plainCost() float64 {
 	p, k := f.Points, f.K
 	columns := slices.Concat(f.mixture.smooth, f.mixture.few)

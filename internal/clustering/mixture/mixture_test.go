@@ -102,8 +102,8 @@ func TestTheModelOfKmeansIsPreferredWhereItHolds(t *testing.T) {
 	}
 }
 
-// A column of 0 and 1 that is unrelated to the clusters does not take them over, although a cluster with only one of its
-// values would have an infinite density.
+// A column of 0 and 1 that is unrelated to the clusters does not take them over, although a cluster with only one of
+// its values would have an infinite density.
 func TestColumnsOfFewValuesHaveNoDensity(t *testing.T) {
 	points, classes := nested(t, 600, 3)
 	values := make([]float64, 0, 600*5)
@@ -170,7 +170,8 @@ func TestEqualRowsHaveNoMixture(t *testing.T) {
 	}
 }
 
-// If every cluster is one repeated row, k-means describes the rows without any error, and nothing can be preferred to it.
+// If every cluster is one repeated row, k-means describes the rows without any error, and nothing can be preferred to
+// it.
 func TestRepeatedRowsPreferKmeans(t *testing.T) {
 	points := &dataset.Points{N: 40, D: 1, Values: make([]float64, 40)}
 	labels := make([]int32, 40)

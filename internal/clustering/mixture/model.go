@@ -30,10 +30,10 @@ func ValueRows(k, d uint64) uint64 { return k + 1 + k*d }
 // maxShareError is how far the shares of all clusters may be from adding up to 1.
 const maxShareError = 1e-6
 
-// New returns the mixture with the given shares of clusters. The values are rows of d columns: the mean of each cluster;
-// the variances of the columns of few values, 0 in other columns; and, for each cluster, the d rows of the lower triangle G
-// with G G' = V, the covariance, which are 0 in the rows and columns of columns of few values. A column that is 0 in all of
-// these is not compared. New copies what it keeps.
+// New returns the mixture with the given shares of clusters. The values are rows of d columns: the mean of each
+// cluster; the variances of the columns of few values, 0 in other columns; and, for each cluster, the d rows of the
+// lower triangle G with G G' = V, the covariance, which are 0 in the rows and columns of columns of few values. A
+// column that is 0 in all of these is not compared. New copies what it keeps.
 func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	k := len(shares)
 	if k < 1 || d < 1 || uint64(len(values)) != ValueRows(uint64(k), uint64(d))*uint64(d) {
@@ -155,15 +155,15 @@ func (m *Mixture) Renumbered(numbers []int32) *Mixture {
 // Scores says how rows fit the clusters of a mixture.
 type Scores struct {
 	Labels []int32
-	// Own and Next are the distances of every row from its own cluster and from the nearest other one, +Inf if there is none.
-	// Distances are -2 times the logarithms of densities, up to a constant; they may be negative.
+	// Own and Next are the distances of every row from its own cluster and from the nearest other one, +Inf if there
+	// is none. Distances are -2 times the logarithms of densities, up to a constant; they may be negative.
 	Own, Next []float64
 	// Posterior is the probability of the row's own cluster, given the row alone.
 	Posterior []float64
 }
 
-// Score scores rows with the given labels, or with those of their most likely clusters if labels is nil. The result does
-// not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
+// Score scores rows with the given labels, or with those of their most likely clusters if labels is nil. The result
+// does not depend on the number of threads. Rows without constraints get the labels that Fit gave them.
 func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []int32, threads int) (*Scores, error) {
 	if points.D != m.d {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.d)

@@ -149,8 +149,8 @@ func TestPosteriorsFollowBayes(t *testing.T) {
 	})
 }
 
-// two returns the shares and values of two clusters: of column 0, which is smooth, of column 1, which has few values, and of
-// column 2, which is not compared.
+// two returns the shares and values of two clusters: of column 0, which is smooth, of column 1, which has few values,
+// and of column 2, which is not compared.
 func two() (shares, values []float64) {
 	return []float64{0.25, 0.75}, []float64{
 		-1, 0, 7,

@@ -104,7 +104,8 @@ func (a *agglomeration) merge(c, d int32) {
 	}
 }
 
-// mergeLightest merges the lightest cluster into the next one, the given number of times. Of equals the first is lighter.
+// mergeLightest merges the lightest cluster into the next one, the given number of times. Of equals the first is
+// lighter.
 func (a *agglomeration) mergeLightest(times int) {
 	left := &lightest{mass: a.mass}
 	for c := range int32(len(a.into)) {

@@ -11,9 +11,9 @@ const (
 	briefWork = 1 << 18
 )
 
-// chains performs a local search. From every vertex at the border of its cluster it follows a chain of single moves, each the
-// best one among the neighbors of vertices that moved before. A chain may lower the value temporarily and is kept up to
-// its best point.
+// chains performs a local search. From every vertex at the border of its cluster it follows a chain of single moves,
+// each the best one among the neighbors of vertices that moved before. A chain may lower the value temporarily and is
+// kept up to its best point.
 func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	c := &chain{labeling: l, links: r.links, least: l.tolerance(), work: r.chainWork, place: make([]int32, l.g.Rows())}
 	for improved := true; improved && c.work > 0; {
@@ -32,7 +32,8 @@ func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	return nil
 }
 
-// chain is the state of one chain of moves. It changes the labeling in place, and undoes the moves after the best point.
+// chain is the state of one chain of moves. It changes the labeling in place, and undoes the moves after the best
+// point.
 type chain struct {
 	*labeling
 	links   *links

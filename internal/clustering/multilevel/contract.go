@@ -14,7 +14,10 @@ const contractRows = 1 << 13
 // number of threads: rows list neighbors in the order in which they are met.
 func contract(ctx context.Context, g *Graph, into []int32, count int, pool *parallel.Pool, threads int) (*Graph, error) {
 	members, start := group(into, count)
-	c := &Graph{Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count), Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count)}
+	c := &Graph{
+		Start: make([]int64, count+1), Diagonal: make([]float64, count), Mass: make([]float64, count),
+		Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count),
+	}
 	parts := make([]rows, (count+contractRows-1)/contractRows)
 	scratch := make(chan []int32, threads)
 	err := pool.Run(ctx, threads, len(parts), func(at int) error {

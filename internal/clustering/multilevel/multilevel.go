@@ -12,8 +12,8 @@ const (
 	// balance is the balance of labeling.value, relative to the mean cluster. The final refinement on the graph itself
 	// uses Q alone.
 	balance = 0.07
-	// CoarseVertices is the approximate number of vertices of the coarsest graph per cluster: enough to choose from, but
-	// few enough for many starts.
+	// CoarseVertices is the approximate number of vertices of the coarsest graph per cluster: enough to choose from,
+	// but few enough for many starts.
 	CoarseVertices = 15
 	// LeastVertices is the minimum number of vertices of the coarsest graph.
 	LeastVertices = 30
@@ -24,8 +24,8 @@ const (
 	// maxDescents is the number of descents, as long as they read no more than descentWork entries of the graph.
 	maxDescents = 4
 	descentWork = 1 << 18
-	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two. That
-	// saves levels, each of which takes about as much memory as the graph.
+	// ManyEntries is the number of entries above which up to manyMerged vertices are merged at a time instead of two.
+	// That saves levels, each of which takes about as much memory as the graph.
 	ManyEntries = 1 << 24
 	manyMerged  = 8
 )

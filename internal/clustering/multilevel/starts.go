@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// maxStarts is how many starts grow regions on the coarsest graph, as long as they read no more than startWork entries.
+	// maxStarts is how many starts grow regions on the coarsest graph, as long as they read no more than startWork
+	// entries.
 	maxStarts = 10
 	startWork = 1 << 22
 	// maxAgglomerated is the maximum number of entries for which agglomerate is tried too.

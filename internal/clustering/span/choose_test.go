@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// twoSplits has eigenvectors in which points split in two ways: the second vector has the split that the graph suggests,
-// the third one another, `hidden`, with noise.
+// twoSplits has eigenvectors in which points split in two ways: the second vector has the split that the graph
+// suggests, the third one another, `hidden`, with noise.
 func twoSplits(rng *rand.Rand, n int) (vectors [][]float64, costs []float64, seen, hidden []int32) {
 	vectors = make([][]float64, 8)
 	seen, hidden = clusteringtest.RandomLabels(rng, n, 2), clusteringtest.RandomLabels(rng, n, 2)
@@ -59,8 +59,8 @@ func agreement(a, b []int32) float64 {
 	return float64(max(same, len(a)-same)) / float64(len(a))
 }
 
-// Pairs that contradict the cheapest cut choose the other one; few pairs and pairs that say nothing leave the eigenvectors
-// as they are.
+// Pairs that contradict the cheapest cut choose the other one; few pairs and pairs that say nothing leave the
+// eigenvectors as they are.
 func TestPairsChoose(t *testing.T) {
 	const n = 300
 	rng := clusteringtest.NewRand(10)

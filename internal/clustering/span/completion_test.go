@@ -12,7 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
-// X, by links and by conjugate gradients, is the solution of the least squares problem in all entries of the upper triangle.
+// X, by links and by conjugate gradients, is the solution of the least squares problem in all entries of the upper
+// triangle.
 func TestCompletionSolvesLeastSquares(t *testing.T) {
 	const n, k, width = 30, 3, 6
 	rng := clusteringtest.NewRand(5)

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
-// grid is a graph whose vertices are in blocks of rows and of columns, `rows` x `columns` of `each` vertices. Edges inside
-// of a row are more than those inside of a column, so that the rows are the cheapest cut.
+// grid is a graph whose vertices are in blocks of rows and of columns, `rows` x `columns` of `each` vertices. Edges
+// inside of a row are more than those inside of a column, so that the rows are the cheapest cut.
 func grid(t *testing.T, seed uint64, rows, columns, each int) (g *dataset.Graph, row, column []int32) {
 	t.Helper()
 	n, rng := rows*columns*each, clusteringtest.NewRand(seed)
@@ -238,8 +238,8 @@ func TestGraphInPieces(t *testing.T) {
 	}
 }
 
-// Vertices without edges, small pieces and constraints on them do not keep a graph from being answered: here the grid with
-// three vertices alone and a pair beside it, by which the columns are told as well.
+// Vertices without edges, small pieces and constraints on them do not keep a graph from being answered: here the grid
+// with three vertices alone and a pair beside it, by which the columns are told as well.
 func TestVerticesThatAreLeftOut(t *testing.T) {
 	whole, _, column := grid(t, 1, 3, 3, 30)
 	var edges []dataset.Edge

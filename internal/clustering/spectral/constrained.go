@@ -28,8 +28,8 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 	return products, nil
 }
 
-// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the constraints
-// to at least beta,
+// constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the
+// constraints to at least beta,
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
 func (m *method) constrained(ctx context.Context, result *clustering.Result) error {
@@ -165,7 +165,8 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	for _, points := range groups {
 		if len(points) > maxExactRows {
-			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs), eigen.Options{Tolerance: 1e-6})
+			count, random := min(m.rows(), m.spec.K+extraCuts), m.Random(clustering.StreamBeliefs)
+			found, err := eigen.Largest(snapshot.Within(ctx, "beliefs"), m.kept.Restrict(beliefOperator{m}), count, random, eigen.Options{Tolerance: 1e-6})
 			return found.Values, err
 		}
 		believed += len(points)

@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
-// learning performs spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest, and set
-// to 1 on must-links and to 0 on cannot-links. The result is clustered by the k leading eigenvectors of
+// learning performs spectral learning (Kamvar et al. 2003, Kulis2009 2.2.2). Affinities are divided by the largest,
+// and set to 1 on must-links and to 0 on cannot-links. The result is clustered by the k leading eigenvectors of
 //
 //	N = (A + d_max I - D) / d_max
 func (m *method) learning(ctx context.Context, result *clustering.Result) error {

@@ -33,8 +33,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	base := spec
 	base.Restarts, base.Choose = 1, false
 	matrix := &kernelkmeans.Options{
-		Objective: kernelkmeans.ObjectiveNormalizedCut, Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree, KeepDiagonal: o.KeepDiagonal,
-		MatrixOf: o.Algorithm.String(),
+		Objective: kernelkmeans.ObjectiveNormalizedCut, MatrixOf: o.Algorithm.String(), KeepDiagonal: o.KeepDiagonal,
+		Function: o.Function, Rho: o.Rho, Gamma: o.Gamma, Coef0: o.Coef0, Degree: o.Degree,
 	}
 	weight := constraint.UnitWeight
 	if o.Algorithm == Spectral {

@@ -43,8 +43,8 @@ func solveCounted(t *testing.T, g *dataset.Graph, spec clustering.Spec, shared *
 	return result, c.products
 }
 
-// Of problems that share eigenvectors only the first looks for them, whatever its k, and answers are those without sharing but for
-// the precision of eigenvectors.
+// Of problems that share eigenvectors only the first looks for them, whatever its k, and answers are those without
+// sharing but for the precision of eigenvectors.
 func TestSharedEigenvectors(t *testing.T) {
 	const most = 4
 	g, _, _ := grid(t, 3, 2, 2, 220) // more than are solved from all entries

@@ -2,8 +2,9 @@ package constraint
 
 import "slices"
 
-// OfClasses returns a small set of constraints that implies the classes of points: a must-link from each point of a class to the
-// next, and for every two classes one cannot-link for each point of the larger one. classes[i] is the class of points[i].
+// OfClasses returns a small set of constraints that implies the classes of points: a must-link from each point of a
+// class to the next, and for every two classes one cannot-link for each point of the larger one. classes[i] is the
+// class of points[i].
 func OfClasses(points, classes []int32) []Constraint {
 	members := map[int32][]int32{}
 	var order []int32

@@ -1,6 +1,7 @@
 package constraint
 
-// Components partitions the points into sets that must be together. Sets are numbered in the order of their lowest points.
+// Components partitions the points into sets that must be together. Sets are numbered in the order of their lowest
+// points.
 type Components struct {
 	of      []int32 // the component of each point
 	members []int32 // the points, component by component

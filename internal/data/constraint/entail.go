@@ -7,8 +7,8 @@ import "github.com/cleave-project/cleave/internal/fault"
 const MaxEntailed = 20_000_000
 
 // EntailSmall is Entail if there are fewer than limit entailed pairs and no conflicts; otherwise it returns s itself. A
-// conflict shows that some constraints are wrong, and entailing would multiply the error. Satisfaction and Conflicts of the
-// result still consider only the given constraints.
+// conflict shows that some constraints are wrong, and entailing would multiply the error. Satisfaction and Conflicts
+// of the result still consider only the given constraints.
 func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
 	if len(s.pairs) == 0 || s.CountConflicts() > 0 || s.countEntailed(limit) >= limit {
 		return s, nil

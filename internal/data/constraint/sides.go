@@ -1,9 +1,9 @@
 package constraint
 
-// TwoClusters returns the constraints that the given ones imply if there are two clusters: two points that are apart from
-// the same point are then together. So every set of points that constraints of either kind connect has two sides. The
-// result has a chain of must-links along each side and a cannot-link between the sides, each with the mean weight of the
-// set's constraints. A given constraint that contradicts earlier ones is ignored.
+// TwoClusters returns the constraints that the given ones imply if there are two clusters: two points that are apart
+// from the same point are then together. So every set of points that constraints of either kind connect has two sides.
+// The result has a chain of must-links along each side and a cannot-link between the sides, each with the mean weight
+// of the set's constraints. A given constraint that contradicts earlier ones is ignored.
 func TwoClusters(n int, given []Constraint) []Constraint {
 	s := newSides(n)
 	total, count := make([]float64, n), make([]int, n)
@@ -104,8 +104,8 @@ func (s *sides) find(i int32) (root int32, side uint8) {
 	return i, side
 }
 
-// join joins the sets of a constraint's points. If they are already in one set, joined is false, and agrees reports whether
-// the constraint agrees with the sides.
+// join joins the sets of a constraint's points. If they are already in one set, joined is false, and agrees reports
+// whether the constraint agrees with the sides.
 func (s *sides) join(c Constraint) (joined, agrees bool) {
 	differ := uint8(0)
 	if c.Kind == CannotLink {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// However many of the implied pairs are listed, the must-links of a component weigh as much for all its points together,
-// and if all are listed as much for each as one link.
+// However many of the implied pairs are listed, the must-links of a component weigh as much for all its points
+// together, and if all are listed as much for each as one link.
 func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 0))

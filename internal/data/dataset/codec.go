@@ -213,8 +213,8 @@ func readFloats(r io.Reader, count int) ([]float64, error) {
 	return readBlocks(r, nil, count, 8, getFloats)
 }
 
-// readBlocks reads count values into an empty slice. If the slice has no room for them, it grows as bytes arrive, so a false
-// count costs no memory.
+// readBlocks reads count values into an empty slice. If the slice has no room for them, it grows as bytes arrive, so a
+// false count costs no memory.
 func readBlocks[T any](r io.Reader, values []T, count, size int, get func([]T, []byte)) ([]T, error) {
 	if values == nil {
 		values = make([]T, 0, min(count, blockValues))

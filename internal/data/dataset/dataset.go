@@ -50,8 +50,8 @@ type Dataset interface {
 type Points struct {
 	N, D   int
 	Values []float64 // row by row
-	// Categorical lists the columns that encode categories, in ascending order. They are not part of the canonical bytes, because
-	// only the code that made the points needs them, to find units.
+	// Categorical lists the columns that encode categories, in ascending order. They are not part of the canonical
+	// bytes, because only the code that made the points needs them, to find units.
 	Categorical []Categorical
 
 	made *identity // what MakePoints computed; nil for other points

@@ -154,7 +154,8 @@ func checkEdges(n int, lists []Edges) (int, error) {
 	return int(most) + 1, nil
 }
 
-// check checks the edges of a list and returns the largest vertex. first is the number of the list's first edge, for errors.
+// check checks the edges of a list and returns the largest vertex. first is the number of the list's first edge, for
+// errors.
 func (e *Edges) check(n, first int) (largest int32, err error) {
 	largest = -1
 	for at, source := range e.Source {
@@ -171,6 +172,6 @@ func (e *Edges) check(n, first int) (largest int32, err error) {
 	return largest, nil
 }
 
-// MaxInferredVertices returns how many vertices a graph with this number of edges may have if the number of vertices was
-// not given. A vertex takes memory even without edges, so a single mistyped number could ask for gigabytes.
+// MaxInferredVertices returns how many vertices a graph with this number of edges may have if the number of vertices
+// was not given. A vertex takes memory even without edges, so a single mistyped number could ask for gigabytes.
 func MaxInferredVertices(edges int) int { return max(1<<22, 64*edges) }

@@ -4,8 +4,8 @@ import (
 	"io"
 )
 
-// Part is some consecutive rows of dense or sparse points. It knows where they are in the canonical bytes, so that they can
-// be read without the others.
+// Part is some consecutive rows of dense or sparse points. It knows where they are in the canonical bytes, so that
+// they can be read without the others.
 type Part struct {
 	N, D     int      // rows and columns of all points
 	From, To int      // the rows of the part
@@ -27,8 +27,8 @@ func (p Part) Bytes() int64 {
 	return headerSize + length
 }
 
-// Spans returns where the rows are: one range of bytes of dense points, three of sparse points, because row starts, columns
-// and values lie apart.
+// Spans returns where the rows are: one range of bytes of dense points, three of sparse points, because row starts,
+// columns and values lie apart.
 func (p Part) Spans() []Span {
 	if p.Entries == nil {
 		offset, length := RowRange(p.D, p.From, p.To)

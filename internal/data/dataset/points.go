@@ -14,8 +14,8 @@ import (
 // partValues is the number of values made at a time, few enough to check and hash them while they are in the cache.
 const partValues = 1 << 17
 
-// MakePoints makes points on all processors. fill writes rows [from, to) into values, which are 0 at first; it must be safe for
-// concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill makes others.
+// MakePoints makes points on all processors. fill writes rows [from, to) into values, which are 0 at first; it must be
+// safe for concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill makes others.
 func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Points, error) {
 	if err := checkShape(n, d); err != nil {
 		return nil, err

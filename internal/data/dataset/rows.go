@@ -10,10 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// rows makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both directions of every
-// edge, into buckets of consecutive rows, in the order of the edges. The second sorts each bucket and merges repeated
-// entries. A bucket fits into the cache of a core; a single step over all rows would wait for memory at every entry.
-// Threads share the edges, then the buckets; the result does not depend on their number.
+// rows makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both directions of
+// every edge, into buckets of consecutive rows, in the order of the edges. The second sorts each bucket and merges
+// repeated entries. A bucket fits into the cache of a core; a single step over all rows would wait for memory at every
+// entry. Threads share the edges, then the buckets; the result does not depend on their number.
 type rows struct {
 	n       int
 	shift   int // bucket b starts at row b << shift
@@ -179,8 +179,8 @@ func (r *rows) finish(b int) error {
 	return nil
 }
 
-// sort copies the entries of a bucket, sorted by row, column, and the order of the edges. It sets next to where each row
-// ends.
+// sort copies the entries of a bucket, sorted by row, column, and the order of the edges. It sets next to where each
+// row ends.
 func (w *bucketRows) sort(r *rows, low int32, height, from, to int) {
 	w.next = append(w.next[:0], make([]int, height+1)...)
 	for _, i := range r.row[from:to] {

@@ -13,8 +13,8 @@ import (
 // Spread holds the mean and the standard deviation of each column.
 type Spread struct{ Mean, Deviation []float64 }
 
-// ColumnSpread computes the spread of the columns. No sum overflows or underflows, whatever the values are, and a constant
-// column has a deviation of exactly 0.
+// ColumnSpread computes the spread of the columns. No sum overflows or underflows, whatever the values are, and a
+// constant column has a deviation of exactly 0.
 func ColumnSpread(p *Points) *Spread {
 	s := &Spread{Mean: make([]float64, p.D), Deviation: make([]float64, p.D)}
 	p.EachColumns(func(from, to int) { s.take(p, from, to) })
@@ -42,8 +42,8 @@ func (s *Spread) take(p *Points, from, to int) {
 			}
 		}
 	}
-	// Rounding keeps the order, so the least or the largest value has the largest difference. The unit is a power of two that
-	// makes differences smaller than 1.
+	// Rounding keeps the order, so the least or the largest value has the largest difference. The unit is a power of
+	// two that makes differences smaller than 1.
 	for f := range unit {
 		largest := max(math.Abs(float64(least[f]*quarter)-mean[f]), math.Abs(float64(most[f]*quarter)-mean[f]))
 		_, exponent := math.Frexp(largest)
@@ -72,8 +72,8 @@ func (s *Spread) standardUnits() *Units {
 	return &Units{Center: s.Mean, Scale: scale, Rule: Standard}
 }
 
-// Widest returns the numeric column with the largest variance (the first of equal ones), its share of the total variance of
-// numeric columns, and how many of them vary. If none varies, the share is 0. s must be the spread of p.
+// Widest returns the numeric column with the largest variance (the first of equal ones), its share of the total
+// variance of numeric columns, and how many of them vary. If none varies, the share is 0. s must be the spread of p.
 func (s *Spread) Widest(p *Points) (column int, share float64, varying int) {
 	numbers := p.numbers()
 	largest := 0.0
@@ -99,8 +99,8 @@ func (s *Spread) Widest(p *Points) (column int, share float64, varying int) {
 // columnsAtOnce is the number of columns that a thread works on: their values in a row fill a cache line.
 const columnsAtOnce = 8
 
-// EachColumns calls do with ranges of columns [from, to) that cover all columns, on several threads if there are many points.
-// No column is divided, so results do not depend on the number of threads.
+// EachColumns calls do with ranges of columns [from, to) that cover all columns, on several threads if there are many
+// points. No column is divided, so results do not depend on the number of threads.
 func (p *Points) EachColumns(do func(from, to int)) {
 	const least = 1 << 16 // values per thread
 	threads := min(runtime.GOMAXPROCS(0), 1+len(p.Values)/least)
@@ -114,8 +114,8 @@ func (p *Points) EachColumns(do func(from, to int)) {
 	}
 }
 
-// Spans compares the spans of numeric columns. The span of a column is the distance of its 5% and 95% quantiles, which a few
-// extreme or missing values do not change, or its range if the quantiles are equal.
+// Spans compares the spans of numeric columns. The span of a column is the distance of its 5% and 95% quantiles, which
+// a few extreme or missing values do not change, or its range if the quantiles are equal.
 type Spans struct {
 	Narrow, Wide int     // the columns with the smallest and the largest span above 0
 	Ratio        float64 // of the two spans
@@ -123,11 +123,13 @@ type Spans struct {
 }
 
 const (
-	// wideSpan limits the widest span, as a multiple of the geometric mean of all spans. It was measured as at most 2.1 where
-	// columns share a unit, 4.3 for glass, where raw columns score better, and at least 8.3 where units differ.
+	// wideSpan limits the widest span, as a multiple of the geometric mean of all spans. It was measured as at most
+	// 2.1 where columns share a unit, 4.3 for glass, where raw columns score better, and at least 8.3 where units
+	// differ.
 	wideSpan = 6
-	// apartSpans limits the typical factor between a span and the geometric mean, exp of the standard deviation of logarithms.
-	// Beyond it, narrow columns count for nothing. One of 4 columns with a hundredth of the others' span reaches it; glass has 6.2.
+	// apartSpans limits the typical factor between a span and the geometric mean, exp of the standard deviation of
+	// logarithms. Beyond it, narrow columns count for nothing. One of 4 columns with a hundredth of the others' span
+	// reaches it; glass has 6.2.
 	apartSpans = 7
 	// spanRows is the number of rows that are sampled, evenly spaced.
 	spanRows = 4096

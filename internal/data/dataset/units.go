@@ -7,7 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Units scales the columns of points: a value v of column f becomes (v - Center[f]) / Scale[f]. nil leaves points unchanged.
+// Units scales the columns of points: a value v of column f becomes (v - Center[f]) / Scale[f]. nil leaves points
+// unchanged.
 type Units struct {
 	Center, Scale []float64
 	Rule          Rule // how they were found
@@ -85,8 +86,8 @@ const (
 	Raw                  // numeric columns stay as they are
 )
 
-// UnitsBy finds units for points by a rule. A constant numeric column becomes 0, except with Raw. A categorical column gets the
-// weight of a numeric one.
+// UnitsBy finds units for points by a rule. A constant numeric column becomes 0, except with Raw. A categorical column
+// gets the weight of a numeric one.
 func UnitsBy(rule Rule, p *Points) *Units {
 	var u *Units
 	switch rule {
@@ -121,8 +122,8 @@ func minMaxUnits(p *Points) *Units {
 	return u
 }
 
-// robustUnits scales columns by their interquartile range, which a few extreme values do not change. Where that is 0, as where
-// most values are 0, it takes the range, so that the column does not outweigh all others.
+// robustUnits scales columns by their interquartile range, which a few extreme values do not change. Where that is 0,
+// as where most values are 0, it takes the range, so that the column does not outweigh all others.
 func robustUnits(p *Points) *Units {
 	u := &Units{Center: make([]float64, p.D), Scale: make([]float64, p.D), Rule: Robust}
 	column := make([]float64, p.N)
@@ -157,8 +158,8 @@ func positive(width float64) float64 {
 	return min(width, math.MaxFloat64)
 }
 
-// Categorical holds the columns [From, To) that encode one categorical column: one column per category, which is 1 in the rows of
-// that category and 0 elsewhere. A single column encodes two categories.
+// Categorical holds the columns [From, To) that encode one categorical column: one column per category, which is 1 in
+// the rows of that category and 0 elsewhere. A single column encodes two categories.
 type Categorical struct{ From, To int }
 
 // numbers reports for every column whether it is numeric.
@@ -172,10 +173,11 @@ func (p *Points) numbers() []bool {
 	return are
 }
 
-// weighCategories gives every categorical column the weight of one numeric column, however many categories it has: the squared
-// distance of two categories is the mean squared distance of two rows in a numeric column, twice its variance in these units. So
-// the total variance of its columns, 1 - sum p^2 over the shares p of the categories, is close to that of a numeric column if
-// there are many categories, half of it if there are two, and less if nearly all rows share one.
+// weighCategories gives every categorical column the weight of one numeric column, however many categories it has: the
+// squared distance of two categories is the mean squared distance of two rows in a numeric column, twice its variance
+// in these units. So the total variance of its columns, 1 - sum p^2 over the shares p of the categories, is close to
+// that of a numeric column if there are many categories, half of it if there are two, and less if nearly all rows
+// share one.
 func (u *Units) weighCategories(p *Points, spread *Spread) {
 	deviation := u.meanDeviation(p, spread)
 	for _, w := range p.Categorical {
@@ -193,13 +195,15 @@ func (u *Units) weighCategories(p *Points, spread *Spread) {
 	}
 }
 
-// meanDeviation returns the root of the mean variance of the numeric columns that vary, in these units, or 1 if none varies.
+// meanDeviation returns the root of the mean variance of the numeric columns that vary, in these units, or 1 if none
+// varies.
 func (u *Units) meanDeviation(p *Points, spread *Spread) float64 {
 	switch u.Rule {
 	case Standard:
 		return 1
 	case Robust:
-		// The deviation of a normal distribution with an interquartile range of 1. A few extreme values decide the variance itself.
+		// The deviation of a normal distribution with an interquartile range of 1. A few extreme values decide the
+		// variance itself.
 		return 0.7413
 	}
 	numbers := p.numbers()

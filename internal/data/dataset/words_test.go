@@ -28,8 +28,8 @@ func withWords(t rapid.TB, rng *rand.Rand, n int) *Points {
 	return p
 }
 
-// In any units two different words are as far apart as two rows are in the mean in a column of numbers, and the columns of numbers
-// are as they are without words.
+// In any units two different words are as far apart as two rows are in the mean in a column of numbers, and the
+// columns of numbers are as they are without words.
 func TestWordsWeighAsNumbers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))

@@ -212,9 +212,9 @@ func (t *contingency) identical() bool {
 	return len(t.cells) == len(t.predicted) && len(t.cells) == len(t.truth)
 }
 
-// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to the rows of
-// another cluster: (b - a) / max(a, b) (Rousseeuw 1987). sums holds the sums of its distances to the rows of each cluster. The
-// silhouette is 0 for a row that is alone in its cluster, and if there is no other cluster.
+// Silhouette compares the mean distance a of a row to the others of its cluster with the smallest mean distance b to
+// the rows of another cluster: (b - a) / max(a, b) (Rousseeuw 1987). sums holds the sums of its distances to the rows
+// of each cluster. The silhouette is 0 for a row that is alone in its cluster, and if there is no other cluster.
 func Silhouette(own int, sums []float64, sizes []int) float64 {
 	if sizes[own] < 2 {
 		return 0

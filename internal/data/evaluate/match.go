@@ -1,8 +1,8 @@
 package evaluate
 
 // Match assigns a different cluster to every class, such that as many points as possible are in the cluster of their
-// class. counts[class][cluster] is the number of points of a class in a cluster; there must be at least as many clusters
-// as classes. The result is the cluster of each class, and always the same one of equally good assignments.
+// class. counts[class][cluster] is the number of points of a class in a cluster; there must be at least as many
+// clusters as classes. The result is the cluster of each class, and always the same one of equally good assignments.
 //
 // It is the Hungarian method with potentials: classes are added one by one, each along the cheapest path of changes.
 func Match(counts [][]int64) []int {

@@ -166,7 +166,8 @@ func conventional(v float64) (apart float64, is bool) {
 	return 0, false
 }
 
-// maxAbsent is the largest number of values of a column that stand for missing ones: -1, -9, 99 and 999 may occur together.
+// maxAbsent is the largest number of values of a column that stand for missing ones: -1, -9, 99 and 999 may occur
+// together.
 const maxAbsent = 4
 
 // findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat

@@ -24,8 +24,8 @@ const (
 	kept     // a feature that is used unchanged
 )
 
-// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a number. Case and
-// surrounding spaces matter only where several columns differ in nothing else.
+// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a
+// number. Case and surrounding spaces matter only where several columns differ in nothing else.
 func Find(t *table.Table, name string) (int, error) {
 	if at := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == name }); at >= 0 {
 		return at, nil
@@ -78,7 +78,9 @@ func (o *Options) roles(t *table.Table) ([]role, error) {
 		if err != nil {
 			return err
 		}
-		if before := roles[at]; before != undecided && before != r && !(before == feature && (r == kept || r == category)) && !(before == kept && r == category) {
+		before := roles[at]
+		refines := before == feature && r == kept || (before == feature || before == kept) && r == category
+		if before != undecided && before != r && !refines {
 			return fault.Invalid("COLUMN_USED_TWICE", "column %.60q has two roles; use it for only one of id, label, feature or ignored", t.Columns[at].Name).
 				With("column", t.Columns[at].Name)
 		}
@@ -130,8 +132,8 @@ func looksLikeLabel(t *table.Table, at int) bool {
 	return false
 }
 
-// repetition returns the first row whose value repeats that of an earlier row, and the earlier row; found is false if all
-// values are distinct. Empty cells do not count.
+// repetition returns the first row whose value repeats that of an earlier row, and the earlier row; found is false if
+// all values are distinct. Empty cells do not count.
 func repetition(c *table.Column) (first, second int, found bool) {
 	if c.Type == table.Integer && c.Empty == nil && ascending(c.Integers) {
 		return 0, 0, false
@@ -156,8 +158,9 @@ func ascending(numbers []int64) bool {
 	return true
 }
 
-// mixedAt returns the first row that does not fit a mostly numeric column: its text is not a number or, if all are numbers, has
-// another decimal separator than those before. It returns -1 if there is none, or if most of the first 1000 texts are not numbers.
+// mixedAt returns the first row that does not fit a mostly numeric column: its text is not a number or, if all are
+// numbers, has another decimal separator than those before. It returns -1 if there is none, or if most of the first
+// 1000 texts are not numbers.
 func mixedAt(c *table.Column) int {
 	const enough = 1000
 	numbers, first, seen := 0, -1, 0

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// findFills finds the values that replace missing ones in each feature, even if none is missing in this table. It handles
-// several columns in parallel.
+// findFills finds the values that replace missing ones in each feature, even if none is missing in this table. It
+// handles several columns in parallel.
 func (f *fitting) findFills(candidates []candidate) error {
 	if f.recipe.Missing == Drop || f.recipe.Missing == Error {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// FuzzRecipe applies any recipe in JSON, which may come from a stranger, to a table: points or a fault, within memory that
-// goes with both.
+// FuzzRecipe applies any recipe in JSON, which may come from a stranger, to a table: points or a fault, within memory
+// that goes with both.
 func FuzzRecipe(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"id","missing":"auto","features":[{"column":"height","fill":8},{"column":"color","categories":["blue","red"],"fill_category":"red"}]}`,

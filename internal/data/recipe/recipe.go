@@ -1,8 +1,8 @@
-// Package recipe makes points from ordinary tables. It decides which column holds the row ids, which one the classes, which
-// ones are features, how texts become numbers, and what replaces a missing value.
+// Package recipe makes points from ordinary tables. It decides which column holds the row ids, which one the classes,
+// which ones are features, how texts become numbers, and what replaces a missing value.
 //
-// Fit makes these decisions from a table and the user's options, and reports them as notices. The Recipe that it returns
-// applies the same decisions to any table with the same columns.
+// Fit makes these decisions from a table and the user's options, and reports them as notices. The Recipe that it
+// returns applies the same decisions to any table with the same columns.
 package recipe
 
 import "github.com/cleave-project/cleave/internal/data/dataset"
@@ -24,8 +24,8 @@ func MissingMethods() []string {
 	return []string{string(Auto), string(Error), string(Drop), string(Mean), string(Median)}
 }
 
-// Options holds what the user specified about a table; Fit decides whatever is left empty. Columns are given by name, or by
-// number from 1.
+// Options holds what the user specified about a table; Fit decides whatever is left empty. Columns are given by name,
+// or by number from 1.
 type Options struct {
 	ID, Label   string   // the columns of row ids and of classes
 	Ignore      []string // columns to leave out
@@ -44,10 +44,11 @@ type Recipe struct {
 	Label    string    `json:"label,omitempty"` // the column of classes, "" for none
 	Missing  Missing   `json:"missing"`
 	Features []Feature `json:"features"`
-	// Decimals is the decimal separator of the text file that the table was read from, "." or ",". It applies to later files.
+	// Decimals is the decimal separator of the text file that the table was read from, "." or ",". It applies to later
+	// files.
 	Decimals string `json:"decimals,omitempty"`
-	// The last row of a table is left out if its cell in TotalColumn says "total" or the like, or if TotalSums is set and it
-	// has the sums or means of the other rows.
+	// The last row of a table is left out if its cell in TotalColumn says "total" or the like, or if TotalSums is set
+	// and it has the sums or means of the other rows.
 	TotalColumn string `json:"total_column,omitempty"`
 	TotalSums   bool   `json:"total_sums,omitempty"`
 }
@@ -55,15 +56,15 @@ type Recipe struct {
 // Feature is a column that points are made from.
 type Feature struct {
 	Column string `json:"column"`
-	// Categories lists the values of a categorical column. Each becomes a column of the points, which is 1 in the rows with
-	// this value and 0 elsewhere; no and yes become a single column, which is 1 for yes.
+	// Categories lists the values of a categorical column. Each becomes a column of the points, which is 1 in the rows
+	// with this value and 0 elsewhere; no and yes become a single column, which is 1 for yes.
 	Categories []string `json:"categories,omitempty"`
 	// Fill or FillCategory replaces a missing value.
 	Fill         float64 `json:"fill,omitempty"`
 	FillCategory string  `json:"fill_category,omitempty"`
-	// Donors holds the values of some rows, or the numbers of their categories, to fill gaps in similar rows; all features have
-	// equally many. DonorGaps lists the donors without a value here. Unit is the distance that counts as 1 in this column: the
-	// standard deviation, or its equivalent for categories.
+	// Donors holds the values of some rows, or the numbers of their categories, to fill gaps in similar rows; all
+	// features have equally many. DonorGaps lists the donors without a value here. Unit is the distance that counts as
+	// 1 in this column: the standard deviation, or its equivalent for categories.
 	Donors    []float64 `json:"donors,omitempty"`
 	DonorGaps []uint32  `json:"donor_gaps,omitempty"`
 	Unit      float64   `json:"unit,omitempty"`
@@ -72,8 +73,8 @@ type Feature struct {
 	AbsentTexts bool      `json:"absent_texts,omitempty"`
 	// Other is the category of all values that are not listed; "" if they have none.
 	Other string `json:"other,omitempty"`
-	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970, and "hm" in a column of times,
-	// which become hours; "" for other columns.
+	// Dates is the order of "ymd", "dmy" or "mdy" in a column of dates, which become days since 1970, and "hm" in a
+	// column of times, which become hours; "" for other columns.
 	Dates string `json:"dates,omitempty"`
 }
 

@@ -34,8 +34,8 @@ func (r *Rows) Points() int {
 	return r.Count
 }
 
-// Number converts a table about rows, given by id or number, to one about points. It leaves out rows that did not become
-// points.
+// Number converts a table about rows, given by id or number, to one about points. It leaves out rows that did not
+// become points.
 func (r *Rows) Number(t *table.Table) (*table.Table, error) {
 	numbered, err := t.Number(r.names())
 	if err != nil || r.Kept == nil {
@@ -95,8 +95,8 @@ func RowsOf(t *table.Table) *Rows {
 	return NewRows(t.Rows(), kept, ids)
 }
 
-// DropZeros removes the points that are all zeros, which have no direction, and returns how many there were. It returns an
-// error if no point would be left.
+// DropZeros removes the points that are all zeros, which have no direction, and returns how many there were. It
+// returns an error if no point would be left.
 func (p *Prepared) DropZeros() (dropped int, err error) {
 	zero := func(point int) bool {
 		return !slices.ContainsFunc(p.Points.Row(point), func(v float64) bool { return v != 0 })

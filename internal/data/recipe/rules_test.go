@@ -120,7 +120,8 @@ func renamed(c table.Column, name string) table.Column {
 	return c
 }
 
-// New rows are read as those of the table were: what stands for a missing value there does so here, and values that are rare are other ones.
+// New rows are read as those of the table were: what stands for a missing value there does so here, and values that
+// are rare are other ones.
 func TestNewRowsAreReadAlike(t *testing.T) {
 	const rows = 60
 	x := measured("x", rows)

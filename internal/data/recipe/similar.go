@@ -16,8 +16,9 @@ const (
 	nearest       = 20     // how many of the most similar donors fill a cell, at most a fifth of those with a value
 )
 
-// donorRows returns which rows become donors, in ascending order: a random sample with a fixed seed, because evenly spaced rows
-// may all be of one kind. It returns nil if there are so many features that the donors would be too few to choose from.
+// donorRows returns which rows become donors, in ascending order: a random sample with a fixed seed, because evenly
+// spaced rows may all be of one kind. It returns nil if there are so many features that the donors would be too few to
+// choose from.
 func donorRows(rows, features int) []int {
 	count := min(maxDonors, maxDonorCells/max(1, features))
 	if count < nearest {
@@ -82,8 +83,8 @@ type similarity struct {
 	values  [][]float64 // for each source, the donors' values; NaN if a donor has none
 }
 
-// newSimilarity returns nil if the recipe has no donors. It returns an error if the donors are inconsistent, because a recipe
-// may come from a file.
+// newSimilarity returns nil if the recipe has no donors. It returns an error if the donors are inconsistent, because a
+// recipe may come from a file.
 func newSimilarity(sources []source) (*similarity, error) {
 	if len(sources) == 0 || len(sources[0].Donors) == 0 {
 		return nil, nil
@@ -201,8 +202,8 @@ func nearestDonors(distances, values []float64, chosen []int) []int {
 	return chosen
 }
 
-// blend writes the weighted mean of the chosen donors, or the weighted share of each category. Weights fall linearly from 1 at
-// distance 0 to almost 0 at the farthest donor. Without donors it leaves the default fill in place.
+// blend writes the weighted mean of the chosen donors, or the weighted share of each category. Weights fall linearly
+// from 1 at distance 0 to almost 0 at the farthest donor. Without donors it leaves the default fill in place.
 func (s *source) blend(into, distances, values []float64, chosen []int) {
 	if len(chosen) == 0 {
 		return
@@ -229,7 +230,8 @@ func (s *source) blend(into, distances, values []float64, chosen []int) {
 	}
 }
 
-// valueAt returns the number in a row, or the number of its category, -1 if that is unknown. The cell must not be empty.
+// valueAt returns the number in a row, or the number of its category, -1 if that is unknown. The cell must not be
+// empty.
 func (s *source) valueAt(row int) float64 {
 	if s.category == nil {
 		return s.column.Number(row)

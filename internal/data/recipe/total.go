@@ -68,8 +68,8 @@ func (f *fitting) findTotal() {
 	}
 }
 
-// retype converts a column of texts to numbers in place if all its cells are numbers, as the row of totals is gone. It reports
-// whether it did.
+// retype converts a column of texts to numbers in place if all its cells are numbers, as the row of totals is gone. It
+// reports whether it did.
 func (f *fitting) retype(c *table.Column) bool {
 	if found := findStrays(c, f.recipe.Decimals); found.count > 0 || found.numbers == 0 || ambiguousCommas(c) {
 		return false
@@ -143,7 +143,8 @@ func lastName(c *table.Column) string {
 	return strings.ToLower(strings.Trim(c.Texts[len(c.Texts)-1], " :"))
 }
 
-// hasMeans reports whether the last row holds the sum or mean of some column. A name such as "average" alone is not enough.
+// hasMeans reports whether the last row holds the sum or mean of some column. A name such as "average" alone is not
+// enough.
 func (f *fitting) hasMeans() bool {
 	for at := range f.Columns {
 		if c := &f.Columns[at]; c.Type != table.Text {
@@ -155,8 +156,9 @@ func (f *fitting) hasMeans() bool {
 	return false
 }
 
-// summed counts the columns whose last number is the sum or the mean of those above. all reports whether every column with a
-// last number is one of these. Matches that may be accidents, such as the sum of zeros or a mean of few digits, are not counted.
+// summed counts the columns whose last number is the sum or the mean of those above. all reports whether every column
+// with a last number is one of these. Matches that may be accidents, such as the sum of zeros or a mean of few digits,
+// are not counted.
 func summed(columns []*table.Column) (sums, means int, all bool) {
 	for _, c := range columns {
 		last := c.Len() - 1

@@ -23,8 +23,8 @@ func FromBeliefs(list []constraint.Belief) *Table {
 	}}
 }
 
-// Keep returns the rows about points that are kept, with new numbers: place is the new number of each point, negative if it
-// is dropped. In a table that names no points, row i is about point i.
+// Keep returns the rows about points that are kept, with new numbers: place is the new number of each point, negative
+// if it is dropped. In a table that names no points, row i is about point i.
 func (t *Table) Keep(place []int32) (*Table, error) {
 	var about []*Column
 	for at := range t.Columns {

@@ -137,8 +137,8 @@ func packBits(marks []bool) []byte {
 	return packed
 }
 
-// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the actual number of
-// bytes, whatever they claim.
+// Decode reads canonical bytes and trusts nothing in them. It allocates memory in proportion to size, the actual
+// number of bytes, whatever they claim.
 func Decode(r io.Reader, size int64) (*Table, error) {
 	d := &decoder{r: r, left: size}
 	if string(d.take(4)) != magic {
@@ -182,7 +182,9 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 // hides reports whether an empty cell has a value.
 func (c *Column) hides() bool {
 	for row, empty := range c.Empty {
-		if empty && (c.Type == Integer && c.Integers[row] != 0 || c.Type == Number && math.Float64bits(c.Numbers[row]) != 0 || c.Type == Text && c.Texts[row] != "") {
+		switch {
+		case !empty:
+		case c.Type == Integer && c.Integers[row] != 0, c.Type == Number && math.Float64bits(c.Numbers[row]) != 0, c.Type == Text && c.Texts[row] != "":
 			return true
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// IDs holds the ids of the points of a data set, in order. nil means that points are identified by their numbers from 0.
+// IDs holds the ids of the points of a data set, in order. nil means that points are identified by their numbers from
+// 0.
 type IDs struct {
 	list    []string
 	numbers sync.Once        // makes number at the first lookup; many lists are only shown
@@ -21,7 +22,8 @@ type IDs struct {
 	open    bool             // unknown ids are added, see OpenIDs
 }
 
-// NewIDs returns the ids of points, which must be distinct. It returns nil if the list is empty or holds the numbers from 0.
+// NewIDs returns the ids of points, which must be distinct. It returns nil if the list is empty or holds the numbers
+// from 0.
 func NewIDs(list []string) *IDs {
 	numbers := true
 	for at := 0; numbers && at < len(list); at++ {
@@ -57,7 +59,8 @@ func (ids *IDs) Of(point int) string {
 	return ids.list[point]
 }
 
-// mayName reports whether a text identifies a point: it is a known id, or a number if points have no ids or these are unknown.
+// mayName reports whether a text identifies a point: it is a known id, or a number if points have no ids or these are
+// unknown.
 func (ids *IDs) mayName(name string) bool {
 	if ids != nil && !ids.open {
 		_, known := ids.find(name)
@@ -83,12 +86,14 @@ type Naming struct {
 	IDs     *IDs
 	Classes *Classes
 	InOrder bool // row i is about point i, whatever its id
-	// Clusters is the number of clusters, 0 if it is unknown. Labels that are integers are the numbers of clusters, unless some
-	// are out of range and there are as many different ones as clusters, such as 1..k: then they are names of classes.
+	// Clusters is the number of clusters, 0 if it is unknown. Labels that are integers are the numbers of clusters,
+	// unless some are out of range and there are as many different ones as clusters, such as 1..k: then they are names
+	// of classes.
 	Clusters int
 }
 
-// FileColumns returns the columns of a kind of table as a file has them: texts where ids or class names may stand for numbers.
+// FileColumns returns the columns of a kind of table as a file has them: texts where ids or class names may stand for
+// numbers.
 func (n Naming) FileColumns(columns Columns) Columns {
 	named := slices.Clone(columns)
 	for at := range named {
@@ -99,8 +104,8 @@ func (n Naming) FileColumns(columns Columns) Columns {
 	return named
 }
 
-// IsRow reports whether the cells of a file's first line are a row of a kind of table rather than its header: points that exist,
-// kinds of constraints, and numbers, where the columns in the order of Columns.InOrder hold these.
+// IsRow reports whether the cells of a file's first line are a row of a kind of table rather than its header: points
+// that exist, kinds of constraints, and numbers, where the columns in the order of Columns.InOrder hold these.
 func (n Naming) IsRow(cells []string, columns Columns) bool {
 	names := columns.InOrder(len(cells))
 	if names == nil {
@@ -151,8 +156,8 @@ func (n Naming) Resolve(t *Table) error {
 	return nil
 }
 
-// numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of rows, and
-// none is an id.
+// numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of
+// rows, and none is an id.
 func (t *Table) numbersRows(ids *IDs) bool {
 	found := false
 	for at := range t.Columns {
@@ -231,7 +236,8 @@ func (t *Table) resolveLabels(c *Column, n Naming) {
 	c.Type, c.Integers, c.Texts = Integer, numbers, nil
 }
 
-// Classes numbers classes by name, from 0. Names that differ only in case are one class, unless they have a single letter.
+// Classes numbers classes by name, from 0. Names that differ only in case are one class, unless they have a single
+// letter.
 type Classes struct {
 	Names  []string // as first written
 	number map[string]int
@@ -306,8 +312,8 @@ func (c *Classes) Check(k int) error {
 	return nil
 }
 
-// Number returns the table with the texts that identify points replaced by the numbers of the points. If ids is nil, the texts
-// must be numbers themselves.
+// Number returns the table with the texts that identify points replaced by the numbers of the points. If ids is nil,
+// the texts must be numbers themselves.
 func (t *Table) Number(ids *IDs) (*Table, error) {
 	numbered := *t
 	numbered.Columns = slices.Clone(t.Columns)
@@ -345,8 +351,8 @@ func (t *Table) parsePoints(c *Column) error {
 	return nil
 }
 
-// OpenIDs returns ids for a table about points that are not known here. They number the points in the order in which the table
-// names them, so that the table can be checked, and Table.Named restores the names.
+// OpenIDs returns ids for a table about points that are not known here. They number the points in the order in which
+// the table names them, so that the table can be checked, and Table.Named restores the names.
 func OpenIDs() *IDs { return &IDs{open: true} }
 
 // Points returns how many points a table may be about: count, or with open ids the number of points named so far.

@@ -101,8 +101,8 @@ var Weights = Kind[float64]{
 	},
 }
 
-// Labels has the columns index and label, any integer, for each point; or label alone, in the order of the points. If the
-// number of points is 0, it is the number of rows. The other columns that a run writes are ignored.
+// Labels has the columns index and label, any integer, for each point; or label alone, in the order of the points. If
+// the number of points is 0, it is the number of rows. The other columns that a run writes are ignored.
 var Labels = Kind[int64]{
 	Columns{{Name: "index", Type: Integer, Optional: true}, label, {Name: "class", Type: Text, Optional: true, Ignored: true}, ignored("distance"), ignored("margin"), ignored("confidence")},
 	func(r *reading) []int64 {

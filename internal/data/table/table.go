@@ -1,6 +1,6 @@
 // Package table holds tables: the ones that points are made from, and the ones that say something about points, such as
-// constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, like the CSV
-// file it may come from. It is immutable, and its ID is the SHA-256 of its canonical bytes.
+// constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, like the
+// CSV file it may come from. It is immutable, and its ID is the SHA-256 of its canonical bytes.
 package table
 
 import (
@@ -186,9 +186,9 @@ func New(columns []Column) (*Table, error) {
 	return t, nil
 }
 
-// FromHeader returns an empty table with the columns that the first line of a file names, in upper or lower case. If as many
-// columns have other names as are missing, they are taken for these, in order, and Guessed reports it. The caller appends the
-// cells of each further line to the columns, and finally calls Check.
+// FromHeader returns an empty table with the columns that the first line of a file names, in upper or lower case. If
+// as many columns have other names as are missing, they are taken for these, in order, and Guessed reports it. The
+// caller appends the cells of each further line to the columns, and finally calls Check.
 func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
 	called, guessed := known.called(names)
@@ -218,9 +218,9 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 // Guessed returns how columns were read whose names are not those of the table, "" if all names are.
 func (t *Table) Guessed() string { return strings.Join(t.guessed, ", ") }
 
-// called returns the names of the columns here: those in the file in lower case, with a column "id" renamed to "index" and
-// "class" to "label" where columns have these and the file does not. Unknown names become those of the missing columns if there
-// are equally many; guessed marks them.
+// called returns the names of the columns here: those in the file in lower case, with a column "id" renamed to "index"
+// and "class" to "label" where columns have these and the file does not. Unknown names become those of the missing
+// columns if there are equally many; guessed marks them.
 func (columns Columns) called(names []string) (called []string, guessed []bool) {
 	called, guessed = make([]string, len(names)), make([]bool, len(names))
 	for at, name := range names {
@@ -260,8 +260,8 @@ func (columns Columns) has(name string) bool {
 	return slices.ContainsFunc(columns, func(c ColumnSpec) bool { return c.Name == name })
 }
 
-// InOrder returns the names of this many columns in a file without a header, in the order in which String lists them. It returns
-// nil if the file has too few or too many columns.
+// InOrder returns the names of this many columns in a file without a header, in the order in which String lists them.
+// It returns nil if the file has too few or too many columns.
 func (columns Columns) InOrder(count int) (names []string) {
 	required := 0
 	for _, c := range columns {

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -95,7 +94,8 @@ func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 
 // openArray opens an entry of the archive as a source.
 func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
-	array := &scan.Source{Name: fmt.Sprintf("%s, array %s", s.Name, strings.TrimSuffix(entry.Name, scan.NPYSuffix)), Suffix: scan.NPYSuffix, AllowMissing: s.AllowMissing}
+	name := s.Name + ", array " + strings.TrimSuffix(entry.Name, scan.NPYSuffix)
+	array := &scan.Source{Name: name, Suffix: scan.NPYSuffix, AllowMissing: s.AllowMissing}
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
 		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",
 			size, scan.MaxGrowth)

@@ -36,8 +36,8 @@ func FuzzArrow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) { checkRead(t, input, readArrow) })
 }
 
-// checkDamage cuts a file at every cut-th byte and changes every flip-th. Whatever the damage, the file must be a sentence or a
-// table, and never a panic.
+// checkDamage cuts a file at every cut-th byte and changes every flip-th. Whatever the damage, the file must be a
+// sentence or a table, and never a panic.
 func checkDamage(t *testing.T, content []byte, cut, flip int, read func([]byte) ([]*table.Table, error)) {
 	t.Helper()
 	const magic = 8 // bytes at the beginning, by which files are told apart

@@ -3,9 +3,9 @@
 // Package columnar reads and writes tables in the formats of the Arrow project: Parquet files, and Arrow IPC files
 // (also called Feather, version 2) and streams, a batch of rows at a time.
 //
-// The Arrow project's library decodes and encodes. It allocates what some headers claim, recurses as deep as a schema is
-// nested, and panics on unexpected input. So this package first checks that metadata, page headers and delta encodings claim
-// no more bytes than there are, limits the size of decompressed blocks, and turns panics into errors.
+// The Arrow project's library decodes and encodes. It allocates what some headers claim, recurses as deep as a schema
+// is nested, and panics on unexpected input. So this package first checks that metadata, page headers and delta
+// encodings claim no more bytes than there are, limits the size of decompressed blocks, and turns panics into errors.
 package columnar
 
 import (

@@ -93,7 +93,8 @@ func readElement(p thrift.TProtocol) (e element, err error) {
 const lastLogical, noLogical = 18, 9
 
 // checkFooter checks that everything the metadata of a file list is present, that logical types are known, and that the
-// schema is a tree of limited depth. The library would allocate what a list claims, and recurse as deep as the schema says.
+// schema is a tree of limited depth. The library would allocate what a list claims, and recurse as deep as the schema
+// says.
 func checkFooter(footer []byte) error {
 	p, _ := thriftOf(footer)
 	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
@@ -257,8 +258,8 @@ func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 	}
 }
 
-// checkNulls checks that a page of version 2 has as many empty cells as its header claims: the library believes the header
-// in some places and the levels in others.
+// checkNulls checks that a page of version 2 has as many empty cells as its header claims: the library believes the
+// header in some places and the levels in others.
 func (c *chunk) checkNulls(h *page, at int64) error {
 	if h.kind != pageDataV2 {
 		return nil
@@ -283,8 +284,8 @@ func (c *chunk) checkNulls(h *page, at int64) error {
 	return nil
 }
 
-// countLevels counts the ones among so many levels of one bit, in runs of equal levels and of packed bits. It returns false
-// if there are too few.
+// countLevels counts the ones among so many levels of one bit, in runs of equal levels and of packed bits. It returns
+// false if there are too few.
 func countLevels(levels []byte, values int32) (ones int32, ok bool) {
 	for left := int64(values); left > 0; {
 		header, n := binary.Uvarint(levels)

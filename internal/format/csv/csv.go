@@ -41,7 +41,8 @@ func names(list []string, column string, at int) bool {
 	})
 }
 
-// Survey is what the cells of a text showed that its first rows did not. Opened with it, the text is read without starting over.
+// Survey is what the cells of a text showed that its first rows did not. Opened with it, the text is read without
+// starting over.
 type Survey struct {
 	Latin bool     // the text is not UTF-8
 	Seen  []uint32 // evidence about each column

@@ -70,8 +70,8 @@ func (b *beginning) learn(cells [][]byte) {
 	}
 }
 
-// secondHasUnits reports whether the second row belongs to the header, such as a row of units. It does if there are at least two
-// columns of numbers and both the first and the second row have a word in each of them.
+// secondHasUnits reports whether the second row belongs to the header, such as a row of units. It does if there are at
+// least two columns of numbers and both the first and the second row have a word in each of them.
 func (b *beginning) secondHasUnits() bool {
 	numbers := 0
 	for at, seen := range b.below {

@@ -147,8 +147,8 @@ func (h *hollow) appendTo(p *csvRows, kinds []kind) {
 	}
 }
 
-// maxHollow is the largest number of held rows that become one table. A row takes two bytes of the file, or almost none if it
-// is compressed, but many in a table.
+// maxHollow is the largest number of held rows that become one table. A row takes two bytes of the file, or almost
+// none if it is compressed, but many in a table.
 const maxHollow = 1 << 16
 
 // take removes the first rows, at most maxHollow, and returns them as a table.

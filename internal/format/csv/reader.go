@@ -346,8 +346,8 @@ func (r *Reader) restart() error {
 	return ErrRestarted
 }
 
-// survey collects evidence about the columns from the remaining rows. If there is nothing new, it returns the contradiction
-// as an error: reading the rows again would end at the same cell.
+// survey collects evidence about the columns from the remaining rows. If there is nothing new, it returns the
+// contradiction as an error: reading the rows again would end at the same cell.
 func (r *Reader) survey() error {
 	doubt := r.queue[0].Parsed.doubt
 	if r.input.Lost() {

@@ -18,8 +18,8 @@ const (
 	// Bits 0 to 7: some cell is not a number by the reading of this number, see reading.bit.
 	isText evidence = 1<<len(readings) - 1 // not a number by any reading
 
-	// Bits 8 to 23: some number has a mark, of which a column has at most one. Bits 8 to 16 are those of notations, and 17 to
-	// 22 are free for others.
+	// Bits 8 to 23: some number has a mark, of which a column has at most one. Bits 8 to 16 are those of notations,
+	// and 17 to 22 are free for others.
 	firstMark evidence = 1 << 8
 	percent            = firstMark
 	sawUnit   evidence = 1 << 23 // a unit that is not among the marks, such as kg

@@ -19,7 +19,10 @@ import (
 // decoder is all that is needed.
 func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	input := &scan.Counter{From: s}
-	r := &graphML{listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1, nameKeys: map[string]string{}, called: map[string][]string{}}
+	r := &graphML{
+		listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1,
+		nameKeys: map[string]string{}, called: map[string][]string{},
+	}
 	r.decoder.CharsetReader = westernXML
 	for {
 		token, err := r.decoder.Token()
@@ -113,11 +116,12 @@ func (r *graphML) start(t xml.StartElement) error {
 	case "graph":
 		r.isGraph, r.inVertex = true, false
 	case "key":
-		if on := attribute("for"); attribute("attr.name") == "weight" && (on == "edge" || on == "all" || on == "") {
+		on, name := attribute("for"), attribute("attr.name")
+		if name == "weight" && (on == "edge" || on == "all" || on == "") {
 			r.weightKey, r.inKey = attribute("id"), true
 		}
-		if on, name := attribute("for"), attribute("attr.name"); on != "edge" && on != "graph" && (strings.EqualFold(name, "name") || strings.EqualFold(name, "label")) {
-			r.nameKeys[attribute("id")] = strings.ToLower(name)
+		if lower := strings.ToLower(name); on != "edge" && on != "graph" && (lower == "name" || lower == "label") {
+			r.nameKeys[attribute("id")] = lower
 		}
 	case "default":
 		if r.inKey {

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// BlockSize is the number of bytes parsed at a time. Each thread parses blocksPerThread blocks on average while the next
-// ones are read.
+// BlockSize is the number of bytes parsed at a time. Each thread parses blocksPerThread blocks on average while the
+// next ones are read.
 const (
 	BlockSize       = 512 << 10
 	blocksPerThread = 4

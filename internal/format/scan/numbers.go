@@ -101,9 +101,9 @@ func Half(bits uint16) float64 {
 	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
-// ShortDecimal parses a number of few digits without an exponent, with the given decimal separator. If its digits are an
-// integer m < 2^53 with f of them after the separator, m and 10^f are exact, so one division rounds correctly. It returns
-// after = at for anything else. The text must end in a character that no number has, such as a line feed.
+// ShortDecimal parses a number of few digits without an exponent, with the given decimal separator. If its digits are
+// an integer m < 2^53 with f of them after the separator, m and 10^f are exact, so one division rounds correctly. It
+// returns after = at for anything else. The text must end in a character that no number has, such as a line feed.
 func ShortDecimal(text []byte, at int, point byte) (value float64, after int) {
 	start := at
 	if text[at] == '-' {

@@ -9,9 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Spool makes an input that can be read only once, such as standard input, readable again. It keeps a copy in memory, and
-// of an input longer than spoolMemory in an unlinked temporary file, so that nothing is left behind however the program
-// ends.
+// Spool makes an input that can be read only once, such as standard input, readable again. It keeps a copy in memory,
+// and of an input longer than spoolMemory in an unlinked temporary file, so that nothing is left behind however the
+// program ends.
 type Spool struct {
 	input  io.Reader
 	memory []byte
@@ -21,8 +21,8 @@ type Spool struct {
 	Lost   bool       // the copy is incomplete, because there was no space for it
 }
 
-// spoolMemory is the largest copy that is kept in memory. It exceeds what is examined to detect a format, so that an input
-// can be read once where there is no space for temporary files.
+// spoolMemory is the largest copy that is kept in memory. It exceeds what is examined to detect a format, so that an
+// input can be read once where there is no space for temporary files.
 const spoolMemory = 1 << 20
 
 // NewSpool returns a Spool that reads from an input.

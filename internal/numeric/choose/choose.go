@@ -99,8 +99,8 @@ func All[I int | int32](n int) []I {
 	return indices
 }
 
-// Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count, and draws
-// no random number then.
+// Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count,
+// and draws no random number then.
 func Random(n, count int, rng *rand.Rand) []int {
 	if n <= count {
 		return All[int](n)

@@ -206,7 +206,9 @@ func (r *reduction) within(m [][]float64) [][]float64 {
 
 // solveIteratively searches for the largest mu. It first finds the lowest eigenvectors of Lbar, from which it makes
 // a surrogate for Lbar; the start and the corrections of the search come from the surrogate.
-func (r *reduction) solveIteratively(ctx context.Context, wanted Wanted, rng *generator, options Options, work *Work) (found Cuts, nearlyNull [][]float64, err error) {
+func (r *reduction) solveIteratively(
+	ctx context.Context, wanted Wanted, rng *generator, options Options, work *Work,
+) (found Cuts, nearlyNull [][]float64, err error) {
 	const (
 		roughly = 1e-3 // residuals that are good enough for a surrogate
 		rounds  = 12   // of products for it: eigenvectors beyond the graph's clusters are hard to find, and useless

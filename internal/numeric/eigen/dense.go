@@ -44,7 +44,9 @@ func DenseEigenvalues(ctx context.Context, n int, values []float64) ([]float64, 
 
 // LeadingEigenpairs computes all eigenvalues of a matrix as DenseEigenpairs does, but only the vectors of the largest
 // ones: as many as count returns, which is called with all eigenvalues. It fails only if the context ends.
-func LeadingEigenpairs(ctx context.Context, n int, values []float64, count func(eigenvalues []float64) int) (eigenvalues []float64, vectors [][]float64, err error) {
+func LeadingEigenpairs(
+	ctx context.Context, n int, values []float64, count func(eigenvalues []float64) int,
+) (eigenvalues []float64, vectors [][]float64, err error) {
 	a, exponent := mirrored(n, values)
 	t, err := tridiagonalize(ctx, n, a)
 	if err != nil {

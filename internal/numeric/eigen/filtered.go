@@ -24,8 +24,8 @@ func permuted(x [][]float64, order []int32) [][]float64 {
 }
 
 const (
-	// The degree of a round's filter is the one that amplifies the last wanted pair by wantedGrowth relative to unwanted
-	// ones, but no pair by more than maxGrowth; otherwise the other pairs would be lost to rounding.
+	// The degree of a round's filter is the one that amplifies the last wanted pair by wantedGrowth relative to
+	// unwanted ones, but no pair by more than maxGrowth; otherwise the other pairs would be lost to rounding.
 	wantedGrowth = 100
 	maxGrowth    = 1e7
 	leastDegree  = 4
@@ -135,8 +135,8 @@ func (f *filtered) improve(ctx context.Context) error {
 	return f.ritz(ctx, columns, top, done)
 }
 
-// ritz filters columns, makes them orthonormal, to each other and to the converged ones, and computes the Ritz vectors of
-// their span. The largest Ritz value of the columns is at most top.
+// ritz filters columns, makes them orthonormal, to each other and to the converged ones, and computes the Ritz vectors
+// of their span. The largest Ritz value of the columns is at most top.
 func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, done [][]float64) error {
 	n := f.Rows()
 	columns, err := f.filter(ctx, columns, top)

@@ -11,8 +11,8 @@ import (
 
 // Largest finds the count algebraically largest eigenvalues of a symmetric operator and their vectors, repeated
 // eigenvalues as often as they occur. The tolerance of residuals is relative to the largest magnitude of an eigenvalue
-// found, or to Options.Scale if that is larger. SearchColumns returns the memory that it needs. If the search is slow on
-// a small matrix, Largest solves the problem from all entries instead. The context's snapshot includes the search.
+// found, or to Options.Scale if that is larger. SearchColumns returns the memory that it needs. If the search is slow
+// on a small matrix, Largest solves the problem from all entries instead. The context's snapshot includes the search.
 func Largest(ctx context.Context, op Operator, count int, rng *rand.Rand, options Options) (Eigenpairs, error) {
 	n := op.Rows()
 	if count < 1 || count > n {

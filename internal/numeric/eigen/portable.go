@@ -81,8 +81,8 @@ func rotateRowsPortable(rows []float64, last int, rotations []float64) {
 	}
 }
 
-// addSparseRowsPortable adds the products of sparse rows with interleaved columns x. The entries of row i are those from
-// begin[i] to begin[i+1].
+// addSparseRowsPortable adds the products of sparse rows with interleaved columns x. The entries of row i are those
+// from begin[i] to begin[i+1].
 func addSparseRowsPortable(products, x []float64, begin []int, column []int32, value []float64) {
 	for i := range len(begin) - 1 {
 		sums := (*[together]float64)(products[together*i:])

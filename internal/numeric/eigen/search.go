@@ -16,8 +16,9 @@ type Options struct {
 	Observe     func(Progress) // called after every iteration
 }
 
-// Approximate pairs may have residuals of rough times their values, because the eigenvalues of a kernel fall quickly and
-// a small eigenvalue has a small residual with any vector. Values below least times the largest count as that much.
+// Approximate pairs may have residuals of rough times their values, because the eigenvalues of a kernel fall quickly
+// and a small eigenvalue has a small residual with any vector. Values below least times the largest count as that
+// much.
 const (
 	rough = 1e-2
 	least = 1e-3
@@ -60,8 +61,8 @@ type pencil struct {
 	// correct, if not nil, turns residuals into corrections, in place, given the values of their pairs and all
 	// approximate vectors.
 	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
-	// unneeded, if not nil, marks the wanted pairs that need only be approximate, given their unit vectors and the forms
-	// x'B x.
+	// unneeded, if not nil, marks the wanted pairs that need only be approximate, given their unit vectors and the
+	// forms x'B x.
 	unneeded func(values []float64, x [][]float64, forms []float64) []bool
 }
 

@@ -71,8 +71,8 @@ func interleaved(n int, columns [][]float64) []float64 {
 	return rows
 }
 
-// setProducts sets y to the products of the matrix with at most `together` columns x. Each product is added up in the order
-// of a row's entries, whatever the number of columns.
+// setProducts sets y to the products of the matrix with at most `together` columns x. Each product is added up in the
+// order of a row's entries, whatever the number of columns.
 func (m *Sparse) setProducts(y, x [][]float64) {
 	if len(x) == 1 {
 		for i := range m.Rows() {

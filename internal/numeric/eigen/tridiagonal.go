@@ -31,8 +31,8 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 
 // diagonalize drives e[l] to zero by implicit QL steps with Wilkinson's shift. An off-diagonal entry counts as zero
 // if it is negligible compared with the diagonal entries next to it, or if it is below least. Without the latter,
-// entries at the level of rounding next to eigenvalues of 0 would shrink until their squares vanish. onRotation is called
-// for every rotation of the columns i and i+1 of the eigenvectors, with its cosine c and sine s.
+// entries at the level of rounding next to eigenvalues of 0 would shrink until their squares vanish. onRotation is
+// called for every rotation of the columns i and i+1 of the eigenvectors, with its cosine c and sine s.
 func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c, s float64)) {
 	const maxRounds = 100 // a handful suffices in practice
 	for range maxRounds {

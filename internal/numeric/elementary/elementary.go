@@ -1,6 +1,6 @@
-// Package elementary provides the exponential function and the logarithm with the same bits on every machine. Those of package
-// math are assembly on some processors and Go on others, and may use fused multiply-add. Here each function is a fixed sequence of
-// single roundings: the float64 conversions keep the compiler from fusing a product with a sum.
+// Package elementary provides the exponential function and the logarithm with the same bits on every machine. Those of
+// package math are assembly on some processors and Go on others, and may use fused multiply-add. Here each function is
+// a fixed sequence of single roundings: the float64 conversions keep the compiler from fusing a product with a sum.
 package elementary
 
 import "math"
@@ -20,8 +20,8 @@ const (
 //
 //	x = m ln 2 + r,  |r| <= ln 2 / 2,   exp(x) = 2^m p(r)
 //
-// where p is the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. The SIMD code of package kernel
-// computes the same bits.
+// where p is the Taylor polynomial of degree 13, whose remainder 0.35^14/14! is below 2^-57. The SIMD code of package
+// kernel computes the same bits.
 func Exp(x float64) float64 {
 	if x < minExpArgument {
 		return 0
@@ -48,13 +48,14 @@ func Exp(x float64) float64 {
 	return p * math.Float64frombits(uint64(int64(m)+1023)<<52)
 }
 
-// Log returns the natural logarithm of x: -Inf for 0, and NaN for negative numbers. Its error is below one unit in the last place.
+// Log returns the natural logarithm of x: -Inf for 0, and NaN for negative numbers. Its error is below one unit in the
+// last place.
 //
 //	x = 2^e m,  sqrt(1/2) <= m < sqrt(2),  f = m - 1,  s = f / (2 + f)
 //	log m = 2 artanh s = f - s (f - R),    R = 2 (s^2/3 + s^4/5 + s^6/7 + ...)
 //
-// f is exact, and s (f - R) is small compared with it, so the rounding of s hardly matters. |s| <= 0.1716, and the terms after
-// s^22 are below 2^-60 of the result.
+// f is exact, and s (f - R) is small compared with it, so the rounding of s hardly matters. |s| <= 0.1716, and the
+// terms after s^22 are below 2^-60 of the result.
 func Log(x float64) float64 {
 	switch {
 	case math.IsNaN(x) || x < 0:

@@ -24,8 +24,8 @@ func KernelDiagonal(k *dataset.Kernel) []float64 {
 	return diagonal
 }
 
-// NewKernelSearch returns a search in the kernel matrix with the given diagonal. It fetches rows on demand, consecutive rows of one
-// request in one call.
+// NewKernelSearch returns a search in the kernel matrix with the given diagonal. It fetches rows on demand,
+// consecutive rows of one request in one call.
 func NewKernelSearch(diagonal []float64, rows kernel.RowFetcher) *Search {
 	return &Search{len(diagonal), &kernelSearch{diagonal, rows}}
 }

@@ -56,8 +56,8 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 	}
 }
 
-// Every implementation has the bits of the portable one, and the distance of boxes is at most that of any two rows in them,
-// as it is computed.
+// Every implementation has the bits of the portable one, and the distance of boxes is at most that of any two rows in
+// them, as it is computed.
 func TestGaps(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for range 300 {

@@ -43,8 +43,8 @@ func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
 	return s
 }
 
-// unitRows returns a copy with rows scaled to length 1. The largest value of a row is divided out first, so that no square
-// overflows. Rows without entries stay empty; entries are never 0, as dataset.SparsePoints says.
+// unitRows returns a copy with rows scaled to length 1. The largest value of a row is divided out first, so that no
+// square overflows. Rows without entries stay empty; entries are never 0, as dataset.SparsePoints says.
 func unitRows(p *dataset.SparsePoints) *dataset.SparsePoints {
 	unit := *p
 	unit.Value = make([]float64, len(p.Value))

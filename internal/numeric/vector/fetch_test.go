@@ -35,8 +35,8 @@ func someSparse(points *dataset.SparsePoints) RowFetcher {
 	}
 }
 
-// Tiles of sparse rows that are fetched have the bits of tiles of the whole data set, for every preparation, and take the
-// memory that is planned for them.
+// Tiles of sparse rows that are fetched have the bits of tiles of the whole data set, for every preparation, and take
+// the memory that is planned for them.
 func TestFetchedSparseRowsHaveTheSameBits(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(draw, "seed"), 1))

@@ -22,8 +22,8 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 	return s.LoadTiles(slices.Collect(maps.Keys(s.tiles)), step, clusters, labels)
 }
 
-// LoadTiles sets the labels of the points in the given tiles. labels holds those of all points, as for Load. Other tiles
-// keep theirs, unless the numbers of clusters or lanes change.
+// LoadTiles sets the labels of the points in the given tiles. labels holds those of all points, as for Load. Other
+// tiles keep theirs, unless the numbers of clusters or lanes change.
 func (s *Shard) LoadTiles(numbers []int, step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Source provides the rows that tiles are built from: a worker's copy of the data, or a way to fetch rows of it, and how
-// rows are prepared. It is safe for concurrent use.
+// Source provides the rows that tiles are built from: a worker's copy of the data, or a way to fetch rows of it, and
+// how rows are prepared. It is safe for concurrent use.
 type Source struct {
 	spec     *RowSpec
 	data     dataset.Dataset  // nil if rows are fetched
@@ -57,8 +57,8 @@ func shapeOf(data dataset.Dataset) (rows, columns int, sparse bool) {
 // RowFetcher returns the rows of a tile of dense or sparse points. They belong to the caller.
 type RowFetcher func(ctx context.Context, rows partition.Range) (dataset.Dataset, error)
 
-// NewFetchingSource returns a source that fetches the points of a tile when the tile is built; sparse tells of which kind
-// they are. If rows are features, the spec must have the landmarks.
+// NewFetchingSource returns a source that fetches the points of a tile when the tile is built; sparse tells of which
+// kind they are. If rows are features, the spec must have the landmarks.
 func NewFetchingSource(spec *RowSpec, sparse bool, fetch RowFetcher) (*Source, error) {
 	err := spec.fits(spec.Rows, spec.Columns)
 	if sparse && (spec.Mean != nil || spec.Features != nil) {
@@ -117,8 +117,8 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added. The source must
-// have the data.
+// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added. The source
+// must have the data.
 func (s *Source) Row(dst []float64, i int) error {
 	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
 		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))

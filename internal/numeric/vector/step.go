@@ -15,9 +15,9 @@ type Stepped struct {
 	Before, After [][]float64     // as by Scatter of kind Total, of the labels before and after the moves
 }
 
-// Step takes the labels of the given tiles from step to step+1 by the moves that Assign finds. It returns what Scatter of
-// kind Total, Assign, Update and Scatter again would return, one after the other. If the last Step has already taken a tile
-// to step+1, Step first undoes its moves, so it is safe to retry.
+// Step takes the labels of the given tiles from step to step+1 by the moves that Assign finds. It returns what Scatter
+// of kind Total, Assign, Update and Scatter again would return, one after the other. If the last Step has already
+// taken a tile to step+1, Step first undoes its moves, so it is safe to retry.
 func (s *Shard) Step(ctx context.Context, numbers []int, step uint64, queries []Query) (*Stepped, error) {
 	if err := s.undoStep(numbers, step); err != nil {
 		return nil, err

@@ -46,8 +46,8 @@ func sameStep(t *testing.T, what string, want, got *Stepped) {
 	}
 }
 
-// A step is the four operations that it consists of, also if it is repeated, if it runs on some tiles after others, and if
-// a tile is loaded while others are a step ahead.
+// A step is the four operations that it consists of, also if it is repeated, if it runs on some tiles after others,
+// and if a tile is loaded while others are a step ahead.
 func TestStepIsFourOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	ctx := context.Background()

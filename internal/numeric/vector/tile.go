@@ -19,8 +19,8 @@ const groupRows = 32
 // tile is a range of consecutive rows, prepared and rounded to their grids.
 //
 // Dense rows are packed in groups: packed[(g*width+f)*groupRows+l] is feature f of row g*groupRows+l, with the
-// background as the last feature, and zeros after the last row. Sparse rows share their columns with the data set, unless
-// they were fetched.
+// background as the last feature, and zeros after the last row. Sparse rows share their columns with the data set,
+// unless they were fetched.
 type tile struct {
 	rows  partition.Range
 	width int
