@@ -77,16 +77,6 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.restore(ctx); err != nil {
 		return err
 	}
-	newest, err := records.NewJobID()
-	if err != nil {
-		return err
-	}
-	c.sweeping.Go(func() { // in the background, since it looks at all blobs
-		c.blobs.RemoveTemporary(c.storeCtx)
-		if err := c.garbage.DeleteSpecs(c.storeCtx, newest); err != nil && c.storeCtx.Err() == nil {
-			c.log.Warn("specs of jobs that were not created may be left until the next start", "error", err)
-		}
-	})
 	if err := c.checkStores(ctx); err != nil {
 		// The message refers to the log for the cause.
 		if f, is := errors.AsType[*fault.Error](err); is && f.Cause != nil {
@@ -104,16 +94,28 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.retry(ctx, "notifications cannot be read now, trying again", func() error { return c.webhooks.Start(c.runCtx) }); err != nil {
 		return fmt.Errorf("cannot send the notifications that are left: %w", err)
 	}
+	newest, err := records.NewJobID()
+	if err != nil {
+		return err
+	}
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator leads", "term", c.term.Revision())
-	if err := c.garbage.Collect(ctx); err != nil && ctx.Err() == nil { // nothing depends on it
-		c.log.Warn("what is no longer needed is left until the next start", "error", err)
-	}
+	c.sweeping.Go(func() { c.removeLeftovers(newest) })
 	if c.cfg.Retention != (Retention{}) {
 		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
 	}
 	return nil
+}
+
+// removeLeftovers deletes what earlier coordinators left behind: temporary files, specs of jobs below newest that were
+// not created, and garbage. Nothing depends on it, and it may take long, since it looks at all blobs.
+func (c *Coordinator) removeLeftovers(newest string) {
+	c.blobs.RemoveTemporary(c.storeCtx)
+	err := errors.Join(c.garbage.DeleteSpecs(c.storeCtx, newest), c.garbage.Collect(c.storeCtx))
+	if err != nil && c.storeCtx.Err() == nil {
+		c.log.Warn("what is no longer needed may be left until the next start", "error", err)
+	}
 }
 
 // retry calls a function until it succeeds, ctx ends, or it fails with an error that does not mean that the store is

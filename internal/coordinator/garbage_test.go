@@ -27,6 +27,7 @@ func (undeletable) Delete(context.Context, string) error { return errors.New("re
 // leftovers are the keys and blobs that there are, except those that every cluster has.
 func (h *harness) leftovers() (keys, blobs []string) {
 	h.t.Helper()
+	h.awaitSweep()
 	entries, err := h.c.state.List(h.t.Context(), "", "", 0)
 	if err != nil {
 		h.t.Fatal(err)
@@ -70,23 +71,32 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 	}
 }
 
-// unlisted is a state that does not answer about garbage.
-type unlisted struct{ store.State }
-
-func (u unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
-	if prefix == records.GarbagePrefix {
-		return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
-	}
-	return u.State.List(ctx, prefix, after, limit)
+// unlisted is a state that does not list garbage: it refuses, or never answers.
+type unlisted struct {
+	store.State
+	answers bool
 }
 
-// A coordinator serves although it cannot look for garbage, which only takes space.
+func (u unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+	if prefix != records.GarbagePrefix {
+		return u.State.List(ctx, prefix, after, limit)
+	}
+	if !u.answers {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
+}
+
+// A coordinator serves although it cannot look for garbage, which only takes space, or has not found all of it.
 func TestGarbageDoesNotKeepACoordinatorFromStarting(t *testing.T) {
-	cfg := testConfig()
-	cfg.Stores.State = unlisted{store.NewMemory()}
-	h := newHarness(t, cfg, scripted(steps(1)))
-	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		t.Errorf("the job is %v", job)
+	for _, answers := range []bool{true, false} {
+		cfg := testConfig()
+		cfg.Stores.State = unlisted{store.NewMemory(), answers}
+		h := newHarness(t, cfg, scripted(steps(1)))
+		if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+			t.Errorf("the job is %v", job)
+		}
 	}
 }
 
@@ -115,6 +125,7 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	before.addEvents("00000000-0000-7000-8000-000000000000", 10) // there is no such job
 	before.crash()
 	after := newHarness(t, cfg, scripted(steps(1)))
+	after.awaitSweep()
 	if left, err := after.c.state.List(t.Context(), records.EventPrefix, "", 0); err != nil || len(left) != 0 {
 		t.Errorf("%d events are left over, %v", len(left), err)
 	}
@@ -205,7 +216,7 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	cfg.Stores.State = open()
 	after := newHarness(t, cfg, scripted(steps(1)))
 	after.end(kept)
-	after.c.sweeping.Wait()
+	after.awaitSweep()
 	if got := specs(); !slices.Equal(got, []string{records.SpecBlob(kept)}) {
 		t.Errorf("the specs are %v; that of %s should be left", got, kept)
 	}
@@ -214,6 +225,7 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 // A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not delete the blob.
 func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h.awaitSweep()
 	const blob = "datasets/successor/1"
 	if err := h.c.writer.Commit(store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blob)}}}); err != nil {
 		t.Fatal(err)

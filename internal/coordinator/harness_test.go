@@ -138,11 +138,16 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 	return h
 }
 
+// awaitSweep waits until what an earlier coordinator left is deleted, which happens in the background.
+func (h *harness) awaitSweep() {
+	if h.c.cfg.Retention == (Retention{}) { // otherwise sweeping goes on
+		h.c.sweeping.Wait()
+	}
+}
+
 // useState replaces the state store of a coordinator that runs.
 func (h *harness) useState(state store.State) {
-	if h.c.cfg.Retention == (Retention{}) {
-		h.c.sweeping.Wait() // the cleanup at the start reads the state in the background
-	}
+	h.awaitSweep()
 	h.c.state, h.c.writer.State = state, state
 }
 
