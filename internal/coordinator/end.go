@@ -58,7 +58,7 @@ func interrupted(err error) bool {
 	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// jobEnd describes how a job ends and what is written then.
+// jobEnd describes how a job ends and what is written then. The supervisor of the job owns it.
 type jobEnd struct {
 	state   cleavev1.JobState
 	failure *fault.Error // nil unless the job failed

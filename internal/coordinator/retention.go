@@ -62,7 +62,7 @@ const keepUnused = time.Hour
 const keepEnded = 10 * time.Minute
 
 // retention deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job
-// uses.
+// uses. One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
 type retention struct {
 	Retention
 	c      *Coordinator

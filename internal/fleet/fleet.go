@@ -93,7 +93,7 @@ type Config struct {
 	Observe           *observe.Coordinator // may be nil
 }
 
-// Fleet holds all attached workers and the jobs that run on them.
+// Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
 type Fleet struct {
 	cfg      Config
 	log      hclog.Logger
