@@ -237,13 +237,11 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 		}
 	}
 	if most := maxTextRatio * i.MaxBytes; total > most {
-		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
-			"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
+		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
 	}
 	record.Objects = protosOf(sources)
 	if size := proto.Size(record); size > maxRecord {
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",
-			"the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS", "the names and versions of the objects take %s; at most %s can be stored with a table; name fewer, or write larger objects",
 			text.Bytes(int64(size)), text.Bytes(int64(maxRecord))).OnField("uris")
 	}
 	if request.GetRequestId() == "" {
@@ -317,8 +315,7 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 		return fresh, nil
 	}
 	if !bytes.Equal(record.GetRequestSha256(), hash) {
-		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED",
-			"request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
+		return nil, fault.New(fault.AlreadyExists, "REQUEST_ID_REUSED", "request_id %s imported other objects, or read them in another way; a new import needs a new request_id", request.GetRequestId()).OnField("request_id")
 	}
 	return record, nil
 }
