@@ -186,8 +186,8 @@ func Receive[P any](receive func() (P, error), take func(P) error) error {
 }
 
 // sendParts opens a stream, sends parts through it, and returns the answer.
-func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error),
-	parts func(send func(*P) error) error,
+func sendParts[P, A any](
+	ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error), parts func(send func(*P) error) error,
 ) (*A, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
 	defer cancel()
