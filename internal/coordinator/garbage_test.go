@@ -73,11 +73,11 @@ func TestDeletionIsFinishedByTheNextCoordinator(t *testing.T) {
 // unlisted is a state that does not answer about garbage.
 type unlisted struct{ store.State }
 
-func (u unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
+func (s unlisted) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
 	if prefix == records.GarbagePrefix {
 		return nil, fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again")
 	}
-	return u.State.List(ctx, prefix, after, limit)
+	return s.State.List(ctx, prefix, after, limit)
 }
 
 // A coordinator serves although it cannot look for garbage, which only takes space.
@@ -136,8 +136,7 @@ func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 	return s.State.Commit(ctx, txn)
 }
 
-// A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that
-// nobody ever deletes.
+// A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that nobody ever deletes.
 func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()
@@ -177,8 +176,8 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	}
 }
 
-// A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever
-// deletes. The specs of jobs that were created stay.
+// A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever deletes. The
+// specs of jobs that were created stay.
 func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	state := &uploadState{open(), records.UnfinishedPrefix, func() error { return nil }}
@@ -212,8 +211,7 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	}
 }
 
-// A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not
-// delete the blob.
+// A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not delete the blob.
 func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	const blob = "datasets/successor/1"
