@@ -95,8 +95,8 @@ type callError struct {
 func (e callError) Error() string   { return e.fault.Error() }
 func (e callError) Unwrap() []error { return []error{e.fault, e.call} }
 
-// Explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they are. The calls
-// of this package and of the fields of Client return such errors already.
+// Explain converts the error of a call, or of a stream, to an *Error. Errors of other kinds, and nil, stay as they
+// are. The calls of this package and of the fields of Client return such errors already.
 func (c *Client) Explain(err error) error {
 	if _, is := errors.AsType[*Error](err); is || err == nil {
 		return err
@@ -150,7 +150,8 @@ func (c *Client) notCleave(err error) error {
 		"the server at %s is not a Cleave coordinator; check the host and the port", c.address), err, codes.FailedPrecondition)
 }
 
-// unimplemented explains why a method is not there: the other side has another version of the API, or is not a coordinator.
+// unimplemented explains why a method is not there: the other side has another version of the API, or is not a
+// coordinator.
 func (c *Client) unimplemented(s *status.Status, err error) error {
 	services, unknown := c.leader.services()
 	isCleave := func(service string) bool { return strings.HasPrefix(service, "cleave.") }
@@ -174,7 +175,8 @@ func isHTTP(message string) bool {
 	return false
 }
 
-// innermost returns the cause of a failed connection without gRPC's wrapping: `... code = Unavailable desc = "reason"`.
+// innermost returns the cause of a failed connection without gRPC's wrapping:
+// `... code = Unavailable desc = "reason"`.
 func innermost(message string) string {
 	if at := strings.LastIndex(message, "desc = "); at >= 0 {
 		message = message[at+len("desc = "):]

@@ -19,20 +19,20 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all methods are
-// idempotent: jobs are created with a request id, data sets and tables are identified by their content, and canceling or deleting
-// twice is not an error.
+// repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all
+// methods are idempotent: jobs are created with a request id, data sets and tables are identified by their content,
+// and canceling or deleting twice is not an error.
 var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
 const (
-	// maxRounds is how often all coordinators are tried. If one of them is a standby, there will be a leader soon, and they are
-	// tried for electionTimeout; if one has answered before, for reconnectTimeout.
+	// maxRounds is how often all coordinators are tried. If one of them is a standby, there will be a leader soon,
+	// and they are tried for electionTimeout; if one has answered before, for reconnectTimeout.
 	maxRounds       = 5
 	electionTimeout = 30 * time.Second
 )
 
-// leader is a connection to the coordinator that leads. It tries the known coordinators in turn, and the one that a standby
-// names, until one answers. It is safe for concurrent use.
+// leader is a connection to the coordinator that leads. It tries the known coordinators in turn, and the one that a
+// standby names, until one answers. It is safe for concurrent use.
 type leader struct {
 	mu         sync.Mutex
 	candidates *candidates.Candidates
@@ -62,8 +62,8 @@ func (l *leader) choose() (string, *grpc.ClientConn, error) {
 	return l.candidates.Current, c, nil
 }
 
-// failed moves on from a coordinator that returned an error, to the one that it names or to the next, unless the coordinator
-// answered.
+// failed moves on from a coordinator that returned an error, to the one that it names or to the next, unless the
+// coordinator answered.
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +110,8 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 	}
 }
 
-// keepsTrying reports whether to try again, given the time since the first attempt and the number of rounds. A coordinator that
-// answered before is probably restarting, so the client waits longer for it.
+// keepsTrying reports whether to try again, given the time since the first attempt and the number of rounds. A
+// coordinator that answered before is probably restarting, so the client waits longer for it.
 func (l *leader) keepsTrying(err error, standby bool, since time.Duration, rounds int) bool {
 	switch {
 	case standby:

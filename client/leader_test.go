@@ -67,8 +67,8 @@ func TestCallsFollowTheLeader(t *testing.T) {
 	}
 }
 
-// A client that has had an answer waits for a coordinator that is gone, which may be one that is started again; another one soon
-// gives up.
+// A client that has had an answer waits for a coordinator that is gone, which may be one that is started again;
+// another one soon gives up.
 func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, answered := range []bool{false, true} {

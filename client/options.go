@@ -15,8 +15,8 @@ type settings struct {
 // Option changes a setting of Dial.
 type Option func(*settings)
 
-// WithTLS encrypts connections with the files in a folder that cleave certs made: ca.pem, and, if they are there, cert.pem and
-// key.pem.
+// WithTLS encrypts connections with the files in a folder that cleave certs made: ca.pem, and, if they are there,
+// cert.pem and key.pem.
 func WithTLS(folder string) Option { return func(s *settings) { s.dial.Dir = folder } }
 
 // WithCA encrypts connections, and trusts the authority whose certificate is in a file.
@@ -27,13 +27,15 @@ func WithCertificate(certificate, key string) Option {
 	return func(s *settings) { s.dial.Cert, s.dial.Key = certificate, key }
 }
 
-// WithServerName sets the name that the certificate of the coordinator must have, if it differs from the host in the address.
+// WithServerName sets the name that the certificate of the coordinator must have, if it differs from the host in the
+// address.
 func WithServerName(name string) Option { return func(s *settings) { s.dial.ServerName = name } }
 
 // WithToken sends a token with every call.
 func WithToken(token string) Option { return func(s *settings) { s.dial.Token = token } }
 
-// WithoutEncryption allows unencrypted connections to other machines: everyone on the way can read and change everything.
+// WithoutEncryption allows unencrypted connections to other machines: everyone on the way can read and change
+// everything.
 func WithoutEncryption() Option { return func(s *settings) { s.dial.Insecure = true } }
 
 // WithWarnings sets a function that is called with messages for the user about retries and reconnecting.

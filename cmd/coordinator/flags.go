@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// addClusterFlags declares the flags about other coordinators, workers and snapshots, and lets the coordinator recompute the work
-// of workers that it distrusts.
+// addClusterFlags declares the flags about other coordinators, workers and snapshots, and lets the coordinator
+// recompute the work of workers that it distrusts.
 func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	e, d := &cfg.Election, &cfg.Distrust
 	set.DurationVar(&e.Lease, "lease", e.Lease,

@@ -108,8 +108,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
-// an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job, or nil.
-// If waiting, the context of the caller, ends before it is the turn of the job, no job is created.
+// an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job,
+// or nil. If waiting, the context of the caller, ends before it is the turn of the job, no job is created.
 func (c *Coordinator) admit(ctx, waiting context.Context, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
 	if err := c.admission.Acquire(waiting, 1); err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)

@@ -68,7 +68,8 @@ func TestAttemptsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// A coordinator that loses its lease cannot write that it did not crash. When it leads again it knows, and counts the others.
+// A coordinator that loses its lease cannot write that it did not crash. When it leads again it knows, and counts the
+// others.
 func TestALostLeaseIsNoAttempt(t *testing.T) {
 	cfg := durableConfig(t)
 	id, term := "", int64(0)

@@ -34,7 +34,8 @@ func (b *awayBlobs) Open(ctx context.Context, name string, offset, length int64)
 	return b.Blobs.Open(ctx, name, offset, length)
 }
 
-// afterCrash returns a coordinator that takes over a job from one that crashed, while the blob store refuses some reads.
+// afterCrash returns a coordinator that takes over a job from one that crashed, while the blob store refuses some
+// reads.
 func afterCrash(t *testing.T, refused int64) (after *harness, blobs *awayBlobs, id string) {
 	t.Helper()
 	open := store.SharedMemory()
@@ -147,8 +148,8 @@ func TestAJobThatWasCommittedRuns(t *testing.T) {
 	}
 }
 
-// A coordinator that is no longer the leader does not know whether its last transaction was committed, and takes nothing away
-// that the next leader may need.
+// A coordinator that is no longer the leader does not know whether its last transaction was committed, and takes
+// nothing away that the next leader may need.
 func TestALostAnswerDeletesNoSpec(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()

@@ -14,8 +14,8 @@ import (
 // backupPart is the size of a message of a backup.
 const backupPart = 1 << 20
 
-// Backup copies what the coordinator stores while it serves. Blobs that are deleted meanwhile stay until it ends, so that everything
-// that the copied state refers to can be copied too.
+// Backup copies what the coordinator stores while it serves. Blobs that are deleted meanwhile stay until it ends, so
+// that everything that the copied state refers to can be copied too.
 func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStreamingServer[cleavev1.BackupResponse]) error {
 	c := s.c
 	ctx, cancel := context.WithCancelCause(stream.Context())

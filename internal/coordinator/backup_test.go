@@ -41,7 +41,8 @@ func (h *harness) backup(during func()) ([]byte, error) {
 	}
 }
 
-// A backup that is taken while a job runs and another one is deleted has both, and the running one goes on from its snapshot.
+// A backup that is taken while a job runs and another one is deleted has both, and the running one goes on from its
+// snapshot.
 func TestBackupWhileJobsRun(t *testing.T) {
 	cfg := snapshotConfig(t)
 	running := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}

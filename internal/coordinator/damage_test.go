@@ -210,8 +210,8 @@ func TestDamagedDatasetsOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// A data set that is damaged on the disk but still in the memory of the coordinator: workers do not get it, and the job
-// fails for the right reason, at once.
+// A data set that is damaged on the disk but still in the memory of the coordinator: workers do not get it, and the
+// job fails for the right reason, at once.
 func TestWorkersGetNoDamagedDataset(t *testing.T) {
 	for _, earlier := range []bool{false, true} {
 		h := newHarness(t, durableConfig(t), realEngine())

@@ -58,7 +58,7 @@ func interrupted(err error) bool {
 	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// jobEnd describes how a job ends and what is written then.
+// jobEnd describes how a job ends and what is written then. The supervisor of the job owns it.
 type jobEnd struct {
 	state   cleavev1.JobState
 	failure *fault.Error // nil unless the job failed
@@ -277,8 +277,8 @@ func (e *jobEnd) result() *cleavev1.Result {
 
 // prepareTxn prepares the transaction that ends the job: it updates the record and removes the job from the
 // unfinished ones. If the outcome was stored, the transaction deletes the events, since the outcome contains them;
-// otherwise it adds the events that are not durable yet. An error means that these cannot be encoded; the transaction is
-// complete but for them.
+// otherwise it adds the events that are not durable yet. An error means that these cannot be encoded; the transaction
+// is complete but for them.
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
 	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {

@@ -146,8 +146,8 @@ func TestStoreThatDoesNotAnswerIsAskedLessAndLessOften(t *testing.T) {
 	})
 }
 
-// The answer to a commit is lost, and then the leadership: nobody knows whether the job was created. It was, so its spec must
-// still be there for the next leader.
+// The answer to a commit is lost, and then the leadership: nobody knows whether the job was created. It was, so its
+// spec must still be there for the next leader.
 func TestWhatMayHaveBeenCommittedIsKept(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	data := h.upload()
@@ -165,7 +165,8 @@ func TestWhatMayHaveBeenCommittedIsKept(t *testing.T) {
 	}
 }
 
-// A caller who leaves while the store does not answer is let go. The change is made all the same once the store answers.
+// A caller who leaves while the store does not answer is let go. The change is made all the same once the store
+// answers.
 func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	data, other := h.upload(), h.points(7)

@@ -33,8 +33,8 @@ func (b *fullBlobs) Put(ctx context.Context, name string, write func(io.Writer) 
 	return b.Blobs.Put(ctx, name, write)
 }
 
-// withFullDisk creates a job on a coordinator whose disk is full when the job ends, and waits for some attempts to store
-// its end.
+// withFullDisk creates a job on a coordinator whose disk is full when the job ends, and waits for some attempts to
+// store its end.
 func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
 	t.Helper()
 	data := h.upload()
@@ -48,7 +48,8 @@ func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
 	return id, blobs
 }
 
-// A job that cannot begin, because the disk has no space for its record, cannot be canceled either. The caller is told.
+// A job that cannot begin, because the disk has no space for its record, cannot be canceled either. The caller is
+// told.
 func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 	g := newBarrier()
 	h := newHarness(t, testConfig(), scripted(g.run))
@@ -149,7 +150,8 @@ func TestAFailureNeedsNoSpace(t *testing.T) {
 	}
 }
 
-// Results that cannot be stored keep their places in the queue, so that no more of them pile up in memory than jobs may run at once.
+// Results that cannot be stored keep their places in the queue, so that no more of them pile up in memory than jobs
+// may run at once.
 func TestResultsWithoutSpaceKeepTheirPlaces(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs = 2

@@ -48,8 +48,8 @@ func publicMethods() (methods []protoreflect.MethodDescriptor) {
 	return methods
 }
 
-// FuzzRequests calls every method of the public API with any bytes, on a coordinator that has a data set and a job. Each
-// call is answered, and no answer blames the coordinator.
+// FuzzRequests calls every method of the public API with any bytes, on a coordinator that has a data set and a job.
+// Each call is answered, and no answer blames the coordinator.
 func FuzzRequests(f *testing.F) {
 	methods := publicMethods()
 	for at := range methods {
@@ -96,8 +96,8 @@ func requestOf(m protoreflect.MethodDescriptor) proto.Message {
 	return message.New().Interface()
 }
 
-// FuzzStored starts a coordinator on stores of any content: records, events and blobs that a defect, or a hand, has changed.
-// It starts or says why not, and answers calls.
+// FuzzStored starts a coordinator on stores of any content: records, events and blobs that a defect, or a hand, has
+// changed. It starts or says why not, and answers calls.
 func FuzzStored(f *testing.F) {
 	const job = "00000000-0000-7000-8000-000000000001"
 	marshal := func(m proto.Message) []byte {

@@ -60,7 +60,8 @@ type job struct {
 	observed *observe.Job
 	mayRun   chan struct{} // closed when its turn has come
 	done     chan struct{} // closed when its supervisor has returned
-	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event log.
+	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event
+	// log.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -132,8 +133,8 @@ func (j *job) setWaiting(what string) {
 }
 
 // write applies change to a copy of the record and commits it together with txn. The new record becomes visible once
-// it is durable. If change returns errUnchanged, nothing is written and write returns nil. While another change waits for
-// the store, write waits too, until ctx ends.
+// it is durable. If change returns errUnchanged, nothing is written and write returns nil. While another change waits
+// for the store, write waits too, until ctx ends.
 func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
 	select {
 	case j.writing <- struct{}{}:

@@ -61,8 +61,8 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	wantKeptAndSent(t, run, described, (*harness).embedding, want, "JOB_HAS_NO_EMBEDDING")
 }
 
-// wantKeptAndSent checks that a part of a result is described, outlives a coordinator, is sent, and is deleted with its job; and
-// that a job without it says so.
+// wantKeptAndSent checks that a part of a result is described, outlives a coordinator, is sent, and is deleted with
+// its job; and that a job without it says so.
 func wantKeptAndSent[P any](t *testing.T, run script, described func(*cleavev1.Result) bool, fetch func(h *harness, id string) (P, error), want P, missing string) {
 	t.Helper()
 	cfg := testConfig()

@@ -77,7 +77,7 @@ func shortName(value interface{ String() string }, prefix string) string {
 }
 
 // observer receives what happens in a run. What is deterministic goes to the event log, everything else to the live
-// progress. It also measures the time spent in each phase.
+// progress. It also measures the time spent in each phase. The run and the fleet call it concurrently.
 type observer struct {
 	job *job
 	now func() time.Time

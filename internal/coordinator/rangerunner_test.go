@@ -44,7 +44,8 @@ func groupGraph(t *testing.T, n int) *dataset.Graph {
 	return g
 }
 
-// Jobs with a range of k have the answer of a run in one process, on 1 and 3 workers, in a long run on 2 too, and labels for every k.
+// Jobs with a range of k have the answer of a run in one process, on 1 and 3 workers, in a long run on 2 too, and
+// labels for every k.
 func TestRangesOnWorkers(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	points, graph := groups(t, 90), groupGraph(t, 60)
@@ -86,7 +87,8 @@ func TestRangesOnWorkers(t *testing.T) {
 	}
 }
 
-// checkRange runs a job and compares it with its local answer, which proposes 3 unless the groups are too small to be cut.
+// checkRange runs a job and compares it with its local answer, which proposes 3 unless the groups are too small to be
+// cut.
 func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want *clustering.Result) {
 	t.Helper()
 	if want.KSelection.Proposed != 3 && s.GetSpectral() == nil {

@@ -83,9 +83,9 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// setNumericClass sets the class that the job is computed in from now on, and reports whether the job starts over because its
-// events were computed in another class. No snapshot of earlier runs is used then, and events that the new run does not repeat
-// are revoked.
+// setNumericClass sets the class that the job is computed in from now on, and reports whether the job starts over
+// because its events were computed in another class. No snapshot of earlier runs is used then, and events that the
+// new run does not repeat are revoked.
 func setNumericClass(record *statev1.JobRecord, class string, events int) (startsOver bool) {
 	before := cmp.Or(record.GetNumericClass(), clustering.FirstNumericClass)
 	record.NumericClass = class

@@ -224,8 +224,8 @@ func (s suspendingState) Get(ctx context.Context, key string) (store.Entry, erro
 	return s.State.Get(ctx, key)
 }
 
-// A leader that is suspended during a call, until another one may lead, does not answer with what it has read before. It answers
-// changes: the store would have refused them.
+// A leader that is suspended during a call, until another one may lead, does not answer with what it has read before.
+// It answers changes: the store would have refused them.
 func TestASuspendedLeaderAnswersNoReads(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	id := h.create(spec(h.upload()))
@@ -287,7 +287,8 @@ func TestOpenFailsCleanly(t *testing.T) {
 	}
 }
 
-// Of three jobs one has lost its events and one its record. The first fails, the second is left for a repair, and the third goes on.
+// Of three jobs one has lost its events and one its record. The first fails, the second is left for a repair, and the
+// third goes on.
 func TestDamagedJobsStopNobody(t *testing.T) {
 	cfg := durableConfig(t)
 	shown := make(chan struct{}, 3)

@@ -62,7 +62,7 @@ const keepUnused = time.Hour
 const keepEnded = 10 * time.Minute
 
 // retention deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job
-// uses.
+// uses. One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
 type retention struct {
 	Retention
 	c      *Coordinator
@@ -124,7 +124,8 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer to.
+// sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer
+// to.
 func (r *retention) sweep(ctx context.Context) error {
 	if r.c.hold.Active() {
 		return nil // the blobs of what is deleted now stay, and the quota would ask for more and more
@@ -190,8 +191,8 @@ func (u *usedContent) add(j endedJob) {
 	}
 }
 
-// survey returns the jobs that have ended, those that ended first at the front, and what all other jobs use. A job with
-// a damaged record uses what its spec names.
+// survey returns the jobs that have ended, those that ended first at the front, and what all other jobs use. A job
+// with a damaged record uses what its spec names.
 func (r *retention) survey(ctx context.Context) (old []endedJob, inUse *usedContent, err error) {
 	inUse = &usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
 	err = records.Each(ctx, r.c.state, records.JobPrefix, func(entry store.Entry) error {
@@ -231,8 +232,8 @@ func (r *retention) spare(ctx context.Context, id string, inUse *usedContent, da
 	return nil
 }
 
-// keepContent returns a function that returns how long a data set or table that no job refers to is kept after its last
-// use, with 0 meaning forever, and the reason to log when it is deleted.
+// keepContent returns a function that returns how long a data set or table that no job refers to is kept after its
+// last use, with 0 meaning forever, and the reason to log when it is deleted.
 func (r *retention) keepContent(wanted int64) func() (time.Duration, string) {
 	return func() (time.Duration, string) {
 		if r.exceeded(wanted) && (r.KeepDatasets == 0 || r.KeepDatasets > keepUnused) {

@@ -136,7 +136,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Beyond the quota the jobs go first that ended first. Those that ended just now stay, and data sets that were used in the last hour.
+// Beyond the quota the jobs go first that ended first. Those that ended just now stay, and data sets that were used
+// in the last hour.
 func TestQuota(t *testing.T) {
 	h, now := retaining(t, Retention{Quota: 1 << 40}, steps(1))
 	data := h.points(1000)

@@ -360,7 +360,8 @@ func TestRolesAndCredentials(t *testing.T) {
 	}
 }
 
-// A coordinator that nobody but this process reaches needs no certificates, and one with certificates takes nobody without.
+// A coordinator that nobody but this process reaches needs no certificates, and one with certificates takes nobody
+// without.
 func TestAConnectionWithoutEncryptionIsRefused(t *testing.T) {
 	s := newSecured(t, testConfig(), scripted(steps(1)))
 	_, err := s.jobs.ListJobs(t.Context(), &cleavev1.ListJobsRequest{}) // the harness itself speaks no TLS

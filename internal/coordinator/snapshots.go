@@ -66,8 +66,8 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*checkpoint.Run, error
 	return run, c.recordResume(j, run.Memory.Steps())
 }
 
-// identify returns the identity that the states of the job depend on: its spec, the numeric class of this software, and how
-// often the job started over.
+// identify returns the identity that the states of the job depend on: its spec, the numeric class of this software,
+// and how often the job started over.
 func (c *Coordinator) identify(j *job) (of snapshot.Identity, err error) {
 	r, err := c.openPart(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
 	if err != nil {

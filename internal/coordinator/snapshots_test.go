@@ -244,8 +244,8 @@ func TestShutdownStoresASnapshot(t *testing.T) {
 	}
 }
 
-// A job continues from its snapshot after an upgrade to a version with the same bits. One with other bits starts it over, and revokes
-// its events.
+// A job continues from its snapshot after an upgrade to a version with the same bits. One with other bits starts it
+// over, and revokes its events.
 func TestUpgradeDuringAJob(t *testing.T) {
 	for _, class := range []string{clustering.NumericClass(), "other"} {
 		cfg := snapshotConfig(t)

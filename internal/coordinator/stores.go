@@ -77,8 +77,9 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	return nil
 }
 
-// checkStores rejects a state of a newer version, blobs of another cluster, and an empty state store combined with blobs that already exist. The state
-// that describes those blobs is missing, and a coordinator that started empty would hide that until the backups are gone.
+// checkStores rejects a state of a newer version, blobs of another cluster, and an empty state store combined with
+// blobs that already exist. The state that describes those blobs is missing, and a coordinator that started empty
+// would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
 		if err := c.claim().Refuse(ctx); fault.Is(err, ownership.Foreign) {
@@ -161,8 +162,9 @@ func (c *Coordinator) claim() ownership.Claim {
 	return claim
 }
 
-// claimSoon claims the blob store of a cluster that was used before. If the store does not answer, the coordinator starts all the same, as it does
-// without blobs, and the claim is repeated until it does. If the store then turns out to belong to another cluster, the coordinator ends.
+// claimSoon claims the blob store of a cluster that was used before. If the store does not answer, the coordinator
+// starts all the same, as it does without blobs, and the claim is repeated until it does. If the store then turns out
+// to belong to another cluster, the coordinator ends.
 func (c *Coordinator) claimSoon(ctx context.Context) error {
 	claim := c.claim()
 	asking, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)

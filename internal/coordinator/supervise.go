@@ -94,7 +94,8 @@ type runOutcome struct {
 	plan    *cleavev1.Plan // nil if the run never reached the workers
 	table   *problem.Table // the table that was clustered; nil if it was a data set
 	timings *cleavev1.Timings
-	// uncompared means that the job's context ended during the comparison, whose notice an earlier attempt may have reported.
+	// uncompared means that the job's context ended during the comparison, whose notice an earlier attempt may have
+	// reported.
 	uncompared bool
 }
 
@@ -239,8 +240,8 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 	}
 }
 
-// awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob store
-// is unavailable it waits, because the job was already acknowledged, and tells watchers.
+// awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob
+// store is unavailable it waits, because the job was already acknowledged, and tells watchers.
 func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error) {
 	if ready := j.problem; ready != nil {
 		j.problem = nil

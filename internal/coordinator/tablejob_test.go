@@ -64,9 +64,9 @@ func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
 	return wire.InlineTable(made)
 }
 
-// A job on a table answers as one on the points that the recipe makes of it, in units in which words weigh as numbers, to the last
-// bit, with constraints by ids, and says
-// how points were made of rows. Labels have the rows and ids of the table, also when the table is gone.
+// A job on a table answers as one on the points that the recipe makes of it, in units in which words weigh as
+// numbers, to the last bit, with constraints by ids, and says how points were made of rows. Labels have the rows and
+// ids of the table, also when the table is gone.
 func TestJobsOnTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// A job on a table with a range of k keeps the scores of its points beside the rows that they are, has ids with the labels for every
-// k, and gives new rows their distances with their ids.
+// A job on a table with a range of k keeps the scores of its points beside the rows that they are, has ids with the
+// labels for every k, and gives new rows their distances with their ids.
 func TestRangeAndScoresOfTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()

@@ -82,8 +82,8 @@ func (c *Coordinator) noteTime(ctx context.Context, j *job) {
 	}
 }
 
-// afterRunContext returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has ended the
-// job's context.
+// afterRunContext returns the context for pauses after a run: that of the job, or c.runCtx if the time limit has
+// ended the job's context.
 func (c *Coordinator) afterRunContext(j *job) context.Context {
 	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
 		return c.runCtx
@@ -91,8 +91,8 @@ func (c *Coordinator) afterRunContext(j *job) context.Context {
 	return j.ctx
 }
 
-// cutOff reports whether the time limit ended the run, as opposed to expiring just as the run finished. cause is that of
-// the job's context.
+// cutOff reports whether the time limit ended the run, as opposed to expiring just as the run finished. cause is that
+// of the job's context.
 func (o runOutcome) cutOff(cause error) bool {
 	return errors.Is(cause, errTimeLimit) && (o.result == nil || o.result.StopReason == clustering.StopCanceled)
 }

@@ -30,7 +30,8 @@ func ExampleWrap() {
 	// points.csv: the file has no rows of data true
 }
 
-// Somebody who knows a row by another name can say the place in these words, unless another place was put in front already.
+// Somebody who knows a row by another name can say the place in these words, unless another place was put in front
+// already.
 func ExampleInCell() {
 	err := fault.InCell(7, 2, "NEGATIVE_VALUE", " is -1; values must be 0 and above")
 	fmt.Println(err)

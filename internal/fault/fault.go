@@ -63,8 +63,9 @@ func Invalid(reason, format string, args ...any) *Error {
 // problemKey is the detail of a fault about a row that holds its message without the place.
 const problemKey = "problem"
 
-// InRow returns a fault of kind InvalidArgument about a row. The format continues a sentence that begins with the row: "row 3"
-// and " is all zeros". Problem returns the parts, so that a caller who knows rows by other names can name the place.
+// InRow returns a fault of kind InvalidArgument about a row. The format continues a sentence that begins with the
+// row: "row 3" and " is all zeros". Problem returns the parts, so that a caller who knows rows by other names can
+// name the place.
 func InRow(row int, reason, format string, args ...any) *Error {
 	problem := fmt.Sprintf(format, args...)
 	return Invalid(reason, "row %d%s", row, problem).With("row", strconv.Itoa(row)).With(problemKey, problem)
@@ -76,8 +77,8 @@ func InCell(row, column int, reason, format string, args ...any) *Error {
 	return Invalid(reason, "row %d, column %d%s", row, column, problem).With("row", strconv.Itoa(row)).With("column", strconv.Itoa(column)).With(problemKey, problem)
 }
 
-// Problem returns the place and the problem of a fault by InRow or InCell; column is negative by InRow. It returns false for
-// other faults, and for those whose message Wrap has changed.
+// Problem returns the place and the problem of a fault by InRow or InCell; column is negative by InRow. It returns
+// false for other faults, and for those whose message Wrap has changed.
 func (e *Error) Problem() (row, column int, problem string, ok bool) {
 	row, err := strconv.Atoi(e.Metadata["row"])
 	problem, ok = e.Metadata[problemKey]

@@ -257,7 +257,8 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 // faulty. Those answers may be wrong too, so the run has to start over.
 var ErrDistrusted = errors.New("fleet: a worker that took part in the run is not to be trusted")
 
-// Trust is what the executors of one run share about their workers. It is safe for concurrent use.
+// Trust is what the executors of one run share about their workers. It is safe for concurrent use. Whoever holds
+// Fleet.mu may take mu, but not the other way around.
 type Trust struct {
 	mu    sync.Mutex
 	used  map[*session]bool         // the run has used their answers

@@ -16,7 +16,8 @@ import (
 // errStalled reports that a call made no progress for too long although its worker sends heartbeats.
 var errStalled = errors.New("fleet: the worker makes no progress")
 
-// call is a command that has not been answered yet. Fleet.mu guards it.
+// call is a command that has not been answered yet. Fleet.mu guards it. It is removed from session.pending before a
+// value is sent to answer, so there is one value at most.
 type call struct {
 	message  *workerv1.AttachResponse
 	waited   bool                  // a goroutine waits for the answer

@@ -31,8 +31,8 @@ const (
 	lostAfter       = 400 * time.Millisecond
 	reconnectWithin = 100 * time.Millisecond
 	never           = time.Hour // longer than a test takes
-	// patience is how long a worker may be silent in most tests. A worker that is killed on a busy machine, when its last
-	// heartbeat is late, seems to be silent, and must be given up some time.
+	// patience is how long a worker may be silent in most tests. A worker that is killed on a busy machine, when its
+	// last heartbeat is late, seems to be silent, and must be given up some time.
 	patience = 30 * time.Second
 )
 
@@ -97,8 +97,8 @@ type cluster struct {
 // losing makes a fleet give up a worker that is silent, or that keeps others waiting.
 func losing(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultSlowAfter }
 
-// newCluster starts a fleet. Unless it is changed, no worker is overtaken, or lost by a short silence, however long this
-// machine lets it wait.
+// newCluster starts a fleet. Unless it is changed, no worker is overtaken, or lost by a short silence, however long
+// this machine lets it wait.
 func newCluster(t *testing.T, change ...func(*fleet.Config)) *cluster {
 	t.Helper()
 	return openCluster(t, false, change...)

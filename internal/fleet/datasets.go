@@ -96,8 +96,8 @@ func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) e
 	return svc.fleet.distributor.Serve(stream, join, w, bytes, peers)
 }
 
-// checkJoin checks that a worker may have the data set that it asks for. It returns the worker, the size of the data set,
-// and whether some worker passes pieces on.
+// checkJoin checks that a worker may have the data set that it asks for. It returns the worker, the size of the data
+// set, and whether some worker passes pieces on.
 func (f *Fleet) checkJoin(join *workerv1.Join) (w distribution.Worker, bytes int64, peers bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

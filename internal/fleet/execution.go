@@ -27,7 +27,8 @@ type Status struct {
 	Workers    int // workers that hold tiles of the job
 }
 
-// progress reports the status of a job to its owner, one call at a time and only if it changed.
+// progress reports the status of a job to its owner, one call at a time and only if it changed. It is safe for
+// concurrent use. report runs while mu is held, so it must not call back.
 type progress struct {
 	mu     sync.Mutex
 	report func(Status)

@@ -21,10 +21,13 @@ type Executor struct {
 	*execution
 	spec        kernel.MatrixSpec
 	mean, scale *payload
-	operands    *packedOperands // guarded by operating; nil before the first SetOperands
+	// Nil before the first SetOperands. It is replaced while holding both operating and Fleet.mu, so that either is
+	// enough to read it: handovers send operands without holding operating.
+	operands *packedOperands
 }
 
-// packedOperands is a kernel.Operands with its arrays as payloads.
+// packedOperands is a kernel.Operands with its arrays as payloads. It does not change once it is made. Its id grows
+// with every SetOperands of an executor.
 type packedOperands struct {
 	id                               uint64
 	k, lanes                         int

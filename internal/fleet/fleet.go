@@ -93,7 +93,7 @@ type Config struct {
 	Observe           *observe.Coordinator // may be nil
 }
 
-// Fleet holds all attached workers and the jobs that run on them.
+// Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
 type Fleet struct {
 	cfg      Config
 	log      hclog.Logger
@@ -101,7 +101,7 @@ type Fleet struct {
 
 	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
-	// mu guards the fields below, and everything that says so in sessions, calls and jobs.
+	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
 	conducts   map[string]conduct      // of sessions that have ended, by id: the same process may attach again

@@ -10,7 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// group is the part of an operation that one worker does. The groups of a worker run one after the other.
+// group is the part of an operation that one worker does. The groups of a worker run one after the other, in the
+// goroutine of their chain, which owns them until the round ends.
 type group struct {
 	session *session
 	member  *membership

@@ -384,8 +384,8 @@ func (hs *handovers) drop(t int) {
 	}
 }
 
-// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes tiles
-// that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
+// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// tiles that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
 func (hs *handovers) preferYielded() {
 	if len(hs.tiles) == 0 {
 		return

@@ -46,7 +46,8 @@ type objectsRead struct {
 	err     error             // ends the call
 }
 
-// unitRead is a unit and its progress.
+// unitRead is a unit and its progress. The goroutine that reads it owns it; while it is in waiting, objectsRead.mu guards
+// it.
 type unitRead struct {
 	*ObjectUnit
 	at     int

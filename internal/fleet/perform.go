@@ -12,7 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// operation is one request to all tiles or to some of them.
+// operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request and
+// decode are called by the goroutines of several workers at once, and merge by that of perform only, so that merge
+// needs no lock.
 type operation struct {
 	name     string
 	tiles    []int                 // nil means all

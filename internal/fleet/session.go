@@ -111,7 +111,8 @@ func (f *Fleet) allCompact() bool {
 	return true
 }
 
-// attachment is a stream of a worker on which messages are sent to it, as seen by those that do not send themselves.
+// attachment is a stream of a worker, for goroutines other than its own: they wake the one that sends, or end the
+// stream. It belongs to the session for as long as session.stream points to it.
 type attachment struct {
 	wake  chan struct{} // signals that the outbox is not empty
 	ended chan error    // receives the status with which to end the stream

@@ -81,7 +81,7 @@ func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query)
 	return &kmeans.Step{Moves: moves, Before: kmeans.Totals(s.before), After: kmeans.Totals(s.after)}, nil
 }
 
-// stepAnswers collects what workers answer to a step.
+// stepAnswers collects what workers answer to a step. Only merge changes it.
 type stepAnswers struct {
 	*KMeansExecutor
 	lanes         []int // of the queries

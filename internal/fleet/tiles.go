@@ -236,8 +236,8 @@ func (l *ledger) removeAll() bool {
 	return true
 }
 
-// release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the tiles, because an operation that is
-// just ending may still read them.
+// release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the
+// tiles, because an operation that is just ending may still read them.
 func (l *ledger) release() {
 	for t := range l.tiles {
 		if s := l.tiles[t].worker; s != nil {

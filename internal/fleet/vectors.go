@@ -240,8 +240,9 @@ func queriedLanes(queries []vector.Query) []int {
 
 // measure runs an operation that answers each query with count values for each of op.tiles, which must be ascending.
 // It returns the values in tile order, whichever workers they come from.
-func (e *KMeansExecutor) measure(ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int,
-	run func(context.Context, *operation) error) ([][]float64, error) {
+func (e *KMeansExecutor) measure(
+	ctx context.Context, op *operation, queries []vector.Query, count func(q, tile int) int, run func(context.Context, *operation) error,
+) ([][]float64, error) {
 	values, begin := make([][]float64, len(queries)), make([][]int, len(queries))
 	for q := range queries {
 		begin[q] = make([]int, len(op.tiles)+1)

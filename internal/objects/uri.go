@@ -35,8 +35,8 @@ func IsURI(text string) bool {
 	return false
 }
 
-// Parse parses a URI. It decodes nothing: keys are used as they are written. Queries are refused, because they would select
-// another server, and so are keys that some program between here and the store may shorten.
+// Parse parses a URI. It decodes nothing: keys are used as they are written. Queries are refused, because they would
+// select another server, and so are keys that some program between here and the store may shorten.
 func Parse(text string) (URI, error) {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || !IsURI(text) || len(text) > maxURI {
@@ -86,8 +86,8 @@ func (u URI) IsFlat() bool {
 	return !strings.Contains(u.Key[len(u.Beginning()):], "/") || u.Key == u.Beginning()
 }
 
-// Names reports whether the URI names a key. In folders, it skips names that tools write next to the parts of a table, as for
-// local folders.
+// Names reports whether the URI names a key. In folders, it skips names that tools write next to the parts of a
+// table, as for local folders.
 func (u URI) Names(key string) bool {
 	if strings.HasSuffix(key, "/") { // marks a folder
 		return false
@@ -112,8 +112,8 @@ func cutFolder(folder, key string) (rest string, in bool) {
 	return key[end:], matches(folder, key[:end])
 }
 
-// matches reports whether a key matches a pattern in which * stands for any characters other than /. Of the other special
-// characters of path.Match, Parse lets only [ pass.
+// matches reports whether a key matches a pattern in which * stands for any characters other than /. Of the other
+// special characters of path.Match, Parse lets only [ pass.
 func matches(pattern, key string) bool {
 	matched, err := path.Match(strings.ReplaceAll(pattern, "[", `\[`), key)
 	return matched && err == nil

@@ -124,7 +124,8 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 			if rule.Labels["severity"] == "" || !strings.HasSuffix(rule.Annotations["summary"], ".") {
 				t.Errorf("%s has no severity or no summary", rule.Alert)
 			}
-			// Prometheus refuses names with other characters: a summary with a comma and no quotes becomes two annotations.
+			// Prometheus refuses names with other characters: a summary with a comma and no quotes becomes two
+			// annotations.
 			for _, names := range []map[string]string{rule.Labels, rule.Annotations} {
 				for name := range names {
 					if !regexp.MustCompile(`^[a-z_]+$`).MatchString(name) {

@@ -69,8 +69,8 @@ func (t *trafficCounter) TagConn(ctx context.Context, _ *stats.ConnTagInfo) cont
 // HandleConn implements stats.Handler.
 func (t *trafficCounter) HandleConn(context.Context, stats.ConnStats) {}
 
-// ServerOptions returns options that make a server count the bytes that it exchanges with workers, and take part in the
-// traces of its clients.
+// ServerOptions returns options that make a server count the bytes that it exchanges with workers, and take part in
+// the traces of its clients.
 func (c *Coordinator) ServerOptions() []grpc.ServerOption {
 	var options []grpc.ServerOption
 	if c.counts() {

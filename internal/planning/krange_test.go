@@ -7,7 +7,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// A range of k takes more of the coordinator than its largest k alone: results of all, and eigenvectors that they share.
+// A range of k takes more of the coordinator than its largest k alone: results of all, and eigenvectors that they
+// share.
 func TestMemoryOfARange(t *testing.T) {
 	one := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: 1000}, K: 10, Eigen: &Eigensolver{Pairs: 10, Columns: 10, Restarts: 10}}
 	several := one

@@ -14,8 +14,8 @@ func matrixOf(rows, columns, k int) Workload {
 	}
 }
 
-// Landmarks are proposed where the matrix takes longer than minutes, and are then much faster; not where it does not, where
-// they do not apply, and where there would be too few for the clusters.
+// Landmarks are proposed where the matrix takes longer than minutes, and are then much faster; not where it does not,
+// where they do not apply, and where there would be too few for the clusters.
 func TestWhenLandmarksAreProposed(t *testing.T) {
 	for name, c := range map[string]struct {
 		need Workload

@@ -6,8 +6,8 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
-// The largest piece of a small job takes moments, that of a huge one minutes; it depends neither on the restarts nor on
-// how many workers there are.
+// The largest piece of a small job takes moments, that of a huge one minutes; it depends neither on the restarts nor
+// on how many workers there are.
 func TestPieceSeconds(t *testing.T) {
 	gaussian := func(rows, columns int) Workload {
 		return Workload{Matrix: kernel.MatrixSpec{Function: kernel.Gaussian, Rows: rows, Columns: columns}, K: 10, DatasetBytes: int64(8 * rows * columns)}

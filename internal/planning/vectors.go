@@ -44,8 +44,8 @@ func (v *Vectors) entries() (total int64) {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its rows
-// take in each lane. All tiles are stored.
+// vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its
+// rows take in each lane. All tiles are stored.
 func (w Workload) vectorTileSize(tile int) partition.Size {
 	v := w.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
@@ -97,9 +97,9 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the part
-// from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and what its threads
-// work with.
+// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the
+// part from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and
+// what its threads work with.
 func (w Workload) vectorFixedBytes(threads int) int64 {
 	v := w.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(w.K)

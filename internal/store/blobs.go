@@ -35,9 +35,9 @@ type Blobs interface {
 	// Size returns the length of a blob in bytes, or ErrNotFound.
 	Size(ctx context.Context, name string) (int64, error)
 
-	// SignedURL returns a URL by which anyone can read a blob for a time, as it is stored: sealed says that it has the
-	// format of package seal. The URL is empty if the blobs are not in an object store. It returns ErrNotFound if there
-	// is no such blob.
+	// SignedURL returns a URL by which anyone can read a blob for a time, as it is stored: sealed says that it has
+	// the format of package seal. The URL is empty if the blobs are not in an object store. It returns ErrNotFound if
+	// there is no such blob.
 	SignedURL(ctx context.Context, name string, valid time.Duration) (url string, sealed bool, err error)
 
 	// Delete removes a blob, or returns ErrNotFound. Its name must not be used again.
@@ -263,7 +263,8 @@ func (b *sealedBlobs) List(ctx context.Context, prefix string) ([]string, error)
 	}
 	var names []string
 	err := b.bucket.each(ctx, prefix, func(key string, _ int64) {
-		// Objects without a valid name are temporary or foreign, not blobs. The prefix may contain a part of the suffix.
+		// Objects without a valid name are temporary or foreign, not blobs. The prefix may contain a part of the
+		// suffix.
 		if name := strings.TrimSuffix(key, seal.Suffix); strings.HasPrefix(name, prefix) && checkName(name) == nil {
 			names = append(names, name)
 		}

@@ -429,7 +429,8 @@ func files(t *testing.T, root string) []string {
 	return found
 }
 
-// A file that is being written stays, even if the clock of its file server is behind; one that another process left does not.
+// A file that is being written stays, even if the clock of its file server is behind; one that another process left
+// does not.
 func TestTemporaryFilesBeingWrittenStay(t *testing.T) {
 	dir := t.TempDir()
 	b, err := OpenBlobs(t.Context(), dir)

@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// skewedStore is an S3 server whose clock differs. It refuses requests that are signed more than 15 minutes before or after its own time, as
-// S3 does, and checks nothing else.
+// skewedStore is an S3 server whose clock differs. It refuses requests that are signed more than 15 minutes before or
+// after its own time, as S3 does, and checks nothing else.
 type skewedStore struct {
 	ahead time.Duration
 
@@ -65,8 +65,8 @@ func openSkewed(t *testing.T, s *skewedStore) Blobs {
 	return blobs
 }
 
-// A store says what its time is when it refuses a request, and further requests are signed with that time. A coordinator begins with
-// reading a blob.
+// A store says what its time is when it refuses a request, and further requests are signed with that time. A
+// coordinator begins with reading a blob.
 func TestAnObjectStoreWhoseClockDiffers(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 2 * time.Hour, -48 * time.Hour} {
 		s := &skewedStore{ahead: ahead}
@@ -86,8 +86,8 @@ func TestAnObjectStoreWhoseClockDiffers(t *testing.T) {
 	}
 }
 
-// A refusal without text, as that of a question whether a blob exists, is not tried again by itself. Its error says what is wrong, and what
-// follows is signed with the store's time.
+// A refusal without text, as that of a question whether a blob exists, is not tried again by itself. Its error says
+// what is wrong, and what follows is signed with the store's time.
 func TestAnObjectStoreThatRefusesTheClock(t *testing.T) {
 	blobs := openSkewed(t, &skewedStore{ahead: 90 * time.Minute})
 	put := func() error {

@@ -39,7 +39,8 @@ const (
 // few jobs would take 128 MB.
 const logSegment = 16 << 20
 
-// setLogSegment sets etcd's size of a log file, which is a variable of its package. It must run before the first etcd starts.
+// setLogSegment sets etcd's size of a log file, which is a variable of its package. It must run before the first etcd
+// starts.
 var setLogSegment = sync.OnceFunc(func() { wal.SegmentSizeBytes = logSegment })
 
 // OpenEmbedded opens the state of an etcd that runs inside this process and keeps its files in dir, which is created

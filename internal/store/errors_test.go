@@ -80,7 +80,8 @@ func TestBlobErrorsLeaveOutPaths(t *testing.T) {
 	}
 }
 
-// failingDriver is a bucket that fails to answer about sealed blobs, as an overloaded object store may, and has no others.
+// failingDriver is a bucket that fails to answer about sealed blobs, as an overloaded object store may, and has no
+// others.
 type failingDriver struct {
 	driver.Bucket
 	failure error
@@ -102,7 +103,8 @@ func (failingDriver) ErrorCode(err error) gcerrors.ErrorCode {
 
 func (failingDriver) Close() error { return nil }
 
-// A store that does not answer is not taken for one without the blob, because callers take a missing blob for lost data.
+// A store that does not answer is not taken for one without the blob, because callers take a missing blob for lost
+// data.
 func TestTheSizeOfABlobInAStoreThatFails(t *testing.T) {
 	b := &sealedBlobs{bucket: objectStore{blob.NewBucket(failingDriver{failure: errors.New("503 Slow Down")})}}
 	defer b.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
-// FuzzUnseal reads a range of a stored blob of any bytes. What comes out was checked: a blob that is not as it was sealed
-// gives BLOB_DAMAGED, or the part of it that still is.
+// FuzzUnseal reads a range of a stored blob of any bytes. What comes out was checked: a blob that is not as it was
+// sealed gives BLOB_DAMAGED, or the part of it that still is.
 func FuzzUnseal(f *testing.F) {
 	const name = "jobs/1/labels"
 	content := bytes.Repeat([]byte("0123456789abcdef"), 5000) // more than a block

@@ -16,10 +16,10 @@ import (
 // is time, and keeps waiting for a member that hangs. While the members elect a new leader, which takes one or two
 // seconds, a lease of a few seconds would expire although nothing is wrong.
 //
-// A busy machine delays requests and answers, and this process. Renewals therefore do not wait for each other: one that
-// is answered late still counts from when it was sent. If the lease is over by the clock of this process, the process
-// may only be late, so the store is asked for a while longer. That is safe: the store rejects the writes of a term that
-// is over, and Current reports false.
+// A busy machine delays requests and answers, and this process. Renewals therefore do not wait for each other: one
+// that is answered late still counts from when it was sent. If the lease is over by the clock of this process, the
+// process may only be late, so the store is asked for a while longer. That is safe: the store rejects the writes of a
+// term that is over, and Current reports false.
 const (
 	renewalsPerLease = 6
 	renewalRetry     = 100 * time.Millisecond
@@ -27,8 +27,8 @@ const (
 
 func (t *etcdTerm) duration() time.Duration { return time.Duration(t.state.lease) * time.Second }
 
-// keepAlive renews the lease until ctx ends, the store answers that the lease is gone, or the store answers nothing for
-// half a lease after the lease may have expired.
+// keepAlive renews the lease until ctx ends, the store answers that the lease is gone, or the store answers nothing
+// for half a lease after the lease may have expired.
 func (t *etcdTerm) keepAlive(ctx context.Context) {
 	type answer struct {
 		sent time.Time

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A term with a lease of 6 seconds, which a member renews as each case says. The term ends when it must, and not before.
+// A term with a lease of 6 seconds, which a member renews as each case says. The term ends when it must, and not
+// before.
 func TestLeaseIsKept(t *testing.T) {
 	const lease = 6
 	begin := time.Time{}
@@ -79,7 +80,8 @@ func TestLeaseIsKept(t *testing.T) {
 	}
 }
 
-// A process that gets no time for longer than its lease asks the store before it gives up, and answers no calls meanwhile.
+// A process that gets no time for longer than its lease asks the store before it gives up, and answers no calls
+// meanwhile.
 func TestALateProcessAsksTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now().Add(-time.Hour)

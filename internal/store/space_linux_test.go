@@ -39,7 +39,8 @@ func fill(t *testing.T, dir string, leave int64) (empty func()) {
 	return func() { check(t, os.Remove(file.Name())) }
 }
 
-// On a disk that is nearly full the store takes nothing more but what makes room, and goes on when there is space again.
+// On a disk that is nearly full the store takes nothing more but what makes room, and goes on when there is space
+// again.
 func TestEmbeddedNearlyFullDisk(t *testing.T) {
 	dir := smallDisk(t, 200)
 	s := embedded(t, filepath.Join(dir, "data"))
@@ -67,7 +68,8 @@ func TestEmbeddedNearlyFullDisk(t *testing.T) {
 // fullDisk, set in the environment, makes this test binary a process whose store runs into the end of its disk.
 const fullDisk = "STORE_TEST_FULL_DISK"
 
-// A store whose writes fail in spite of its reserve does not take the process down: its calls say why, and it stops leading.
+// A store whose writes fail in spite of its reserve does not take the process down: its calls say why, and it stops
+// leading.
 func TestEmbeddedWriteFails(t *testing.T) {
 	if dir := os.Getenv(fullDisk); dir != "" {
 		writeUntilFull(t, dir)

@@ -27,12 +27,12 @@ type stallGuard struct {
 	hangs  atomic.Bool
 }
 
-// WithStallTimeout returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as if the
-// store were unreachable.
+// WithStallTimeout returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as
+// if the store were unreachable.
 func WithStallTimeout(b Blobs, limit time.Duration) Blobs {
-	p := &stallGuard{Blobs: b, limit: limit}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	return p
+	g := &stallGuard{Blobs: b, limit: limit}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
 }
 
 func (g *stallGuard) Close() error {
@@ -61,7 +61,7 @@ func (g *stallGuard) suspect() {
 
 // attempt is one operation with its timeout.
 type attempt struct {
-	blobs  *stallGuard
+	guard  *stallGuard
 	name   string
 	ctx    context.Context // context of the operation
 	cancel context.CancelFunc
@@ -76,7 +76,7 @@ type attempt struct {
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
 // abandoned.
 func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
-	a := &attempt{blobs: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
+	a := &attempt{guard: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
 	if g.hangs.Load() {
 		return nil, a.fault()
 	}
@@ -90,7 +90,7 @@ func (a *attempt) wait() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.over {
-		a.timer.Reset(a.blobs.limit)
+		a.timer.Reset(a.guard.limit)
 	}
 }
 
@@ -110,7 +110,7 @@ func (a *attempt) giveUp() {
 		return
 	}
 	a.over = true
-	a.blobs.suspect()
+	a.guard.suspect()
 	a.cancel()
 	if a.pipe != nil {
 		_ = a.pipe.CloseWithError(a.fault())
@@ -134,7 +134,7 @@ func (a *attempt) outcome(err error) error {
 }
 
 func (a *attempt) fault() error {
-	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.blobs.limit).
+	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.guard.limit).
 		With("blob", a.name).Because(fmt.Errorf("blob %q", a.name))
 }
 
@@ -148,8 +148,8 @@ func progressed(ctx context.Context) {
 }
 
 // try runs an operation that returns one value.
-func try[T any](ctx context.Context, b *stallGuard, name string, do func(context.Context) (T, error)) (value T, err error) {
-	a, err := b.begin(ctx, name, nil)
+func try[T any](ctx context.Context, g *stallGuard, name string, do func(context.Context) (T, error)) (value T, err error) {
+	a, err := g.begin(ctx, name, nil)
 	if err != nil {
 		return value, err
 	}

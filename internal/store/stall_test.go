@@ -90,8 +90,8 @@ type (
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func (f readerFunc) Read(p []byte) (int, error)  { return f(p) }
 
-// Every operation on a store that hangs, from its beginning or half-way, ends at the timeout; others are refused at once, until
-// the store is back.
+// Every operation on a store that hangs, from its beginning or half-way, ends at the timeout; others are refused at
+// once, until the store is back.
 func TestStalledOperationsEnd(t *testing.T) {
 	content := pattern(3*seal.BlockBytes + 7)
 	for what, operation := range map[string]func(t *testing.T, b Blobs, hang func()) error{

@@ -63,9 +63,9 @@ type State interface {
 	// means from the end).
 	ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error)
 
-	// Walk calls visit with every entry, in key order, all as they were at one revision, which it returns. Damaged values
-	// are those of List. It returns ErrCompacted if so much changed meanwhile that the store no longer knows that revision;
-	// the caller may start again.
+	// Walk calls visit with every entry, in key order, all as they were at one revision, which it returns. Damaged
+	// values are those of List. It returns ErrCompacted if so much changed meanwhile that the store no longer knows
+	// that revision; the caller may start again.
 	Walk(ctx context.Context, visit func(Entry) error) (revision int64, err error)
 
 	// Commit applies a transaction atomically and durably and returns the revision it created. It returns ErrConflict

@@ -29,8 +29,8 @@ func ceiling(t *testing.T, input int, read func()) {
 	}
 }
 
-// FuzzSpec checks the spec of a job, of any content, as the coordinator does before it looks at the data: it is taken, or
-// refused with a fault.
+// FuzzSpec checks the spec of a job, of any content, as the coordinator does before it looks at the data: it is
+// taken, or refused with a fault.
 func FuzzSpec(f *testing.F) {
 	for _, spec := range []*cleavev1.JobSpec{
 		{},

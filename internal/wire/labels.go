@@ -69,7 +69,8 @@ func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
 	return LabelsTruth
 }
 
-// LabelNotices describes what the known classes of the rows of a table are used for, and which names are read as one class.
+// LabelNotices describes what the known classes of the rows of a table are used for, and which names are read as one
+// class.
 func LabelNotices(column string, known, rows int, classes *table.Classes, use LabelUse) []string {
 	notices := []string{fmt.Sprintf("column %q has %s of %s for %s: used as %s", column, text.Plural(known, "label"),
 		text.Count(len(classes.Names), "class", "classes"), text.Plural(rows, "row"), use)}

@@ -12,9 +12,9 @@ import (
 // LargestBytes is the most that PackLargest takes for a value, with what it takes for a list.
 const LargestBytes = 24
 
-// PackLargest packs the largest values of each list, at most this many, and no -Inf or NaN. Among equal values it takes
-// the first. A list is the varint number of values, then for each of them, in the order of the list, the varint number of values
-// since the one before and the little-endian float64.
+// PackLargest packs the largest values of each list, at most this many, and no -Inf or NaN. Among equal values it
+// takes the first. A list is the varint number of values, then for each of them, in the order of the list, the varint
+// number of values since the one before and the little-endian float64.
 func PackLargest(lists [][]float64, most int) []byte {
 	var packed []byte
 	for _, list := range lists {

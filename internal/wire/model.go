@@ -42,8 +42,8 @@ func mixtureHead(m *mixture.Mixture) *cleavev1.MixtureHead {
 	return &cleavev1.MixtureHead{Shares: m.Shares()}
 }
 
-// WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection and
-// the forest, or the mixture, the metric, and the units.
+// WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection
+// and the forest, or the mixture, the metric, and the units.
 func WriteModel(w io.Writer, m *clustering.Model) error {
 	lists := [][]float64{m.Centroids}
 	if m.Landmarks != nil {
@@ -155,8 +155,8 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	return values, nil
 }
 
-// CheckMixture checks the head of a model that is a mixture: there is a share for each cluster, and no other way to measure
-// distances.
+// CheckMixture checks the head of a model that is a mixture: there is a share for each cluster, and no other way to
+// measure distances.
 func CheckMixture(head *cleavev1.ModelHead) error {
 	shares := len(head.GetMixture().GetShares())
 	switch {

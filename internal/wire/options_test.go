@@ -102,7 +102,8 @@ func TestEveryFieldIsAnOption(t *testing.T) {
 	}
 }
 
-// A job that names no algorithm gets one by its options and data; one whose algorithm is of another version is refused.
+// A job that names no algorithm gets one by its options and data; one whose algorithm is of another version is
+// refused.
 func TestChooseAlgorithm(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -95,8 +95,8 @@ type UploadStart struct {
 	FirstPart uint32 // number of parts that have already arrived
 }
 
-// SendDataset uploads a data set through a client and returns the coordinator's description of it. Errors of the call are
-// returned as they are, so that the caller can tell whether to repeat it.
+// SendDataset uploads a data set through a client and returns the coordinator's description of it. Errors of the call
+// are returned as they are, so that the caller can tell whether to repeat it.
 func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
 	return ResumeDataset(ctx, client, name, d, UploadStart{})
 }
@@ -115,8 +115,8 @@ func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, na
 	return response.GetDataset(), err
 }
 
-// SendPoints uploads points while they are produced, in constant memory: whole rows of this many columns, any number at a
-// time. It ends with the first error of rows.
+// SendPoints uploads points while they are produced, in constant memory: whole rows of this many columns, any number
+// at a time. It ends with the first error of rows.
 func SendPoints(
 	ctx context.Context, client cleavev1.DatasetServiceClient, name string, columns int, rows iter.Seq2[[]float64, error],
 ) (*cleavev1.Dataset, error) {
@@ -186,8 +186,8 @@ func Receive[P any](receive func() (P, error), take func(P) error) error {
 }
 
 // sendParts opens a stream, sends parts through it, and returns the answer.
-func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error),
-	parts func(send func(*P) error) error,
+func sendParts[P, A any](
+	ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error), parts func(send func(*P) error) error,
 ) (*A, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends a stream that is abandoned halfway
 	defer cancel()
@@ -195,8 +195,8 @@ func sendParts[P, A any](ctx context.Context, open func(context.Context, ...grpc
 	if err != nil {
 		return nil, err
 	}
-	// EOF from a send means that the coordinator has already answered; CloseAndRecv returns the answer. An error of parts that
-	// wraps EOF is another one.
+	// EOF from a send means that the coordinator has already answered; CloseAndRecv returns the answer. An error of
+	// parts that wraps EOF is another one.
 	if err := parts(stream.Send); err != nil && err != io.EOF {
 		return nil, err
 	}

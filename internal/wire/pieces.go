@@ -19,8 +19,8 @@ func PieceSize(datasetBytes int64, piece int) int64 {
 	return min(PieceBytes, datasetBytes-int64(piece)*PieceBytes)
 }
 
-// PieceTicket returns what shows a worker that another worker, given by its session, may have the pieces of a data set.
-// The key is known to the coordinator and to the worker that serves.
+// PieceTicket returns what shows a worker that another worker, given by its session, may have the pieces of a data
+// set. The key is known to the coordinator and to the worker that serves.
 func PieceTicket(key []byte, datasetID, sessionID string) []byte {
 	mac := hmac.New(sha256.New, key)
 	_, _ = io.WriteString(mac, datasetID+"\x00"+sessionID)

@@ -63,7 +63,8 @@ func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: TableProto(r.got)})
 }
 
-// A table that is sent in batches arrives as the table of all of them, and what goes wrong with a batch is said as it is.
+// A table that is sent in batches arrives as the table of all of them, and what goes wrong with a batch is said as it
+// is.
 func TestBatches(t *testing.T) {
 	listener := pipe.Listen(pipe.Addr{})
 	server, service := grpc.NewServer(), &receivingTables{}

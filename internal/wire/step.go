@@ -12,8 +12,9 @@ import (
 //
 //	step = size moves changes before after
 //
-// size is the number of bytes of the moves, an unsigned varint. PackMoves packs the moves. The rest are float64 values:
-// the changes, then the totals before the moves, query after query and tile after tile, then those after the moves.
+// size is the number of bytes of the moves, an unsigned varint. PackMoves packs the moves. The rest are float64
+// values: the changes, then the totals before the moves, query after query and tile after tile, then those after the
+// moves.
 func PackStep(s *vectors.Stepped, clusters int) []byte {
 	moves := PackMoves(s.Moves, clusters)
 	packed := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(moves)), uint64(len(moves)))

@@ -160,20 +160,21 @@ func operationField(c *workerv1.Command) protoreflect.FieldDescriptor {
 
 // Constants that a coordinator and its workers agree on.
 const (
-	// WorkerProtocol is the major version of the worker protocol. Both sides must have the same. Compatible additions keep it: an
-	// operation or field that changes what is computed may be sent only from the release after the one whose workers know it.
+	// WorkerProtocol is the major version of the worker protocol. Both sides must have the same. Compatible additions
+	// keep it: an operation or field that changes what is computed may be sent only from the release after the one
+	// whose workers know it.
 	WorkerProtocol = 10
-	// WorkerProtocolMinor counts compatible additions to the worker protocol. Each side tells the other its own, and the
-	// coordinator sends a worker only what the worker's version knows:
+	// WorkerProtocolMinor counts compatible additions to the worker protocol. Each side tells the other its own, and
+	// the coordinator sends a worker only what the worker's version knows:
 	//
 	//	0  v0.1.0
 	//	1  packed moves; numbered lists of tiles and values of queries; updates of vectors with the moves of their own
 	//	   tiles; only the largest gains
 	//	2  steps of vectors; loads of some tiles of vectors leave the others as they are; blocks with each pair once
 	WorkerProtocolMinor = 2
-	// TableRules counts the versions of how files become tables: raise it if the same bytes become another table, or if the
-	// bits of TextSurvey change. The objects of an import are read by workers with the coordinator's rules only, so that all of
-	// its parts are read alike.
+	// TableRules counts the versions of how files become tables: raise it if the same bytes become another table, or
+	// if the bits of TextSurvey change. The objects of an import are read by workers with the coordinator's rules
+	// only, so that all of its parts are read alike.
 	TableRules = 1
 	// InlineBytes is the size of the largest payload that is sent on the Attach stream. A larger one is sent by
 	// reference, on a stream of its own, so that no heartbeat waits behind it.

@@ -1,5 +1,5 @@
-// Package backup copies all state and data of a coordinator into one file while the coordinator serves, and restores it into empty
-// stores.
+// Package backup copies all state and data of a coordinator into one file while the coordinator serves, and restores
+// it into empty stores.
 //
 // A backup is a tar file of regular files, in this order:
 //
@@ -121,8 +121,8 @@ func readEntries(r io.Reader, visit func(store.Entry) error) error {
 	}
 }
 
-// visitor receives the parts of a backup while it is read. Nothing is known to be intact before read returns. A nil function skips
-// its part.
+// visitor receives the parts of a backup while it is read. Nothing is known to be intact before read returns. A nil
+// function skips its part.
 type visitor struct {
 	entry func(store.Entry) error
 	blob  func(name string, content io.Reader) error
@@ -229,7 +229,8 @@ func readHead(r io.Reader) (head Head, err error) {
 	return head, nil
 }
 
-// checkSums compares the last file of a backup with what was read. Only its hash is kept, since there may be many blobs.
+// checkSums compares the last file of a backup with what was read. Only its hash is kept, since there may be many
+// blobs.
 func checkSums(r io.Reader, want hash.Hash, files int) error {
 	got := sha256.New()
 	if _, err := io.Copy(got, r); err != nil {

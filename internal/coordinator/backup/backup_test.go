@@ -146,7 +146,8 @@ func restore(t testing.TB, content []byte, to stores) error {
 
 func TestRestoredStoresHaveWhatWasThere(t *testing.T) {
 	from, to := filled(t), newStores(t)
-	// What no record refers to is left out: an upload that has not ended, and what an attempt to end a job left behind.
+	// What no record refers to is left out: an upload that has not ended, and what an attempt to end a job left
+	// behind.
 	want := from.content(t)
 	from.putBlob(t, "datasets/d2/u", "no record")
 	from.putBlob(t, records.EndBlob(unfinished, 7, 1, "labels"), "not the end")

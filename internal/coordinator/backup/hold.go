@@ -8,8 +8,8 @@ type Hold struct {
 	backups int
 }
 
-// Begin waits for deletions in progress and postpones all others until end is called. end reports whether no backup is left, so
-// that the postponed deletions can be made.
+// Begin waits for deletions in progress and postpones all others until end is called. end reports whether no backup
+// is left, so that the postponed deletions can be made.
 func (h *Hold) Begin() (end func() (last bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -22,8 +22,8 @@ func (h *Hold) Begin() (end func() (last bool)) {
 	})
 }
 
-// Delete calls a function that deletes blobs, unless a backup is in progress. No backup begins before the function returns. It
-// reports whether it called the function, and returns its error.
+// Delete calls a function that deletes blobs, unless a backup is in progress. No backup begins before the function
+// returns. It reports whether it called the function, and returns its error.
 func (h *Hold) Delete(do func() error) (called bool, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -20,7 +20,8 @@ type Target struct {
 	Claim func(context.Context) error
 }
 
-// restoring is the value of records.CreatedKey until everything is restored, so that no coordinator uses a partial restore.
+// restoring is the value of records.CreatedKey until everything is restored, so that no coordinator uses a partial
+// restore.
 const restoring = "restoring"
 
 const (
@@ -32,7 +33,8 @@ const (
 	room = 128 << 20
 )
 
-// Restore restores the backup in a file. It reads the file twice: nothing is written before all of it is known to be intact.
+// Restore restores the backup in a file. It reads the file twice: nothing is written before all of it is known to be
+// intact.
 func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	if err := to.checkEmpty(ctx); err != nil {
 		return Head{}, err

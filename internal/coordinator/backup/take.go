@@ -19,7 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Source is what is backed up. While a backup is prepared and written, no blob that the state refers to may be deleted, see Hold.
+// Source is what is backed up. While a backup is prepared and written, no blob that the state refers to may be
+// deleted, see Hold.
 type Source struct {
 	State   store.State
 	Blobs   store.Blobs
@@ -105,7 +106,8 @@ func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	return keys, err
 }
 
-// keySet has the keys of data sets, tables and jobs, by the prefix of their blobs. The value tells whether a job is unfinished.
+// keySet has the keys of data sets, tables and jobs, by the prefix of their blobs. The value tells whether a job is
+// unfinished.
 type keySet map[string]bool
 
 func (k keySet) add(key string) {
@@ -121,8 +123,8 @@ func (k keySet) add(key string) {
 	}
 }
 
-// choose finds the blobs that belong to the state: of an unfinished job its spec and its snapshots, of a finished one everything
-// except snapshots. The others were written after the state was read, or are about to be deleted.
+// choose finds the blobs that belong to the state: of an unfinished job its spec and its snapshots, of a finished one
+// everything except snapshots. The others were written after the state was read, or are about to be deleted.
 func (b *Backup) choose(ctx context.Context, keys keySet) error {
 	names, err := b.source.Blobs.List(ctx, "")
 	if err != nil {
@@ -150,7 +152,8 @@ func (b *Backup) choose(ctx context.Context, keys keySet) error {
 	for _, id := range slices.Sorted(maps.Keys(snapshots)) {
 		slices.SortFunc(snapshots[id], records.CompareSnapshots)
 		for number, blob := range snapshots[id] {
-			// The store that the backup is restored to may count terms from the start, so use term 0, which precedes all of them.
+			// The store that the backup is restored to may count terms from the start, so use term 0, which precedes
+			// all of them.
 			if err := b.include(ctx, blob, records.SnapshotBlob(id, 0, number)); err != nil {
 				return err
 			}

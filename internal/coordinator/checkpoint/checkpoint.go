@@ -1,5 +1,5 @@
-// Package checkpoint stores the states of running jobs in blobs, so that the next coordinator resumes them. A job can resume
-// from any of its snapshots, so nothing lists them: the newest blob that is intact is used.
+// Package checkpoint stores the states of running jobs in blobs, so that the next coordinator resumes them. A job can
+// resume from any of its snapshots, so nothing lists them: the newest blob that is intact is used.
 package checkpoint
 
 import (
@@ -25,8 +25,8 @@ import (
 type Config struct {
 	// Interval is the minimum time between two snapshots of a job; 0 disables snapshots.
 	Interval time.Duration
-	// Ratio is the minimum ratio of the time that a job runs to the time that its snapshots take: 20 limits snapshots to
-	// 5% of the time.
+	// Ratio is the minimum ratio of the time that a job runs to the time that its snapshots take: 20 limits snapshots
+	// to 5% of the time.
 	Ratio int
 }
 
@@ -75,7 +75,8 @@ func (s *Store) Of(job string, exist bool) *Snapshots {
 // Exist reports whether there may be snapshots, so that they have to be deleted when the job ends.
 func (s *Snapshots) Exist() bool { return s.exist }
 
-// Run is one run of a job, whose states are stored. While Start's goroutine runs, it owns all fields but Memory and encoding.
+// Run is one run of a job, whose states are stored. While Start's goroutine runs, it owns all fields but Memory and
+// encoding.
 type Run struct {
 	*Snapshots
 	// Memory has the states. The run finds those of the snapshot in it that it resumes from.
@@ -90,8 +91,8 @@ type Run struct {
 	spent    time.Duration // total time that snapshots took
 }
 
-// Open begins a run and reads the newest snapshot that was stored with the same identity. A run that is to start from the
-// beginning reads none. limit is the maximum total size of the states in bytes.
+// Open begins a run and reads the newest snapshot that was stored with the same identity. A run that is to start from
+// the beginning reads none. limit is the maximum total size of the states in bytes.
 func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit int64, fromStart bool) (*Run, error) {
 	r := &Run{Snapshots: s, identity: identity}
 	r.Memory = snapshot.NewMemory(int(limit), func(encode func()) {
@@ -145,8 +146,8 @@ func (r *Run) readBlob(ctx context.Context, name string) error {
 	return r.Memory.Read(content, r.identity)
 }
 
-// Start stores snapshots in the background until stop is called, which waits for one in progress and, if last is true, stores
-// one more.
+// Start stores snapshots in the background until stop is called, which waits for one in progress and, if last is
+// true, stores one more.
 func (r *Run) Start(ctx context.Context) (stop func(last bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

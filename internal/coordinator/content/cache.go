@@ -40,8 +40,8 @@ func (c *Cache[V]) Get(id string) (value V, found bool) {
 	return at.Value.(*cached[V]).value, true
 }
 
-// Put adds a value and evicts those that were not used for the longest time. It does nothing if the value is larger than the
-// cache, or the cache has one of this id.
+// Put adds a value and evicts those that were not used for the longest time. It does nothing if the value is larger
+// than the cache, or the cache has one of this id.
 func (c *Cache[V]) Put(id string, value V, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

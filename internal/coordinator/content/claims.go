@@ -15,8 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Each owner of a value has a claim on it, with the name that they gave it. Owners do not see the claims of others, nor that
-// there are any. The value is deleted with its last claim.
+// Each owner of a value has a claim on it, with the name that they gave it. Owners do not see the claims of others,
+// nor that there are any. The value is deleted with its last claim.
 
 // claimsOf returns the claims on a value. A record without claims, as earlier versions stored it, belongs to the owner
 // without a name.
@@ -41,8 +41,8 @@ func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 	return nil
 }
 
-// viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees the first
-// claim.
+// viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees
+// the first claim.
 func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
 	claims := claimsOf(record)
 	claim := claimOf(record, caller.Name)
@@ -62,8 +62,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// lock waits until no other record is being changed. Changes that records.Finish makes wait in the context of their caller, so
-// that nothing is changed for a caller who leaves before that.
+// lock waits until no other record is being changed. Changes that records.Finish makes wait in the context of their
+// caller, so that nothing is changed for a caller who leaves before that.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case s.recordLock <- struct{}{}:
@@ -73,8 +73,8 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to that. The
-// caller holds the lock.
+// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to
+// that. The caller holds the lock.
 func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
 	existing, err := s.Find(ctx, id)
 	if err != nil {
@@ -133,9 +133,9 @@ func (s *Store[V]) put(id string, record *statev1.ContentRecord, txn store.Txn) 
 	return s.Writer.Commit(txn)
 }
 
-// Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim removes
-// the claims of all. It fails if an unfinished job of the caller uses the value. It succeeds if there is no such value, so
-// that a client can repeat it.
+// Delete removes the caller's claim on a value, and the value if nobody else has a claim. An admin without a claim
+// removes the claims of all. It fails if an unfinished job of the caller uses the value. It succeeds if there is no
+// such value, so that a client can repeat it.
 func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err

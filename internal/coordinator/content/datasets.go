@@ -60,7 +60,8 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 // urlTime is how long workers may read a data set by a URL.
 const urlTime = time.Hour
 
-// LocateDataset implements distribution.Locator: it returns a URL for a data set in an object store, and "" for others.
+// LocateDataset implements distribution.Locator: it returns a URL for a data set in an object store, and "" for
+// others.
 func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
 	if d.InMemory(id) != nil {
 		return "", "", nil

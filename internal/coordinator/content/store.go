@@ -30,10 +30,11 @@ type Store[V any] struct {
 	kind[V]
 	Config
 
-	// decodeLock is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and memory for
-	// decoding is needed once.
+	// decodeLock is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and
+	// memory for decoding is needed once.
 	decodeLock chan struct{}
-	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to answer.
+	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to
+	// answer.
 	recordLock chan struct{}
 	cache      *Cache[V]
 
@@ -65,14 +66,14 @@ type Config struct {
 
 	// CacheBytes limits the values that are cached in memory.
 	CacheBytes int64
-	// UseGrain is how precisely the last use of a value is stored: a use is committed only if the stored one is older than
-	// this. Zero means that uses are not stored.
+	// UseGrain is how precisely the last use of a value is stored: a use is committed only if the stored one is older
+	// than this. Zero means that uses are not stored.
 	UseGrain time.Duration
-	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so that
-	// a value cannot disappear between the check that it exists and the creation of a job that uses it.
+	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so
+	// that a value cannot disappear between the check that it exists and the creation of a job that uses it.
 	StopAdmission func(context.Context) (release func(), err error)
-	// User returns the id of an unfinished job that uses a value, "" if there is none. If owner is not nil, only jobs of
-	// that owner count.
+	// User returns the id of an unfinished job that uses a value, "" if there is none. If owner is not nil, only jobs
+	// of that owner count.
 	User func(id string, owner *string) string
 	// DeleteBlob deletes a blob whose record is gone, and the key that marks it as garbage.
 	DeleteBlob func(name string) error
@@ -151,9 +152,9 @@ func (s *Store[V]) claimBlob(ctx, waiting context.Context, id string, record *st
 	return stored, err
 }
 
-// writeBlob stores a value in a blob that no record refers to yet. The blob is garbage until the transaction that stores its
-// record: if the coordinator ends before that, the next one deletes it. The caller then calls settle or discard, or neither if it
-// is not known whether there is a record.
+// writeBlob stores a value in a blob that no record refers to yet. The blob is garbage until the transaction that
+// stores its record: if the coordinator ends before that, the next one deletes it. The caller then calls settle or
+// discard, or neither if it is not known whether there is a record.
 func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	s.mu.Lock()
 	s.writing[blob] = true
@@ -211,8 +212,8 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 	return record, err
 }
 
-// Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is no
-// such value.
+// Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is
+// no such value.
 func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
 	if record != nil {
@@ -243,8 +244,8 @@ func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
 	return record, nil
 }
 
-// List returns the page of values that a request asks for and the token of the next page. Only values of the caller are
-// listed, and only those whose records are not damaged.
+// List returns the page of values that a request asks for and the token of the next page. Only values of the caller
+// are listed, and only those whose records are not damaged.
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
 	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
@@ -299,8 +300,8 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	return value, nil
 }
 
-// open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id, which
-// is its hash.
+// open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,
+// which is its hash.
 func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string, offset, length int64) (io.ReadCloser, error) {
 	object := s.object(id)
 	r, err := s.Blobs.Open(ctx, record.GetBlob(), offset, length)
@@ -328,9 +329,9 @@ func (k *kind[V]) object(id string) records.Object {
 // Drop removes a value from the cache, so that it is read again.
 func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
 
-// Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values in
-// inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and why it is
-// deleted after that.
+// Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values
+// in inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and
+// why it is deleted after that.
 func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {
 		return nil
@@ -384,8 +385,8 @@ func (s *Store[V]) lastUse(id string, record *statev1.ContentRecord) time.Time {
 	return last
 }
 
-// touch notes that a value is used. It stores that only if the stored use is older than UseGrain. A failure is ignored: the
-// next use is stored instead.
+// touch notes that a value is used. It stores that only if the stored use is older than UseGrain. A failure is
+// ignored: the next use is stored instead.
 func (s *Store[V]) touch(ctx context.Context, id string, record *statev1.ContentRecord, revision int64) {
 	if s.UseGrain == 0 {
 		return

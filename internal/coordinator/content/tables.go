@@ -37,8 +37,8 @@ func NewTables(cfg Config) Tables {
 	})}
 }
 
-// AddFrom is Add for a table that was imported from objects. It records the objects, replacing those from which the caller
-// imported the same table before.
+// AddFrom is Add for a table that was imported from objects. It records the objects, replacing those from which the
+// caller imported the same table before.
 func (t Tables) AddFrom(
 	ctx context.Context, name string, added *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp,
 ) (*statev1.ContentRecord, error) {

@@ -37,7 +37,8 @@ func EncodeProgress(p *cleavev1.Progress) Encoded {
 // sharingCodec is gRPC's codec of protobuf messages that also sends encoded ones as they are.
 type sharingCodec struct{ encoding.CodecV2 }
 
-// NewSharingCodec returns the codec of a server that sends messages encoded by this package without encoding them again.
+// NewSharingCodec returns the codec of a server that sends messages encoded by this package without encoding them
+// again.
 func NewSharingCodec() encoding.CodecV2 {
 	return sharingCodec{encoding.GetCodecV2(encodingproto.Name)}
 }

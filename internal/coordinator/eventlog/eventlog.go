@@ -1,6 +1,6 @@
-// Package eventlog keeps the events of an unfinished job. An event is numbered when it is appended and becomes visible to
-// clients when it is durable, in order and without gaps. A run that starts over repeats the events of the run before it;
-// an event that differs is an error, or revokes the events from there on if a worker was wrong.
+// Package eventlog keeps the events of an unfinished job. An event is numbered when it is appended and becomes
+// visible to clients when it is durable, in order and without gaps. A run that starts over repeats the events of the
+// run before it; an event that differs is an error, or revokes the events from there on if a worker was wrong.
 package eventlog
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// Events are committed in groups: every flushInterval, or as soon as flushEvents are pending. They are stored in batches.
-// The last batch is rewritten until it has batchBytes, so that a long run uses few keys.
+// Events are committed in groups: every flushInterval, or as soon as flushEvents are pending. They are stored in
+// batches. The last batch is rewritten until it has batchBytes, so that a long run uses few keys.
 const (
 	flushInterval = 100 * time.Millisecond
 	flushEvents   = 256
@@ -105,8 +105,8 @@ func eventsDamaged(job, key string, why error) error {
 		With("job_id", job).Because(why)
 }
 
-// Append adds an event and numbers it. While the run repeats an earlier attempt, Append returns ErrMismatch for an event
-// that differs in more than words, unless the earlier events are in doubt; then it revokes them.
+// Append adds an event and numbers it. While the run repeats an earlier attempt, Append returns ErrMismatch for an
+// event that differs in more than words, unless the earlier events are in doubt; then it revokes them.
 func (l *Log) Append(e *cleavev1.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +125,8 @@ func (l *Log) Append(e *cleavev1.Event) error {
 	return nil
 }
 
-// differsOnlyInText reports whether two events differ only in human-readable text. Another version of this software, with
-// other messages, may have run the earlier attempt.
+// differsOnlyInText reports whether two events differ only in human-readable text. Another version of this software,
+// with other messages, may have run the earlier attempt.
 func differsOnlyInText(e, earlier *cleavev1.Event) bool {
 	a, b := proto.CloneOf(e), proto.CloneOf(earlier)
 	for _, event := range []*cleavev1.Event{a, b} {
@@ -223,8 +223,8 @@ func flushable(events []*cleavev1.Event) int {
 	return len(events)
 }
 
-// with returns the batches with fresh events added: to the last batch as long as it has room, and then to new ones. It also
-// returns the entries that have to be written. It changes nothing that b refers to.
+// with returns the batches with fresh events added: to the last batch as long as it has room, and then to new ones.
+// It also returns the entries that have to be written. It changes nothing that b refers to.
 func (b batches) with(job string, fresh []*cleavev1.Event) (batches, []store.Entry, error) {
 	b.keys, b.last = slices.Clip(b.keys), slices.Clip(b.last)
 	var puts []store.Entry

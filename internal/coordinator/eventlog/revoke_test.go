@@ -11,8 +11,8 @@ func iterationEvent(n uint32, objective float64) *cleavev1.Event {
 	return &cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: n, Objective: objective}}}
 }
 
-// A run that starts over after lies repeats what was right and revokes the rest. So does one that starts over again, and
-// what a later coordinator has to repeat are the events that hold.
+// A run that starts over after lies repeats what was right and revokes the rest. So does one that starts over again,
+// and what a later coordinator has to repeat are the events that hold.
 func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 	commits := 0
 	l := New("job", func(store.Txn) error { commits++; return nil })

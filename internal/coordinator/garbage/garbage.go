@@ -1,7 +1,7 @@
-// Package garbage deletes what nothing refers to anymore. A deletion is a single transaction: it removes a record and adds a garbage
-// key that names the blobs no longer needed. Only then are the blobs deleted, and finally the garbage key. If that is interrupted,
-// the next coordinator finds the key and does the rest. An upload adds such a key before it stores its blob, and removes it in the
-// transaction that stores its record.
+// Package garbage deletes what nothing refers to anymore. A deletion is a single transaction: it removes a record and
+// adds a garbage key that names the blobs no longer needed. Only then are the blobs deleted, and finally the garbage
+// key. If that is interrupted, the next coordinator finds the key and does the rest. An upload adds such a key before
+// it stores its blob, and removes it in the transaction that stores its record.
 package garbage
 
 import (
@@ -74,8 +74,8 @@ func (c *Collector) Collect(ctx context.Context) error {
 		if c.IsWriting(blobs) {
 			continue
 		}
-		// Only the leader may delete: a key that a former leader sees may belong to an upload to its successor. Deleting
-		// a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
+		// Only the leader may delete: a key that a former leader sees may belong to an upload to its successor.
+		// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
 		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
 		err := c.Writer.Commit(proof)
 		if errors.Is(err, store.ErrConflict) {
@@ -94,8 +94,9 @@ func (c *Collector) Collect(ctx context.Context) error {
 	return c.deleteLeftoverEvents(ctx)
 }
 
-// DeleteSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had stored
-// them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created anymore.
+// DeleteSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had
+// stored them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created
+// anymore.
 func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 	state, blobs := c.Writer.State, c.Blobs
 	names, err := blobs.List(ctx, records.JobPrefix)

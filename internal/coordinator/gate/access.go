@@ -44,8 +44,8 @@ const (
 	HandshakeTimeout = 20 * time.Second
 )
 
-// enter identifies the caller and then takes a slot for the call, before any of its messages are read. The order matters:
-// gRPC does not end the context of a call that is refused here, so an unknown caller would keep its slot.
+// enter identifies the caller and then takes a slot for the call, before any of its messages are read. The order
+// matters: gRPC does not end the context of a call that is refused here, so an unknown caller would keep its slot.
 func (g *Gate) enter(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
 	if g.callers != nil {
 		ctx, err = g.authorize(ctx, call)
@@ -60,8 +60,8 @@ func (g *Gate) enter(ctx context.Context, call *tap.Info) (_ context.Context, er
 	return g.awaitRequest(ctx, call), nil
 }
 
-// knownMethod returns the name of a method, or "(unknown)" for one that does not exist. An unknown name can be anything, and
-// as long as a header.
+// knownMethod returns the name of a method, or "(unknown)" for one that does not exist. An unknown name can be
+// anything, and as long as a header.
 func knownMethod(method string) string {
 	if _, exists := methods[method]; !exists {
 		return "(unknown)"

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// gRPC limits the size of header blocks, pings, and the responses that a client makes it queue. It does not limit frames
-// that carry nothing: empty CONTINUATION frames, and resets of streams that have just been opened.
+// gRPC limits the size of header blocks, pings, and the responses that a client makes it queue. It does not limit
+// frames that carry nothing: empty CONTINUATION frames, and resets of streams that have just been opened.
 const (
 	// maxContinuations is the maximum number of CONTINUATION frames in a row. The largest accepted header block needs
 	// only a few.
@@ -27,7 +27,8 @@ var (
 	errIdleFrames    = errors.New("too many frames that advance no call, such as resets of streams")
 )
 
-// watchful are transport credentials that close the connections of clients that flood the server with empty HTTP/2 frames.
+// watchful are transport credentials that close the connections of clients that flood the server with empty HTTP/2
+// frames.
 type watchful struct {
 	credentials.TransportCredentials
 	log hclog.Logger

@@ -78,8 +78,8 @@ func dialRaw(t *testing.T) *rawClient {
 	return c
 }
 
-// reads reads what the server sends until it closes the connection, and closes the channel then. The channel has a value
-// for each answer to a ping.
+// reads reads what the server sends until it closes the connection, and closes the channel then. The channel has a
+// value for each answer to a ping.
 func (c *rawClient) reads() <-chan struct{} {
 	answers := make(chan struct{}, 1)
 	go func() {

@@ -14,9 +14,9 @@ import (
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
 
-// A call takes its slot when its header arrives. Its request usually follows at once. A client that sent only headers would
-// hold slots and memory forever, so a call whose request does not arrive in time ends, and sooner if other calls need its
-// slot.
+// A call takes its slot when its header arrives. Its request usually follows at once. A client that sent only headers
+// would hold slots and memory forever, so a call whose request does not arrive in time ends, and sooner if other
+// calls need its slot.
 
 // anonymousTimeout is how long a call that needs no credentials may wait for its request.
 const anonymousTimeout = 5 * time.Second

@@ -11,8 +11,8 @@ import (
 // SlowReader is the reason of the error that ends a stream whose client does not read.
 const SlowReader = "SLOW_READER"
 
-// timedStream ends a stream whose client takes too long to accept a message. gRPC buffers up to 64 KiB of a stream and then
-// waits for the client as long as the connection lasts. The handler would hold its memory for as long.
+// timedStream ends a stream whose client takes too long to accept a message. gRPC buffers up to 64 KiB of a stream
+// and then waits for the client as long as the connection lasts. The handler would hold its memory for as long.
 type timedStream struct {
 	grpc.ServerStream
 	limit time.Duration

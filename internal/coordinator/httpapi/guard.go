@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// guard refuses requests that a web page makes without permission. A page of another origin could otherwise use whatever
-// this machine or its network lets the browser reach, either directly or under a name of its own that it makes resolve to
-// the address of the coordinator (DNS rebinding).
+// guard refuses requests that a web page makes without permission. A page of another origin could otherwise use
+// whatever this machine or its network lets the browser reach, either directly or under a name of its own that it
+// makes resolve to the address of the coordinator (DNS rebinding).
 func (s *Server) guard(next http.Handler) http.Handler {
 	hosts := append([]string{"localhost"}, s.cfg.Hosts...)
 	if name, err := os.Hostname(); err == nil {
@@ -49,8 +49,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// recover answers a request whose handler panicked. A response that has begun is cut off, so that the client does not take
-// it for complete.
+// recover answers a request whose handler panicked. A response that has begun is cut off, so that the client does not
+// take it for complete.
 func (s *Server) recover(w http.ResponseWriter) {
 	switch p := recover(); p {
 	case nil:
@@ -73,8 +73,8 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.Trim(strings.TrimSuffix(host, "."), "[]"))
 }
 
-// isKnown reports whether clients may call the server by a name. An address cannot be made to resolve to another one, and
-// a client of a TLS connection has checked that the certificate is for the name.
+// isKnown reports whether clients may call the server by a name. An address cannot be made to resolve to another one,
+// and a client of a TLS connection has checked that the certificate is for the name.
 func isKnown(hosts []string, host string, r *http.Request) bool {
 	if net.ParseIP(strings.Split(host, "%")[0]) != nil || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		return true

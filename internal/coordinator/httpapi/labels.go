@@ -16,8 +16,8 @@ import (
 // labelTypes are the types of content of labels and the formats of package format for those that are tables.
 var labelTypes = map[string]string{typeCSV: "csv", typeParquet: "parquet"}
 
-// labels answers a request for the labels of a job: as one JSON object, as lines of JSON, or as a table with the columns
-// index (or id) and label.
+// labels answers a request for the labels of a job: as one JSON object, as lines of JSON, or as a table with the
+// columns index (or id) and label.
 func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) error {
 	kind, err := labelType(r)
 	if err != nil {
@@ -54,7 +54,8 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	return out.close()
 }
 
-// labelType returns the type of content that a request for labels wants, by the parameter format or by its Accept header.
+// labelType returns the type of content that a request for labels wants, by the parameter format or by its Accept
+// header.
 func labelType(r *http.Request) (string, error) {
 	offers := []string{typeJSON, typeCSV, typeParquet, typeLines}
 	switch name := r.URL.Query().Get("format"); name {
@@ -91,8 +92,9 @@ func items[T any](list []T) (string, error) {
 	return string(encoded[1 : len(encoded)-1]), nil
 }
 
-// writeLabelObject writes labels as one JSON object with a list for each column. It writes each list while its parts arrive, by a
-// call of its own, because a list follows the one before and the labels of a large job would take much memory.
+// writeLabelObject writes labels as one JSON object with a list for each column. It writes each list while its parts
+// arrive, by a call of its own, because a list follows the one before and the labels of a large job would take much
+// memory.
 func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
 	var first *cleavev1.GetLabelsResponse
 	for at, list := range labelLists {

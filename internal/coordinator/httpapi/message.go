@@ -19,12 +19,12 @@ func newMessage(desc protoreflect.MessageDescriptor) proto.Message {
 	return kind.New().Interface()
 }
 
-// restJSON writes the JSON of REST. Fields have their value even if it is the default, so that programs can use a list that is
-// empty.
+// restJSON writes the JSON of REST. Fields have their value even if it is the default, so that programs can use a
+// list that is empty.
 var restJSON = protojson.MarshalOptions{EmitDefaultValues: true}
 
-// marshal returns a message in JSON without spaces. protojson adds some of them at random, so that nobody relies on its
-// output; people who read it or compare it in scripts do.
+// marshal returns a message in JSON without spaces. protojson adds some of them at random, so that nobody relies on
+// its output; people who read it or compare it in scripts do.
 func marshal(options protojson.MarshalOptions, p proto.Message) ([]byte, error) {
 	text, err := options.Marshal(p)
 	if err != nil {

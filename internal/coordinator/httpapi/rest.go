@@ -79,7 +79,8 @@ func (r Route) parameters() []string {
 	}
 }
 
-// pattern returns the path for http.ServeMux, which has no verbs after a parameter: they become a segment of their own.
+// pattern returns the path for http.ServeMux, which has no verbs after a parameter: they become a segment of their
+// own.
 func (r Route) pattern() string { return strings.Replace(r.Path, "}:", "}/:", 1) }
 
 // splitVerb makes a segment of the verb at the end of a path, as in pattern.

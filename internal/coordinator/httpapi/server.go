@@ -1,10 +1,10 @@
 // Package httpapi serves the API of a coordinator over HTTP: REST with JSON at /v1, and the Connect, gRPC-Web and gRPC
 // protocols at the paths of gRPC methods.
 //
-// Everything is a call to the gRPC server in the same process, made over a connection that carries the address and the
-// certificate of the HTTP client. Authentication, roles, limits, audit log and metrics therefore apply as they do for
-// gRPC, and there is no second place that decides them. Only the services of cleave.v1 and health checks can be reached;
-// the protocol of workers cannot.
+// Everything is a call to the gRPC server in the same process, made over a connection that carries the address and
+// the certificate of the HTTP client. Authentication, roles, limits, audit log and metrics therefore apply as they do
+// for gRPC, and there is no second place that decides them. Only the services of cleave.v1 and health checks can be
+// reached; the protocol of workers cannot.
 package httpapi
 
 import (
@@ -35,8 +35,8 @@ type Config struct {
 	MaxMessageBytes int
 	// MaxUploadBytes limits the body of an upload.
 	MaxUploadBytes int64
-	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large as its share
-	// or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
+	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large
+	// as its share or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
 	UploadMemory int64
 	// ReadStall is how long a client may send nothing of the body of a request, and WriteStall how long it may accept
 	// nothing of a response.
@@ -120,8 +120,8 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
 }
 
-// strangerBytes is how much of the body of a request is read before it is known who sends it. Without this limit, anyone who
-// reaches the port could make the coordinator hold a message of the largest size for every connection.
+// strangerBytes is how much of the body of a request is read before it is known who sends it. Without this limit,
+// anyone who reaches the port could make the coordinator hold a message of the largest size for every connection.
 const strangerBytes = 64 << 10
 
 // timed limits how long a client may send or accept nothing, and how much it may send before it is known.
@@ -149,7 +149,8 @@ func (s *Server) timed(w http.ResponseWriter, r *http.Request, refuse func(error
 	return t, &copied
 }
 
-// identify makes sure that the client of a request may make calls, by one that every role but that of workers may make.
+// identify makes sure that the client of a request may make calls, by one that every role but that of workers may
+// make.
 func identify(ctx context.Context) error {
 	conn, err := connection(ctx)
 	if err != nil {

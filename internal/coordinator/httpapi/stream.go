@@ -65,8 +65,8 @@ func accepted(r *http.Request, offers ...string) (string, error) {
 	return best, nil
 }
 
-// stream answers a request by the messages of a call: one line of JSON for each or, for the events of a job, server-sent
-// events if the client asks for them.
+// stream answers a request by the messages of a call: one line of JSON for each or, for the events of a job,
+// server-sent events if the client asks for them.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) error {
 	offers := []string{typeLines, typeJSON} // both get lines of JSON, labeled as lines: a stream is not one JSON value
 	watch := route.Method.Name() == "WatchJob"
@@ -146,7 +146,8 @@ type received struct {
 	err     error
 }
 
-// receive makes a call and returns its messages. The channel is closed when the call has ended. The caller must cancel ctx.
+// receive makes a call and returns its messages. The channel is closed when the call has ended. The caller must
+// cancel ctx.
 func receive(ctx context.Context, method protoreflect.MethodDescriptor, in proto.Message) <-chan received {
 	messages := make(chan received)
 	go func() {

@@ -257,8 +257,7 @@ func (i *Importer) find(ctx context.Context, allowed []allowedURI) ([]source, er
 		}
 	}
 	if most := maxTextRatio * i.MaxBytes; total > most {
-		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
-			"the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
+		return nil, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE", "the objects have %s; this coordinator takes at most %s in one table", text.Bytes(total), text.Bytes(i.MaxBytes)).OnField("uris")
 	}
 	if size := proto.Size(&statev1.ImportRecord{Objects: protosOf(sources)}); size > maxRecord {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_OBJECTS",

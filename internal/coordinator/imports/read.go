@@ -21,14 +21,15 @@ import (
 	"github.com/cleave-project/cleave/internal/wire/reading"
 )
 
-// unitBytes limits the compressed size of the row groups that a worker reads as one unit. A larger row group is a unit by itself.
+// unitBytes limits the compressed size of the row groups that a worker reads as one unit. A larger row group is a
+// unit by itself.
 const unitBytes = 32 << 20
 
 // heldPerByte is the memory that a byte of rows takes while a table is made of them.
 const heldPerByte = 2
 
-// reader reads the objects of one import. Package format joins them as it joins local files, so that the table is the same. The
-// difference is that workers read the parts, and read ahead.
+// reader reads the objects of one import. Package format joins them as it joins local files, so that the table is the
+// same. The difference is that workers read the parts, and read ahead.
 type reader struct {
 	*Importer
 	ctx       context.Context
@@ -194,7 +195,8 @@ func (p *part) Next() (*table.Table, error) {
 	return nil, io.EOF
 }
 
-// pass is one pass of workers over all objects. There is another one if later rows show that the first ones were misread.
+// pass is one pass of workers over all objects. There is another one if later rows show that the first ones were
+// misread.
 type pass struct {
 	units  [][]*unit // of each object
 	held   *content.Upload

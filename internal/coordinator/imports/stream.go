@@ -12,8 +12,9 @@ import (
 // progressInterval is the time between two reports of progress.
 const progressInterval = time.Second
 
-// Stream imports a table and calls send with the progress, about once a second, and with the table at the end. It imports in the
-// caller's goroutine, so that a panic about what the objects contain ends the call and not the coordinator.
+// Stream imports a table and calls send with the progress, about once a second, and with the table at the end. It
+// imports in the caller's goroutine, so that a panic about what the objects contain ends the call and not the
+// coordinator.
 func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequest, send func(*cleavev1.ImportTableResponse) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

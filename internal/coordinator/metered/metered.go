@@ -138,8 +138,8 @@ type countedBlobs struct {
 	bytes *atomic.Int64
 }
 
-// Counted returns b, adding what is stored to a total and taking off what is deleted. A negative total stays: the blobs have not
-// been counted yet. The total is approximate, so the caller counts again from time to time.
+// Counted returns b, adding what is stored to a total and taking off what is deleted. A negative total stays: the
+// blobs have not been counted yet. The total is approximate, so the caller counts again from time to time.
 func Counted(b store.Blobs, total *atomic.Int64) store.Blobs { return countedBlobs{b, total} }
 
 func (b countedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {

@@ -1,5 +1,6 @@
-// Package ownership makes a blob store belong to one cluster. A cluster has an ID, which is in its state. The blob store has a blob
-// with the ID of the cluster whose blobs it has. The first leader of a cluster writes both, and every later one compares them.
+// Package ownership makes a blob store belong to one cluster. A cluster has an ID, which is in its state. The blob
+// store has a blob with the ID of the cluster whose blobs it has. The first leader of a cluster writes both, and
+// every later one compares them.
 package ownership
 
 import (
@@ -28,8 +29,9 @@ type Claim struct {
 	Where  string    // the blob store, for messages
 	Host   string    // who claims it, for messages
 	Now    time.Time // when, for messages
-	// Settle is how long to wait before the claim is read back. If the store cannot refuse to overwrite a blob, the later of two clusters
-	// that claim it at the same moment overwrites the earlier one, which then sees it. 0 means that nobody else can claim it.
+	// Settle is how long to wait before the claim is read back. If the store cannot refuse to overwrite a blob, the
+	// later of two clusters that claim it at the same moment overwrites the earlier one, which then sees it. 0 means
+	// that nobody else can claim it.
 	Settle time.Duration
 }
 
@@ -43,9 +45,9 @@ type Owner struct {
 // maxOwnerBytes is more than an owner takes.
 const maxOwnerBytes = 4 << 10
 
-// Make claims the store, or confirms that it belongs to this cluster. It returns the fault Foreign if it belongs to another one.
-// A store without an owner, as earlier versions left it, is claimed. The ID is in the state before it is in the blobs, so that a cluster
-// whose leader crashes between the two recognizes its blobs.
+// Make claims the store, or confirms that it belongs to this cluster. It returns the fault Foreign if it belongs to
+// another one. A store without an owner, as earlier versions left it, is claimed. The ID is in the state before it is
+// in the blobs, so that a cluster whose leader crashes between the two recognizes its blobs.
 func (c Claim) Make(ctx context.Context) error {
 	id, err := c.cluster(ctx)
 	if err != nil {

@@ -33,8 +33,8 @@ func (c *Conn) TLS() *tls.ConnectionState {
 	return &c.info.State
 }
 
-// Dial opens a connection to the gRPC server of the port. The server sees the address and the certificate of the client of
-// c as those of the caller, so that calls made for the client have its rights and no others.
+// Dial opens a connection to the gRPC server of the port. The server sees the address and the certificate of the
+// client of c as those of the caller, so that calls made for the client have its rights and no others.
 func (c *Conn) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
 	same := &Conn{replayed: replayed{Conn: &inside{Conn: server, remote: c.RemoteAddr()}}, port: c.port, info: c.info, grpc: true}
@@ -45,7 +45,8 @@ func (c *Conn) Dial(ctx context.Context) (net.Conn, error) {
 	return client, nil
 }
 
-// inside is the server's end of a connection within the process. It has the remote address of the connection that it stands for.
+// inside is the server's end of a connection within the process. It has the remote address of the connection that it
+// stands for.
 type inside struct {
 	net.Conn
 	remote net.Addr
@@ -100,9 +101,9 @@ func (c *Conn) identify() error {
 	return c.identifyHTTP2(len(preface))
 }
 
-// identifyHTTP2 reads the frames of a connection up to its first request. gRPC clients wait for the settings of the server
-// before they send one, so settings must be sent first. The server to which the connection goes sends its own settings
-// later, which HTTP/2 allows at any time.
+// identifyHTTP2 reads the frames of a connection up to its first request. gRPC clients wait for the settings of the
+// server before they send one, so settings must be sent first. The server to which the connection goes sends its own
+// settings later, which HTTP/2 allows at any time.
 func (c *Conn) identifyHTTP2(preface int) error {
 	seen := &recorder{from: &replayed{Conn: c.Conn, start: c.start[preface:]}}
 	frames := http2.NewFramer(c.Conn, seen)
@@ -167,8 +168,8 @@ func (r *recorder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ackFilter removes the acknowledgment of the settings that identifyHTTP2 sent from an HTTP/2 connection. A server would
-// take a second acknowledgment for an error.
+// ackFilter removes the acknowledgment of the settings that identifyHTTP2 sent from an HTTP/2 connection. A server
+// would take a second acknowledgment for an error.
 type ackFilter struct {
 	conn   *Conn
 	skip   int64  // bytes of the current frame that are left

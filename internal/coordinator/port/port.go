@@ -2,8 +2,8 @@
 // hands the connection to the gRPC server or to the HTTP server.
 //
 // The choice is made once per connection. An HTTP/2 connection goes to the gRPC server if its first request is a gRPC
-// request, and to the HTTP server otherwise. The HTTP server must therefore also accept gRPC requests, which a proxy may
-// send over the same connection.
+// request, and to the HTTP server otherwise. The HTTP server must therefore also accept gRPC requests, which a proxy
+// may send over the same connection.
 package port
 
 import (
@@ -55,8 +55,8 @@ func (p *Port) GRPC() net.Listener { return p.grpc }
 // HTTP returns the listener of the HTTP server. Its connections are of type *Conn, already decrypted.
 func (p *Port) HTTP() net.Listener { return p.http }
 
-// Serve accepts connections until the port is closed or the listener fails. It returns net.ErrClosed or the error of the
-// listener.
+// Serve accepts connections until the port is closed or the listener fails. It returns net.ErrClosed or the error of
+// the listener.
 func (p *Port) Serve() error {
 	defer p.Close()
 	for pause := time.Duration(0); ; {

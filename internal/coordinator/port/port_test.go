@@ -236,7 +236,8 @@ func TestSilentClients(t *testing.T) {
 	}
 }
 
-// The acknowledgment of the settings that the port sends may come before or after the first request, in pieces of any size.
+// The acknowledgment of the settings that the port sends may come before or after the first request, in pieces of any
+// size.
 func TestAcknowledgmentsOfSettings(t *testing.T) {
 	s := serve(t, false, time.Minute)
 	for _, size := range []int{1, 7, 1000} {

@@ -30,7 +30,8 @@ type Input struct {
 	points dataset.Dataset // made from the table; nil for a data set
 }
 
-// Table holds what was decided about a table, and which of its rows became points. Its methods do nothing if it is nil.
+// Table holds what was decided about a table, and which of its rows became points. Its methods do nothing if it is
+// nil.
 type Table struct {
 	Recipe  *recipe.Recipe
 	Notices []clustering.Notice
@@ -63,8 +64,8 @@ func (m *Maker) Open(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 	return in, err
 }
 
-// open makes the points of a table, of at most limit bytes. It must be called before Spec and Load, because what a spec says
-// about rows of a table depends on their ids.
+// open makes the points of a table, of at most limit bytes. It must be called before Spec and Load, because what a
+// spec says about rows of a table depends on their ids.
 func (in *Input) open(ctx context.Context, limit int64) error {
 	if in.spec.GetTable() == nil {
 		return nil

@@ -1,5 +1,6 @@
-// Package problem turns the spec of a job into a problem that can run. It finds what the job clusters, makes points of the rows
-// of a table, checks the spec against the data, and says what a run needs. It knows nothing of jobs, queues and events.
+// Package problem turns the spec of a job into a problem that can run. It finds what the job clusters, makes points
+// of the rows of a table, checks the spec against the data, and says what a run needs. It knows nothing of jobs,
+// queues and events.
 package problem
 
 import (

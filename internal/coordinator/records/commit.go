@@ -36,10 +36,10 @@ type Writer struct {
 // maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
 const maxPending = 1000
 
-// Finish makes a change for a caller. If ctx ends first, Finish returns why, and do continues until its transactions are
-// decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is deleted.
-// The context of do has the values of ctx and ends when writing must stop. do must not refer to anything large, since callers
-// may come and leave for as long as the store does not answer.
+// Finish makes a change for a caller. If ctx ends first, Finish returns why, and do continues until its transactions
+// are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
+// deleted. The context of do has the values of ctx and ends when writing must stop. do must not refer to anything
+// large, since callers may come and leave for as long as the store does not answer.
 func Finish[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if w.pending.Add(1) > maxPending {
@@ -94,15 +94,15 @@ func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
 // Wait waits for the changes that Finish has begun. They end soon after the Writer's context.
 func (w *Writer) Wait() { w.finishing.Wait() }
 
-// Commit makes a transaction durable. While the store does not answer, Commit tries again until the context ends. That is
-// safe because only the leader writes: a transaction that was committed although its answer was lost has no further
-// effect or, if it requires that a key is new, ends in a conflict.
+// Commit makes a transaction durable. While the store does not answer, Commit tries again until the context ends.
+// That is safe because only the leader writes: a transaction that was committed although its answer was lost has no
+// further effect or, if it requires that a key is new, ends in a conflict.
 func (w *Writer) Commit(txn store.Txn) error {
 	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
 }
 
-// Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its answer,
-// and the run would be lost.
+// Persist is like Commit, but waits for space on a full disk. It stores what a run has done: nobody waits for its
+// answer, and the run would be lost.
 func (w *Writer) Persist(txn store.Txn) error {
 	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) || fault.Is(err, store.DiskFull) })
 }

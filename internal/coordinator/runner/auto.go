@@ -17,8 +17,8 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// autoRunner runs a job of auto, which tries several methods. The workers hold rows in both units, find neighbors, and multiply a
-// given matrix with the vectors of eigensolvers, which run in the coordinator.
+// autoRunner runs a job of auto, which tries several methods. The workers hold rows in both units, find neighbors,
+// and multiply a given matrix with the vectors of eigensolvers, which run in the coordinator.
 type autoRunner struct {
 	problem  *auto.Problem
 	spec     clustering.Spec

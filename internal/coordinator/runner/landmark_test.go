@@ -10,8 +10,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 )
 
-// A matrix that takes long is run as asked, with a notice that proposes landmarks; a small one without. By landmarks the
-// same points are counted as features.
+// A matrix that takes long is run as asked, with a notice that proposes landmarks; a small one without. By landmarks
+// the same points are counted as features.
 func TestLargeMatricesHaveANotice(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 400_000, 2, 3)
 	spec := clustering.Spec{K: 3, MaxIterations: 100, Choose: true, Algorithm: &kernelkmeans.Options{Rho: 1}}

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// neighborRunner runs a job on the graph of the nearest neighbors of its rows. The workers find the neighbors; the graph is
-// made here, and workers get it as they get any data set, while the job needs it.
+// neighborRunner runs a job on the graph of the nearest neighbors of its rows. The workers find the neighbors; the
+// graph is made here, and workers get it as they get any data set, while the job needs it.
 type neighborRunner struct {
 	problem  *knn.Problem
 	spec     clustering.Spec // with neighbors

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// rangeRunner runs a job with every k of a range, one after the other, and proposes one of them. Workers keep the data set,
-// and the matrix where there is one, from one k to the next.
+// rangeRunner runs a job with every k of a range, one after the other, and proposes one of them. Workers keep the
+// data set, and the matrix where there is one, from one k to the next.
 type rangeRunner struct {
 	data     dataset.Dataset
 	spec     clustering.Spec

@@ -1,5 +1,5 @@
-// Package runner runs a prepared job of any algorithm on the workers. A Runner knows what its job needs, places it on the
-// fleet, and returns its result. It knows nothing of queues, records or clients.
+// Package runner runs a prepared job of any algorithm on the workers. A Runner knows what its job needs, places it on
+// the fleet, and returns its result. It knows nothing of queues, records or clients.
 package runner
 
 import (
@@ -22,8 +22,8 @@ import (
 type Runner interface {
 	// Objective returns the name of what is minimized or maximized.
 	Objective() string
-	// Need returns what the job needs from the workers and the coordinator. For a job with several executors it is what the
-	// first one needs.
+	// Need returns what the job needs from the workers and the coordinator. For a job with several executors it is
+	// what the first one needs.
 	Need() planning.Workload
 	// Beside returns what the other executors need.
 	Beside() []planning.Workload

@@ -1,6 +1,7 @@
 // Package webhook tells other programs that jobs have ended. A notification is a CloudEvent, signed as the Standard
-// Webhooks specification describes. It is stored in the transaction that ends its job and deleted when the receiver has
-// accepted it, so it is delivered at least once, with the same id each time, even if coordinators fail in between.
+// Webhooks specification describes. It is stored in the transaction that ends its job and deleted when the receiver
+// has accepted it, so it is delivered at least once, with the same id each time, even if coordinators fail in
+// between.
 package webhook
 
 import (
@@ -38,8 +39,8 @@ import (
 type Config struct {
 	// Allow are the origins, such as https://ci.example, to which notifications may be sent.
 	Allow []string
-	// SecretFile has the keys by which notifications are signed, one on each line: at least 24 bytes in base64, after an
-	// optional "whsec_". Receivers accept any of them, so that keys can be replaced.
+	// SecretFile has the keys by which notifications are signed, one on each line: at least 24 bytes in base64, after
+	// an optional "whsec_". Receivers accept any of them, so that keys can be replaced.
 	SecretFile string
 }
 
@@ -248,8 +249,8 @@ func (s *Sender) Wait() {
 	s.client.CloseIdleConnections()
 }
 
-// Send delivers a stored notification in the background, retrying until the receiver accepts it or three days have passed.
-// Before Start it does nothing: Start finds the notification.
+// Send delivers a stored notification in the background, retrying until the receiver accepts it or three days have
+// passed. Before Start it does nothing: Start finds the notification.
 func (s *Sender) Send(e store.Entry) {
 	record, err := decode(e)
 	if err != nil {
@@ -418,8 +419,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// signature returns the signature of a notification: an HMAC with SHA-256 of its id, the time of the attempt in seconds, and its
-// body, separated by periods.
+// signature returns the signature of a notification: an HMAC with SHA-256 of its id, the time of the attempt in
+// seconds, and its body, separated by periods.
 func signature(secret []byte, id, timestamp string, body []byte) []byte {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + timestamp + "."))

@@ -127,7 +127,8 @@ func TestNotificationsThatWaitAreCheap(t *testing.T) {
 	await(t, "the end of goroutines", func() bool { return runtime.NumGoroutine() < before+jobs/5 })
 }
 
-// A notification that is sent while the sender starts is delivered once, whether the sender found it in the state or not.
+// A notification that is sent while the sender starts is delivered once, whether the sender found it in the state or
+// not.
 func TestNotificationsBeforeTheStart(t *testing.T) {
 	var requests atomic.Int32
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))

@@ -1,5 +1,5 @@
-// Package backoff paces repeated attempts: each pause is about twice as long as the one before, up to a limit, and partly
-// random, so that the clients of a server do not all come back at the same moment.
+// Package backoff paces repeated attempts: each pause is about twice as long as the one before, up to a limit, and
+// partly random, so that the clients of a server do not all come back at the same moment.
 package backoff
 
 import (

@@ -23,7 +23,8 @@ func Listen(addr net.Addr) *Listener {
 	return l
 }
 
-// Dial returns the client's end of a new connection. It is not buffered: a write returns once the other end has read all of it.
+// Dial returns the client's end of a new connection. It is not buffered: a write returns once the other end has read
+// all of it.
 func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
 	if err := l.Put(ctx, server); err != nil {

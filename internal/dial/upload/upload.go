@@ -1,4 +1,5 @@
-// Package upload sends data sets and tables that a coordinator lacks. It is shared by the public client and the command line.
+// Package upload sends data sets and tables that a coordinator lacks. It is shared by the public client and the
+// command line.
 package upload
 
 import (
@@ -24,8 +25,8 @@ type Target struct {
 	Retry func(ctx context.Context, do func() error) error
 }
 
-// Dataset sends a data set, unless the coordinator has it, and returns its id. It calls begin, which may be nil, before it sends
-// anything.
+// Dataset sends a data set, unless the coordinator has it, and returns its id. It calls begin, which may be nil,
+// before it sends anything.
 func (t Target) Dataset(ctx context.Context, name string, data dataset.Dataset, begin func()) (string, error) {
 	id, err := dataset.ID(data)
 	if err != nil {
@@ -38,8 +39,8 @@ func (t Target) Dataset(ctx context.Context, name string, data dataset.Dataset, 
 	})
 }
 
-// Table sends a table, unless the coordinator has it, and returns its id. It calls begin, which may be nil, before it sends
-// anything.
+// Table sends a table, unless the coordinator has it, and returns its id. It calls begin, which may be nil, before it
+// sends anything.
 func (t Target) Table(ctx context.Context, name string, rows *table.Table, begin func()) (string, error) {
 	id := rows.ID()
 	_, err := t.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
@@ -49,8 +50,8 @@ func (t Target) Table(ctx context.Context, name string, rows *table.Table, begin
 	})
 }
 
-// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND. It continues a broken upload where it
-// stopped, if the coordinator kept the parts that arrived.
+// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND. It continues a broken
+// upload where it stopped, if the coordinator kept the parts that arrived.
 func (t Target) sendMissing(ctx context.Context, noun, id string, found error, begin func(), send func(wire.UploadStart) (storedID string, err error)) error {
 	if status.Code(found) != codes.NotFound {
 		return found

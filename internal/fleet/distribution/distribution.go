@@ -1,6 +1,6 @@
 // Package distribution sends data sets to workers in pieces. Package swarm decides from whom each worker gets each
-// piece. This package reads and hashes the data sets, tells workers what to fetch, and hears how that went. Which worker
-// may have which data set is decided by the caller.
+// piece. This package reads and hashes the data sets, tells workers what to fetch, and hears how that went. Which
+// worker may have which data set is decided by the caller.
 package distribution
 
 import (
@@ -84,10 +84,10 @@ func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
 	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}}
 }
 
-// Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker needs
-// the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less work. A
-// worker that needs a part gets pieces in any case, because it can check only them. peers says whether some worker
-// passes pieces on.
+// Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker
+// needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less
+// work. A worker that needs a part gets pieces in any case, because it can check only them. peers says whether some
+// worker passes pieces on.
 //
 // Other goroutines read and write, so that the stream of a lost session ends even if a Send to a paused worker is
 // blocked.

@@ -136,8 +136,8 @@ func describe(ctx context.Context, bucket *blob.Bucket, u objects.URI) (Object, 
 	return Object{URI: u.String(), Bytes: found.Size, ETag: found.ETag, Version: versionOf(found), Modified: found.ModTime}, nil
 }
 
-// Sign returns a URL by which a version of an object can be read for a while, without credentials. The URL names the version if
-// there is one. etag is what the object must have if it does not.
+// Sign returns a URL by which a version of an object can be read for a while, without credentials. The URL names the
+// version if there is one. etag is what the object must have if it does not.
 func (s *Set) Sign(ctx context.Context, r objects.Rule, o Object) (signed, etag string, err error) {
 	u, err := objects.Parse(o.URI)
 	if err != nil {
@@ -182,7 +182,8 @@ func explain(u objects.URI, err error) error {
 		"the object store does not answer about %s: %s; check its address, its region and the credentials", u, causeOf(err)).With("uri", u.String())
 }
 
-// causeOf returns the part of an error that says what happened: what the network or the store said, or else the innermost error.
+// causeOf returns the part of an error that says what happened: what the network or the store said, or else the
+// innermost error.
 func causeOf(err error) string {
 	if network, is := errors.AsType[*net.OpError](err); is {
 		return network.Error()

@@ -46,8 +46,8 @@ const (
 
 var errSilent = fmt.Errorf("the store sent nothing for %v", answerTimeout)
 
-// NewClient returns a client for signed URLs. It follows no redirects, because they could lead to a server that whoever signed
-// the URL did not intend.
+// NewClient returns a client for signed URLs. It follows no redirects, because they could lead to a server that
+// whoever signed the URL did not intend.
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: connectTimeout}).DialContext
@@ -66,8 +66,8 @@ type Object struct {
 	ETag string // of the version to read; "" if the URL names a version
 }
 
-// File is an object that is being read. It fetches blocks, keeps those used last, and fetches ahead what is read in order. It
-// is safe for concurrent use.
+// File is an object that is being read. It fetches blocks, keeps those used last, and fetches ahead what is read in
+// order. It is safe for concurrent use.
 type File struct {
 	Object
 	ctx    context.Context
@@ -90,7 +90,8 @@ type block struct {
 	err   error
 }
 
-// Open returns a file that is read until ctx ends. It sends nothing yet. moved is called when bytes arrive; it may be nil.
+// Open returns a file that is read until ctx ends. It sends nothing yet. moved is called when bytes arrive; it may be
+// nil.
 func Open(ctx context.Context, client *http.Client, object Object, moved func(bytes int)) *File {
 	if moved == nil {
 		moved = func(int) {}
@@ -107,8 +108,8 @@ func (f *File) SetURL(url string) {
 	f.url = url
 }
 
-// SetStreams says in how many places the file is read at the same time, such as the columns of a row group. It drops what is
-// kept.
+// SetStreams says in how many places the file is read at the same time, such as the columns of a row group. It drops
+// what is kept.
 func (f *File) SetStreams(streams int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,8 +183,8 @@ func (f *File) need(number int64) *block {
 	return b
 }
 
-// makeRoom forgets the fetched blocks that were not used for the longest time, if there are too many. It reports whether there
-// is room for another block then. The caller holds f.mu.
+// makeRoom forgets the fetched blocks that were not used for the longest time, if there are too many. It reports
+// whether there is room for another block then. The caller holds f.mu.
 func (f *File) makeRoom() bool {
 	for int64(len(f.blocks)+1)*f.bytes > CacheBytes {
 		oldest := int64(-1)

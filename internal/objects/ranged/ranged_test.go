@@ -216,7 +216,8 @@ func TestAStoreThatHangs(t *testing.T) {
 	})
 }
 
-// Blocks that are being fetched count as memory. While they fill it, a reader fetches the block it needs and none ahead.
+// Blocks that are being fetched count as memory. While they fill it, a reader fetches the block it needs and none
+// ahead.
 func TestBlocksInFlightCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := make([]byte, 3*CacheBytes)

@@ -21,8 +21,8 @@ import (
 type Config struct {
 	TokenFile string // empty means that there is none
 	OIDC      OIDC
-	// Tokens maps tokens to their owners, which may be workers, for a coordinator that shares its process or its parent
-	// with all of them. They are in no file.
+	// Tokens maps tokens to their owners, which may be workers, for a coordinator that shares its process or its
+	// parent with all of them. They are in no file.
 	Tokens map[string]identity.Caller
 }
 

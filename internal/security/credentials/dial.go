@@ -123,6 +123,6 @@ func IsLoopback(address string) bool {
 	return host == "" || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// NamesFlags is an option of connections of the command line: error messages name its flags instead of the options of package
-// client.
+// NamesFlags is an option of connections of the command line: error messages name its flags instead of the options of
+// package client.
 type NamesFlags struct{ grpc.EmptyDialOption }

@@ -122,8 +122,8 @@ func (m material) certificate() *tls.Certificate {
 	return pair
 }
 
-// endOfLife says when a certificate expires or has expired, and what to do. It returns "" for one that has more than a tenth of its
-// time left: those that are renewed automatically are renewed before.
+// endOfLife says when a certificate expires or has expired, and what to do. It returns "" for one that has more than
+// a tenth of its time left: those that are renewed automatically are renewed before.
 func endOfLife(c *x509.Certificate, now time.Time) string {
 	when := c.NotAfter.UTC().Format(time.RFC3339)
 	switch left := c.NotAfter.Sub(now); {

@@ -20,8 +20,8 @@ import (
 const workerURI = "cleave://worker/"
 
 // Peers configures connections between workers. Both sides show the certificate by which they attach to the
-// coordinator, and both require that the other's is one of a worker, whichever: workers have no names that others know.
-// Therefore the certificate needs no use as a server and no host names.
+// coordinator, and both require that the other's is one of a worker, whichever: workers have no names that others
+// know. Therefore the certificate needs no use as a server and no host names.
 type Peers struct {
 	dial     Dial
 	material material
@@ -107,8 +107,8 @@ func (p *Peers) verify(state tls.ConnectionState) error {
 	return p.VerifyAt(time.Now(), state.PeerCertificates[0], state.PeerCertificates[1:]...)
 }
 
-// VerifyAt checks that an authority of ours has signed the certificate of a worker, through the given intermediates, and
-// that it is valid at the given time.
+// VerifyAt checks that an authority of ours has signed the certificate of a worker, through the given intermediates,
+// and that it is valid at the given time.
 func (p *Peers) VerifyAt(now time.Time, leaf *x509.Certificate, between ...*x509.Certificate) error {
 	others := x509.NewCertPool()
 	for _, c := range between {

@@ -88,9 +88,9 @@ func staysLocal(address string, listener net.Listener) (bool, error) {
 	return tcp.IP.IsLoopback(), nil
 }
 
-// TLS returns a function that builds the configuration of the next connection from the current content of the files, or
-// nil if there are no certificates. A client certificate is verified if one is presented; clients without one may have a
-// token.
+// TLS returns a function that builds the configuration of the next connection from the current content of the files,
+// or nil if there are no certificates. A client certificate is verified if one is presented; clients without one may
+// have a token.
 func (s Serve) TLS(log hclog.Logger) (func() *tls.Config, error) {
 	if s.Cert == "" {
 		return nil, nil

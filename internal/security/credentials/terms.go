@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Terms are the words of messages about connections: how the reader calls the server, and how they configure the connection.
-// The zero value stands for FlagTerms.
+// Terms are the words of messages about connections: how the reader calls the server, and how they configure the
+// connection. The zero value stands for FlagTerms.
 type Terms struct {
 	Server     string // such as "the coordinator"
 	Dir        string // the folder of certificates, such as "--tls DIR"

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// transport is TLS of a client with a configuration that is built for every connection from the current content of the files.
+// transport is TLS of a client with a configuration that is built for every connection from the current content of
+// the files.
 type transport struct {
 	config  func() *tls.Config
 	explain func(error) error // explains handshake errors

@@ -1,5 +1,5 @@
-// Package seal is the format of stored blobs: blocks with checksums. Whoever reads a blob, through the store or by a URL
-// of an object store, gets only bytes that were checked.
+// Package seal is the format of stored blobs: blocks with checksums. Whoever reads a blob, through the store or by a
+// URL of an object store, gets only bytes that were checked.
 //
 // A blob is stored in blocks, each followed by its checksum, in a file or object whose name ends in .sealed:
 //
@@ -110,8 +110,8 @@ type Reader struct {
 	explain func(name string, err error) error // that of the bucket
 }
 
-// NewReader returns a Reader of length bytes from offset, or to the end if length is -1. r begins where Range says; explain
-// turns an error of r into the one to return.
+// NewReader returns a Reader of length bytes from offset, or to the end if length is -1. r begins where Range says;
+// explain turns an error of r into the one to return.
 func NewReader(name string, r io.ReadCloser, offset, length int64, explain func(string, error) error) *Reader {
 	u := &Reader{
 		Closer: r, explain: explain, name: name, r: wholeReader{r}, frame: make([]byte, FrameBytes),

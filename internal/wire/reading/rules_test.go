@@ -44,7 +44,8 @@ func TestTableRules(t *testing.T) {
 	}
 }
 
-// lateSurvey returns what the last row of a text shows, which has another notation in each column than the rows before.
+// lateSurvey returns what the last row of a text shows, which has another notation in each column than the rows
+// before.
 func lateSurvey(t *testing.T) *format.Survey {
 	last := []string{"$5", "5 %", "5 €", "5 CHF", "(5)", "\u22125", "<5", "5*", "1.234,5", "1,234.5", "1 234.5", "1'234.5", "2,5", "007", "+7", "x", "5 kg"}
 	text := strings.Repeat(strings.Repeat("1;", len(last)-1)+"1\n", 20_000) + strings.Join(last, ";") + "\n"
