@@ -241,8 +241,9 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if err == nil {
 			item, err = stream.Recv()
 		}
-		silence.Stop()                                 // w may take as long as it likes
-		if watching.Err() != nil && ctx.Err() == nil { // also if connecting took too long
+		silence.Stop() // until w has taken the message
+		if watching.Err() != nil && ctx.Err() == nil {
+			// Nothing was heard for too long, perhaps not even a connection was made.
 			return nil, c.leader.leave("the coordinator is silent")
 		}
 		if err != nil {

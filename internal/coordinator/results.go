@@ -194,7 +194,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	if err != nil {
 		return err
 	}
-	held, err := s.c.downloads.begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened, which does not wait
+	held, err := s.c.downloads.begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
 	if err != nil {
 		return err
 	}
