@@ -26,9 +26,10 @@ import (
 //   - centroids.csv has a row for each cluster.
 //   - metric.csv has one row of weights for a diagonal metric, or the rows of the matrix for a full one.
 //   - units.csv has a row of what is subtracted from scaled columns, and a row of what they are divided by.
-//   - mixture.csv has the means, variances and triangles of a mixture of Gaussians, in the units; see cleavev1.MixtureHead.
-//   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then centroids.csv
-//     has means of features.
+//   - mixture.csv has the means, variances and triangles of a mixture of Gaussians, in the units; see
+//     cleavev1.MixtureHead.
+//   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then
+//     centroids.csv has means of features.
 //
 // Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a
 // column for each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means

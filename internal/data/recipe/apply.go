@@ -13,8 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and classes
-// may be missing: new rows have no classes yet.
+// Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and
+// classes may be missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	p := &Prepared{Names: r.Names(), rows: t.Rows()}
 	t = r.rename(t, p)
@@ -143,7 +143,8 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 	return sources, nil
 }
 
-// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and spaces.
+// rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and
+// spaces.
 func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
 	wanted := []string{r.ID, r.Label, r.TotalColumn}
 	for at := range r.Features {
@@ -176,8 +177,8 @@ func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
 }
 
-// missingColumn returns the error for a table without a column that a recipe needs. It suggests only columns that the recipe does
-// not use.
+// missingColumn returns the error for a table without a column that a recipe needs. It suggests only columns that the
+// recipe does not use.
 func (r *Recipe) missingColumn(t *table.Table, name string) error {
 	var names []string
 	for at := range t.Columns {
@@ -267,7 +268,8 @@ func (p *Prepared) leaveOut(blank []int32, rows int) {
 	}
 }
 
-// fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in the cache.
+// fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in
+// the cache.
 func fillRows(values []float64, columns, first, last int, kept []int32, sources []source, similar *similarity) {
 	const few = 256
 	var distances []float64

@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Fit decides how the rows of a table become points. The notices report what it decided without the user. The result depends
-// only on the table and the options.
+// Fit decides how the rows of a table become points. The notices report what it decided without the user. The result
+// depends only on the table and the options.
 func Fit(t *table.Table, o Options) (r *Recipe, notices []string, err error) {
 	if t.Rows() == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
@@ -90,7 +90,8 @@ func (f *fitting) findID() {
 	}
 }
 
-// hasDecimals reports whether all texts of a column are numbers and some have decimals: ids do not, but a measured index may.
+// hasDecimals reports whether all texts of a column are numbers and some have decimals: ids do not, but a measured
+// index may.
 func hasDecimals(c *table.Column) bool {
 	found := false
 	for _, s := range c.FilledTexts() {

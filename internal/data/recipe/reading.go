@@ -22,8 +22,8 @@ const (
 	maxCategories = 10_000 // the largest number of categories in a column that the user called categorical
 )
 
-// read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a notice with
-// the reason and leaves g.column nil.
+// read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a
+// notice with the reason and leaves g.column nil.
 func (f *fitting) read(g *candidate) error {
 	c, name := withoutWords(&f.Columns[g.at]), f.typed(g.at)
 	g.made.Column = c.Name
@@ -123,8 +123,9 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 	return fmt.Sprintf("column %q: %s %.40q %s", c.Name, what, c.Texts[found.first], t.Place(found.first))
 }
 
-// findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if most cells
-// are rare, the column is left out and used is false. Every value of a column that the user called categorical is a category.
+// findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if
+// most cells are rare, the column is left out and used is false. Every value of a column that the user called
+// categorical is a category.
 func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
 	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
