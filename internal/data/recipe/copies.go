@@ -77,8 +77,8 @@ func sign(row int) float64 {
 	return float64(int(h>>63)*2 - 1)
 }
 
-// isCopy reports whether two columns carry the same information: their categories are equal up to names, or their numbers are
-// a linear function of the other's up to rounding.
+// isCopy reports whether two columns carry the same information: their categories are equal up to names, or their
+// numbers are a linear function of the other's up to rounding.
 func (s *shape) isCopy(other *shape) bool {
 	if s.categorical != other.categorical || s.gaps != other.gaps {
 		return false

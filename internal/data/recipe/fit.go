@@ -240,8 +240,8 @@ type candidate struct {
 	after  int           // index in fitting.notices for the notice about filling it
 }
 
-// addedColumns returns how many columns, from the given one on, an earlier run added by --join: the label, the class of the
-// cluster if there are classes, and the scores of the row. A name that was taken already begins with cleave_.
+// addedColumns returns how many columns, from the given one on, an earlier run added by --join: the label, the class
+// of the cluster if there are classes, and the scores of the row. A name that was taken already begins with cleave_.
 func (f *fitting) addedColumns(at int) int {
 	next := at
 	follows := func(name string) bool {
