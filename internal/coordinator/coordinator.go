@@ -29,6 +29,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sync/semaphore"
@@ -101,7 +102,9 @@ type Coordinator struct {
 	webhooks    *webhook.Sender
 	retention   *retention
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
-	downloads   *downloads
+	// predictionWait is how long a prediction waits for workers or for their memory.
+	predictionWait time.Duration
+	downloads      *downloads
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -144,10 +147,10 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		stopping:    make(chan struct{}),
 		disowned:    make(chan error, 1),
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
-		predictions: make(chan struct{}, maxPredictions),
-		downloads:   newDownloads(cfg.CacheBytes, cfg.Limits.SlowReader),
-		jobs:        map[string]*job{},
-		admission:   semaphore.NewWeighted(allAdmission),
+		predictions: make(chan struct{}, maxPredictions), predictionWait: cfg.LostAfter,
+		downloads: newDownloads(cfg.CacheBytes, cfg.Limits.SlowReader),
+		jobs:      map[string]*job{},
+		admission: semaphore.NewWeighted(allAdmission),
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)

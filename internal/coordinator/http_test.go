@@ -211,7 +211,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/tables?format=csv", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/datasets?format=csv&kind=points", large, 413, 8, "larger than 10000 bytes"},
 		{"POST", "/v1/datasets?format=csv&kind=kernel", large, 413, 8, "larger than 3000 bytes"},
-		{"POST", "/v1/datasets?format=csv&kind=kernel&delimiter=%3B", "1;0\n0;1\n", 400, 3, `"delimiter"`},
+		{"POST", "/v1/datasets?format=csv&kind=kernel&delimiter=;", "1;0\n0;1\n", 400, 3, `"delimiter"`},
 		{"POST", "/v1/datasets?format=metis&header=no&decimals=,", "2 1\n2\n1\n", 400, 3, `"decimals"`},
 		{"POST", "/v1/tables?format=csv&kind=points", "1,2\n", 400, 3, `"kind"`},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},

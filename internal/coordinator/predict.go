@@ -168,7 +168,7 @@ func (c *Coordinator) predictByKernel(
 		return nil, err
 	}
 	defer c.datasets.Release(id)
-	ctx, report, stop := giveUpAfter(ctx, c.cfg.LostAfter)
+	ctx, report, stop := giveUpAfter(ctx, c.predictionWait)
 	defer stop()
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,

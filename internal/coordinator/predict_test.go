@@ -174,9 +174,7 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 
 // A prediction waits for a moment for memory that other jobs hold on the workers, and not until they have ended.
 func TestPredictionWithoutRoom(t *testing.T) {
-	cfg := testConfig()
-	cfg.HeartbeatInterval, cfg.LostAfter = 20*time.Millisecond, 500*time.Millisecond
-	h := newHarness(t, cfg, scripted(steps(1)))
+	h := newHarness(t, testConfig(), scripted(steps(1)))
 	data := h.upload()
 	job := h.create(spec(data))
 	h.end(job)
@@ -217,10 +215,13 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		_, _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
 		return err
 	}
+	patience := h.c.predictionWait
+	h.c.predictionWait = time.Millisecond
 	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
+	h.c.predictionWait = patience
 	if err := predict(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -165,7 +168,10 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignor
 			return nil, err
 		}
 	}
-	query := r.URL.Query()
+	query, err := parameters(r)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range ignored {
 		query.Del(name)
 	}
@@ -179,7 +185,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignor
 		p.ProtoReflect().Set(field, protoreflect.ValueOfString(r.PathValue(name)))
 		used = append(used, []string{name})
 	}
-	for name := range query {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if p.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name)) == nil && p.ProtoReflect().Descriptor().Fields().ByJSONName(name) == nil {
 			return nil, badRequest(name, "the URL has a parameter %.80q, which %s does not have", name, route.Path)
 		}
@@ -188,6 +194,16 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignor
 		return nil, badRequest("", "the parameters of the URL cannot be read: %v", err)
 	}
 	return p, nil
+}
+
+// parameters returns the parameters in the URL of a request. A semicolon belongs to a value, as in delimiter=; where
+// URL.Query would drop the parameter.
+func parameters(r *http.Request) (url.Values, error) {
+	query, err := url.ParseQuery(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
+	if err != nil {
+		return nil, badRequest("", "the parameters of the URL cannot be read: %v", err)
+	}
+	return query, nil
 }
 
 // unmarshal reads a message from JSON. An empty text is an empty message.

@@ -44,7 +44,10 @@ var formatsByType = map[string]string{
 // upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or the
 // messages of the call as JSON, one after another.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) error {
-	query := r.URL.Query()
+	query, err := parameters(r)
+	if err != nil {
+		return err
+	}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	name := query.Get("format")
 	if name == "" {
@@ -52,7 +55,6 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxUploadBytes)
 	var response proto.Message
-	var err error
 	switch {
 	case name == "" && kind != typeJSON && kind != typeLines:
 		return badRequest("format", "the format of the body is unknown; add ?format=csv to the URL, or send JSON as %s", typeLines)
