@@ -80,6 +80,7 @@ func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	return []dataset.Edges{m.list}, m.vertices, nil
 }
 
+// parseHeader reads the first line. Nothing is allocated by its counts.
 func (m *metis) parseHeader(cells [][]byte) error {
 	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and optionally a format such as 001 and a number of weights")
 	if len(cells) < 2 || len(cells) > 4 {
