@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -200,6 +202,13 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)
+}
+
+// hasTemporaryRoom reports whether the copies of uploads may grow. They leave free what blobs leave free, and what the
+// state store needs, because they may be on the same disk.
+func (c *Coordinator) hasTemporaryRoom() bool {
+	free, known := store.FreeBytes(os.TempDir())
+	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
 }
 
 func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
