@@ -70,8 +70,6 @@ func (l Limits) check() error {
 		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate, 0},
 		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner, 0},
 		{"number of bytes to keep free on disk", "min-free", l.FreeDisk, 0},
-		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime), 0},
-		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime), 0},
 		{"maximum number of concurrent calls", "max-calls", int64(l.Calls), 1},
 		{"maximum number of concurrent short calls", "max-reads", int64(l.Reads), 1},
 		{"maximum number of open streams", "max-streams", int64(l.Streams), 1},
@@ -84,6 +82,10 @@ func (l Limits) check() error {
 	switch {
 	case l.SlowReader <= 0:
 		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
+	case l.DefaultTime < 0:
+		return badConfig("the default time limit of jobs is %v; it must not be negative (--job-timeout)", l.DefaultTime)
+	case l.MaxTime < 0:
+		return badConfig("the maximum time limit of jobs is %v; it must not be negative (--max-job-timeout)", l.MaxTime)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
 		return badConfig("the default time limit of jobs is %v (--job-timeout); "+
 			"it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
