@@ -103,7 +103,7 @@ type Coordinator struct {
 	webhooks    *webhook.Sender
 	retention   *retention
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
-	// predictionWait is how long a prediction waits for its turn, for workers, or for their memory.
+	// predictionWait is how long a prediction waits for workers or for their memory.
 	predictionWait time.Duration
 	downloads      *downloads.Memory
 

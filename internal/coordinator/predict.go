@@ -67,7 +67,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		defer func() { <-c.predictions }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(c.predictionWait):
+	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryQueue)
 	}
 	record, err := c.resultRecord(ctx, request.GetJobId())

@@ -241,12 +241,12 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	if _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
-	maxWait := h.c.predictionWait
-	h.c.predictionWait = time.Millisecond
+	maxWait := h.c.cfg.Limits.SlowReader
+	h.c.cfg.Limits.SlowReader = time.Millisecond
 	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, "TOO_MANY_PREDICTIONS") {
 		t.Errorf("while all turns are taken for long: %v", err)
 	}
-	h.c.predictionWait = maxWait
+	h.c.cfg.Limits.SlowReader = maxWait
 	<-h.c.predictions
 	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, reasonJobNotFound) {
 		t.Errorf("with a free turn: %v", err)
