@@ -100,6 +100,26 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
+// The audit log has the request ids that clients choose, so that its lines can be found, but no secrets and no long
+// texts.
+func TestAuditedRequestIDs(t *testing.T) {
+	cfg := testConfig()
+	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
+	h := newHarness(t, cfg, scripted(steps(1)))
+	secret := access.NewToken()
+	want := map[string]string{"nightly-17": "nightly-17", secret: "[redacted]", strings.Repeat("x", 5000): strings.Repeat("x", 200) + "..."}
+	for id, logged := range want {
+		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{RequestId: id, Spec: spec("none")})
+		if err == nil {
+			t.Fatal("a job without data is created")
+		}
+		lines := readAudit(t, cfg.Security.AuditLog)
+		if got := lines[len(lines)-1].IDs["request_id"]; got != logged {
+			t.Errorf("%.40q is logged as %.240q", id, got)
+		}
+	}
+}
+
 // Where the log cannot be written, nothing is changed, and everything can still be seen.
 func TestNothingIsChangedWithoutTheAuditLog(t *testing.T) {
 	const full = "/dev/full"

@@ -8,6 +8,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -132,11 +133,11 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	if err != nil {
 		return err
 	}
-	held, err := s.c.downloads.begin(stream.Context(), record.GetTable().GetBytes())
+	held, err := s.c.downloads.Begin(stream.Context(), record.GetTable().GetBytes())
 	if err != nil {
 		return err
 	}
-	defer held.end()
+	defer held.End()
 	t, err := s.c.tables.Load(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 			return err
 		}
 	}
-	return wire.SendTableRows(t, int(request.GetMaxRows()), paced(held, stream.Send))
+	return wire.SendTableRows(t, int(request.GetMaxRows()), downloads.Paced(held, stream.Send))
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {

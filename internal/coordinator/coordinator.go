@@ -39,6 +39,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/garbage"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
@@ -104,7 +105,7 @@ type Coordinator struct {
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	// predictionWait is how long a prediction waits for workers or for their memory.
 	predictionWait time.Duration
-	downloads      *downloads
+	downloads      *downloads.Memory
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -148,7 +149,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		disowned:    make(chan error, 1),
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions), predictionWait: cfg.LostAfter,
-		downloads: newDownloads(cfg.CacheBytes, cfg.Limits.SlowReader),
+		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
 		jobs:      map[string]*job{},
 		admission: semaphore.NewWeighted(allAdmission),
 	}

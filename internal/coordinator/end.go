@@ -67,6 +67,7 @@ type jobEnd struct {
 	late    bool                     // ended by its time limit
 	events  []*cleavev1.Event        // all events of the job
 	event   *cleavev1.Event          // the last of them, a JobEnded
+	garbage []string                 // prefixes of blobs that the end makes useless
 	txn     store.Txn                // everything but the job's record
 	change  func(*statev1.JobRecord) // updates the job's record
 }
@@ -98,6 +99,12 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		}
 		if j.beginEnd() && !canceled {
 			continue // canceled in the meantime, so decide again
+		}
+		if j.snapshots.Exist() {
+			end.garbage = append(end.garbage, records.SnapshotPrefix(j.id))
+		}
+		if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
+			end.garbage = append(end.garbage, records.EndPrefix(j.id, c.term.Revision()))
 		}
 		if err := end.prepareTxn(j, blobs); err != nil {
 			c.log.Error("the last events of a job are not stored", "job", j.id, "error", err)
@@ -286,8 +293,8 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
 	} else {
 		e.txn.Put, err = j.log.Rest(e.events)
 	}
-	if j.snapshots.Exist() {
-		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(records.SnapshotPrefix(j.id))})
+	for _, prefix := range e.garbage {
+		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(prefix)})
 	}
 	e.change = func(record *statev1.JobRecord) {
 		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
@@ -354,7 +361,11 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	c.forget(j.id)  // from now on the stored record is authoritative
 	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
-	c.deleteSnapshots(j)
+	for _, prefix := range end.garbage { // if that fails, the next coordinator tries again
+		if err := c.garbage.Delete(c.storeCtx, prefix); err != nil && !fault.Is(err, store.DiskFull) {
+			c.log.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
+		}
+	}
 	if len(end.txn.Delete) > records.MaxTxnDeletes {
 		if err := c.writer.DeleteKeys(j.log.Keys()[records.MaxTxnDeletes:]); err != nil {
 			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)

@@ -101,8 +101,23 @@ func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
 	}
 }
 
+// watchedDeletes tells which blobs were deleted.
+type watchedDeletes struct {
+	store.Blobs
+	deleted chan string
+}
+
+func (b watchedDeletes) Delete(ctx context.Context, name string) error {
+	err := b.Blobs.Delete(ctx, name)
+	b.deleted <- name
+	return err
+}
+
 func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
+	h.awaitSweep()
+	garbage := watchedDeletes{h.c.blobs, make(chan string, 100)}
+	h.c.garbage.Blobs = garbage
 	id, _ := withFullDisk(t, h)
 	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 		t.Fatal(err)
@@ -110,6 +125,9 @@ func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 	job := h.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetStatusMessage() != "canceled while its result could not be stored" {
 		t.Errorf("the job is %v", job)
+	}
+	if deleted := within(t, garbage.deleted, "the deletion of the labels, which take space that is needed"); !strings.HasSuffix(deleted, "/labels") {
+		t.Errorf("%s is deleted", deleted)
 	}
 	_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	wantError(t, err, codes.FailedPrecondition, reasonNotStored)

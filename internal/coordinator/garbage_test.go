@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -239,5 +240,37 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	}
 	if blobs, err := h.c.blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {
 		t.Errorf("blobs are %v, %v", blobs, err)
+	}
+}
+
+// A leader that has lost its term without knowing it does not delete the spec of a job that its successor is about to
+// create. That job may have a smaller id, if the clock of the successor is behind.
+func TestAFormerLeaderDeletesNoSpecs(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	h.awaitSweep()
+	successors := records.SpecBlob("00000000-0000-7000-8000-000000000001")
+	if err := h.c.blobs.Put(t.Context(), successors, func(w io.Writer) error { _, err := io.WriteString(w, "spec"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	const newest = "00000000-0000-7000-8000-000000000002"
+	var leads atomic.Bool
+	h.intercept(func(_ int64, commit func() error) error {
+		if leads.Load() {
+			return commit()
+		}
+		return store.ErrNotLeader
+	})
+	if err := h.c.garbage.DeleteSpecs(t.Context(), newest); !errors.Is(err, store.ErrNotLeader) {
+		t.Errorf("a former leader: %v", err)
+	}
+	if blobs, err := h.c.blobs.List(t.Context(), successors); err != nil || len(blobs) != 1 {
+		t.Errorf("a former leader leaves %v, %v", blobs, err)
+	}
+	leads.Store(true)
+	if err := h.c.garbage.DeleteSpecs(t.Context(), newest); err != nil {
+		t.Error(err)
+	}
+	if blobs, err := h.c.blobs.List(t.Context(), successors); err != nil || len(blobs) != 0 {
+		t.Errorf("the leader leaves %v, %v", blobs, err)
 	}
 }

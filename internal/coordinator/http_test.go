@@ -627,3 +627,26 @@ func TestTheOpenAPIDocument(t *testing.T) {
 		}
 	}
 }
+
+// The copies of uploads leave free what the disk must have left. Tables need a copy only if they have to be read again.
+func TestUploadsOverHTTPLeaveTheDiskFree(t *testing.T) {
+	cfg := testConfig()
+	cfg.Limits.FreeDisk = 1 << 60
+	h := newHarness(t, cfg, scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	edge, row := "0 1\n", "1,2\n"
+	long := 2 << 20 / len(edge) // shorter copies are kept in memory
+	for _, upload := range []struct {
+		path, body string
+		status     int
+	}{
+		{"/v1/datasets?kind=graph&format=edges", edge, http.StatusOK},
+		{"/v1/datasets?kind=graph&format=edges", strings.Repeat(edge, long), http.StatusTooManyRequests},
+		{"/v1/tables?format=csv", strings.Repeat(row, long), http.StatusOK},
+	} {
+		a := ask(t, client, "POST", "http://localhost"+upload.path, upload.body)
+		if a.status != upload.status || a.status != http.StatusOK && !strings.Contains(a.body, "TMPDIR") {
+			t.Errorf("%d bytes to %s: %d, %.300s", len(upload.body), upload.path, a.status, a.body)
+		}
+	}
+}

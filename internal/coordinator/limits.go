@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -68,8 +70,6 @@ func (l Limits) check() error {
 		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate, 0},
 		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner, 0},
 		{"number of bytes to keep free on disk", "min-free", l.FreeDisk, 0},
-		{"default time limit of jobs in nanoseconds", "job-timeout", int64(l.DefaultTime), 0},
-		{"maximum time limit of jobs in nanoseconds", "max-job-timeout", int64(l.MaxTime), 0},
 		{"maximum number of concurrent calls", "max-calls", int64(l.Calls), 1},
 		{"maximum number of concurrent short calls", "max-reads", int64(l.Reads), 1},
 		{"maximum number of open streams", "max-streams", int64(l.Streams), 1},
@@ -82,6 +82,10 @@ func (l Limits) check() error {
 	switch {
 	case l.SlowReader <= 0:
 		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
+	case l.DefaultTime < 0:
+		return badConfig("the default time limit of jobs is %v; it must not be negative (--job-timeout)", l.DefaultTime)
+	case l.MaxTime < 0:
+		return badConfig("the maximum time limit of jobs is %v; it must not be negative (--max-job-timeout)", l.MaxTime)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
 		return badConfig("the default time limit of jobs is %v (--job-timeout); "+
 			"it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
@@ -200,6 +204,13 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)
+}
+
+// hasTemporaryRoom reports whether the copies of uploads may grow. They leave free what blobs leave free, and what the
+// state store needs, because they may be on the same disk.
+func (c *Coordinator) hasTemporaryRoom() bool {
+	free, known := store.FreeBytes(os.TempDir())
+	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
 }
 
 func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {

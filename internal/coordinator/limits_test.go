@@ -16,6 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -296,4 +297,15 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 		t.Errorf("in work are %+v", got)
 	}
 	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)
+}
+
+// A duration that a coordinator refuses is written as one.
+func TestNegativeTimeLimits(t *testing.T) {
+	for _, limits := range []Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
+		l := defaultLimits()
+		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
+		if err := l.check(); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "time limit of jobs is -1h0m0s; it must not be negative") {
+			t.Errorf("got %v", err)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -26,22 +27,24 @@ import (
 )
 
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	found, fresh, err := s.c.predict(stream.Context(), request)
+	found, err := s.c.predict(stream.Context(), request)
 	if err != nil {
 		return err
 	}
-	notices := wire.NoticesProto(fresh.notices)
+	defer found.held.End()
+	notices := wire.NoticesProto(found.notices)
+	send := downloads.Paced(found.held, stream.Send)
 	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
-	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
+	return eachLabelPart(0, found.labels, found.rows, atOnce, func(part labelPart) error {
 		response := &cleavev1.PredictJobResponse{FirstIndex: uint32(part.first), Labels: part.labels, Rows: part.rows, Ids: part.ids}
-		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
+		if scores, after := found.scores, part.first+len(part.labels); scores != nil {
 			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
 			if scores.Posterior {
 				response.Confidences = scores.Confidence[part.first:after]
 			}
 		}
 		response.Notices, notices = notices, nil
-		return stream.Send(response)
+		return send(response)
 	})
 }
 
@@ -49,23 +52,46 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const maxPredictions = 2
 
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (*clustering.Prediction, *freshPoints, error) {
+// prediction is the answer to a PredictJob request. It does not refer to the new points, which may be much larger.
+type prediction struct {
+	labels  []int32
+	scores  *clustering.RowScores // nil if there are none
+	rows    *recipe.Rows          // rows of the table that the points were made from; nil if they are a data set
+	notices []clustering.Notice
+	held    *downloads.Download // the memory of the answer; the caller ends it
+}
+
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (answer *prediction, err error) {
 	select {
 	case c.predictions <- struct{}{}:
 		defer func() { <-c.predictions }()
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return nil, ctx.Err()
+	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryQueue)
 	}
 	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	fresh, err := c.freshPoints(ctx, record, request)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	held, err := c.downloads.Begin(ctx, fresh.answerBytes())
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if answer == nil {
+			held.End()
+		}
+	}()
 	found, err := c.predictPoints(ctx, record, fresh.data)
-	return found, fresh, err
+	if err != nil {
+		return nil, err
+	}
+	return &prediction{labels: found.Labels, scores: found.Rows, rows: fresh.rows, notices: fresh.notices, held: held}, nil
 }
 
 func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {
@@ -87,7 +113,7 @@ func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobReco
 		}
 		p.Clusters = &cleavev1.JobSpec_K{K: outcome.GetResult().GetK()}
 	}
-	before, err := c.allLabels(ctx, record.GetJob().GetJobId())
+	before, err := c.allLabels(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +194,7 @@ func (c *Coordinator) predictByKernel(
 		return nil, err
 	}
 	defer c.datasets.Release(id)
-	ctx, report, stop := giveUpAfter(ctx, c.predictionWait)
+	ctx, report, stop := limitWaiting(ctx, c.predictionWait)
 	defer stop()
 	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,
@@ -181,10 +207,10 @@ func (c *Coordinator) predictByKernel(
 	return prediction.Run(ctx, x)
 }
 
-// giveUpAfter returns a context that ends once a task, whose status is passed to report, has waited for workers or for
-// their memory for this long. A prediction must not wait for the end of other jobs, since it keeps other predictions
+// limitWaiting returns a context that ends once a task, whose status is passed to report, has waited for workers or for
+// their memory for maxWait. A prediction must not wait for the end of other jobs, since it keeps other predictions
 // from their turn.
-func giveUpAfter(ctx context.Context, patience time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
+func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var waits *time.Timer // nil unless the task waits
 	report = func(s fleet.Status) {
@@ -193,7 +219,7 @@ func giveUpAfter(ctx context.Context, patience time.Duration) (_ context.Context
 			waits.Stop()
 			waits = nil
 		case s.Waiting != "" && waits == nil:
-			waits = time.AfterFunc(patience, func() {
+			waits = time.AfterFunc(maxWait, func() {
 				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(retryQueue))
 			})
 		}
@@ -206,6 +232,19 @@ type freshPoints struct {
 	data    dataset.Dataset
 	rows    *recipe.Rows // rows of the table they were made from; nil if they are a data set
 	notices []clustering.Notice
+}
+
+// answerBytes returns how much memory the labels and scores of the points take, and the ids of their rows.
+func (f *freshPoints) answerBytes() uint64 {
+	const scores, header = 3, 16 // a label has up to three scores, and a text in memory a header
+	bytes := f.data.Rows() * (labelBytes + scores*wire.ValueBytes)
+	if f.rows != nil {
+		bytes += labelBytes * len(f.rows.Kept)
+		for _, id := range f.rows.IDs {
+			bytes += header + len(id)
+		}
+	}
+	return uint64(bytes)
 }
 
 // freshPoints loads the new points of a request. It applies the job's recipe to the rows of a table.

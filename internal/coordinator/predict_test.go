@@ -144,7 +144,7 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	predict := func() error {
-		_, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+		_, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
 		return err
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
@@ -212,16 +212,19 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	predict := func() error {
-		_, _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+		found, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
+		if err == nil {
+			found.held.End()
+		}
 		return err
 	}
-	patience := h.c.predictionWait
+	maxWait := h.c.predictionWait
 	h.c.predictionWait = time.Millisecond
 	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
-	h.c.predictionWait = patience
+	h.c.predictionWait = maxWait
 	if err := predict(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
@@ -235,11 +238,17 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}); !errors.Is(err, context.Canceled) {
+	if _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
+	maxWait := h.c.cfg.Limits.SlowReader
+	h.c.cfg.Limits.SlowReader = time.Millisecond
+	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, "TOO_MANY_PREDICTIONS") {
+		t.Errorf("while all turns are taken for long: %v", err)
+	}
+	h.c.cfg.Limits.SlowReader = maxWait
 	<-h.c.predictions
-	if _, _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, reasonJobNotFound) {
+	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, reasonJobNotFound) {
 		t.Errorf("with a free turn: %v", err)
 	}
 	if len(h.c.predictions) != maxPredictions-1 {

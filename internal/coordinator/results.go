@@ -13,6 +13,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -55,45 +56,37 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 	return record, nil
 }
 
-// resultPart describes a large part of the results of jobs.
+// resultPart describes a large part of the result of a job.
 type resultPart struct {
-	name   string                          // for messages
-	blob   func(*statev1.JobRecord) string // returns the name of its blob, "" if the job has no such part
-	reason string                          // of the error if the job has no such part
-	why    string                          // continues the message "job ID ..." of that error
+	name   string // for messages
+	blob   string // "" if the job has no such part
+	reason string // of the error if the job has no such part
+	why    string // continues the message "job ID ..." of that error
 }
 
-// readResult opens a part of a job's result at the byte that offset returns, and calls use with a reader of it.
-func (c *Coordinator) readResult(ctx context.Context, id string, part resultPart, offset func(*statev1.JobRecord) int64, use func(*statev1.JobRecord, io.Reader) error) error {
-	record, err := c.resultRecord(ctx, id)
-	if err != nil {
-		return err
+// openResult opens a part of a job's result at a byte offset.
+func (c *Coordinator) openResult(ctx context.Context, record *statev1.JobRecord, part resultPart, offset int64) (io.ReadCloser, error) {
+	id := record.GetJob().GetJobId()
+	if part.blob == "" {
+		return nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
-	blob := part.blob(record)
-	if blob == "" {
-		return fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
-	}
-	r, err := c.openPart(ctx, id, blob, part.name, offset(record))
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return use(record, r)
+	return c.openPart(ctx, id, part.blob, part.name, offset)
 }
 
 // labelBytes is the size of a stored label.
 const labelBytes = 4
 
-// atStart returns the offset of a part that is always sent as a whole.
-func atStart(*statev1.JobRecord) int64 { return 0 }
-
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
-func (c *Coordinator) readLabels(ctx context.Context, id string, from uint32, yield func(first uint64, labels []int32) error) error {
-	offset := func(*statev1.JobRecord) int64 { return labelBytes * int64(from) }
-	return c.readResult(ctx, id, resultPart{
-		name: records.PartLabels, blob: (*statev1.JobRecord).GetLabelsBlob,
+func (c *Coordinator) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32, yield func(first uint64, labels []int32) error) error {
+	r, err := c.openResult(ctx, record, resultPart{
+		name: records.PartLabels, blob: record.GetLabelsBlob(),
 		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
-	}, offset, func(_ *statev1.JobRecord, r io.Reader) error { return readLabels(r, id, from, yield) })
+	}, labelBytes*int64(from))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return readLabels(r, record.GetJob().GetJobId(), from, yield)
 }
 
 // readLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
@@ -119,8 +112,8 @@ func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, la
 }
 
 // allLabels returns all labels of a job.
-func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32, err error) {
-	err = c.readLabels(ctx, id, 0, func(_ uint64, portion []int32) error {
+func (c *Coordinator) allLabels(ctx context.Context, record *statev1.JobRecord) (labels []int32, err error) {
+	err = c.readLabels(ctx, record, 0, func(_ uint64, portion []int32) error {
 		labels = append(labels, portion...)
 		return nil
 	})
@@ -128,19 +121,19 @@ func (c *Coordinator) allLabels(ctx context.Context, id string) (labels []int32,
 }
 
 func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
 	var rows *recipe.Rows
 	sendPart := stream.Send
 	if request.GetWithRows() {
-		record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+		held, err := s.c.downloads.Begin(stream.Context(), record.GetRowsBytes())
 		if err != nil {
 			return err
 		}
-		held, err := s.c.downloads.begin(stream.Context(), record.GetRowsBytes())
-		if err != nil {
-			return err
-		}
-		defer held.end()
-		sendPart = paced(held, stream.Send)
+		defer held.End()
+		sendPart = downloads.Paced(held, stream.Send)
 		if rows, err = s.c.rowsOf(stream.Context(), record, 0); err != nil {
 			return err
 		}
@@ -151,42 +144,57 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 		})
 	}
 	if k := request.GetK(); k > 0 {
-		return s.c.readLabelsOf(stream.Context(), request.GetJobId(), k, request.GetFirstIndex(), send)
+		return s.c.readLabelsOf(stream.Context(), record, k, request.GetFirstIndex(), send)
 	}
-	return s.c.readLabels(stream.Context(), request.GetJobId(), request.GetFirstIndex(), send)
+	return s.c.readLabels(stream.Context(), record, request.GetFirstIndex(), send)
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
-		name: records.PartModel, blob: (*statev1.JobRecord).GetModelBlob,
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	values, err := s.c.openResult(stream.Context(), record, resultPart{
+		name: records.PartModel, blob: record.GetModelBlob(),
 		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
-	}, func(*statev1.JobRecord) int64 {
-		return wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)) // does not overflow
-	}, func(record *statev1.JobRecord, values io.Reader) error {
-		return wire.SendModel(record.GetModel(), values, stream.Send)
-	})
+	}, wire.ValueBytes*int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes))) // does not overflow
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendModel(record.GetModel(), values, stream.Send)
 }
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
-		name: records.PartRowScores, blob: (*statev1.JobRecord).GetRowScoresBlob,
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	values, err := s.c.openResult(stream.Context(), record, resultPart{
+		name: records.PartRowScores, blob: record.GetRowScoresBlob(),
 		reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
-	}, func(r *statev1.JobRecord) int64 {
-		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(r.GetRowScores()))
-	}, func(record *statev1.JobRecord, values io.Reader) error {
-		return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
-	})
+	}, wire.ValueBytes*int64(request.GetFirstRow())*int64(wire.RowScoreWidth(record.GetRowScores())))
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
-		name: records.PartEmbedding, blob: (*statev1.JobRecord).GetEmbeddingBlob,
+	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+	if err != nil {
+		return err
+	}
+	values, err := s.c.openResult(stream.Context(), record, resultPart{
+		name: records.PartEmbedding, blob: record.GetEmbeddingBlob(),
 		reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
-	}, func(r *statev1.JobRecord) int64 {
-		return wire.ValueBytes * int64(request.GetFirstRow()) * int64(r.GetEmbedding().GetColumns())
-	}, func(record *statev1.JobRecord, values io.Reader) error {
-		return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
-	})
+	}, wire.ValueBytes*int64(request.GetFirstRow())*int64(record.GetEmbedding().GetColumns()))
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
@@ -194,45 +202,49 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	if err != nil {
 		return err
 	}
-	held, err := s.c.downloads.begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
+	held, err := s.c.downloads.Begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
 	if err != nil {
 		return err
 	}
-	defer held.end()
-	return s.c.readResult(stream.Context(), request.GetJobId(), resultPart{
-		name: records.PartNeighborGraph, blob: (*statev1.JobRecord).GetNeighborGraphBlob,
+	defer held.End()
+	content, err := s.c.openResult(stream.Context(), record, resultPart{
+		name: records.PartNeighborGraph, blob: record.GetNeighborGraphBlob(),
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
-	}, atStart, func(record *statev1.JobRecord, content io.Reader) error {
-		decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-		// Read to the end, because the last checksum follows the last byte.
-		if _, readErr := io.Copy(io.Discard, content); readErr != nil {
-			return readErr
-		}
-		graph, is := decoded.(*dataset.Graph)
-		if err == nil && !is {
-			err = fmt.Errorf("it is %T", decoded)
-		}
-		if err != nil {
-			return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
-		}
-		return wire.SendNeighborGraph(graph, paced(held, stream.Send))
-	})
+	}, 0)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
+	// Read to the end, because the last checksum follows the last byte.
+	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
+		return readErr
+	}
+	graph, is := decoded.(*dataset.Graph)
+	if err == nil && !is {
+		err = fmt.Errorf("it is %T", decoded)
+	}
+	if err != nil {
+		return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
+	}
+	return wire.SendNeighborGraph(graph, downloads.Paced(held, stream.Send))
 }
 
 func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
-	labels, err := s.c.allLabels(ctx, request.GetJobId())
-	if err != nil {
-		return nil, err
-	}
 	record, err := s.c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.c.downloads.begin(ctx, record.GetRowsBytes())
+	size, _ := s.c.blobs.Size(ctx, record.GetLabelsBlob()) // an error recurs when the labels are read
+	held, err := s.c.downloads.Begin(ctx, record.GetRowsBytes()+uint64(size))
 	if err != nil {
 		return nil, err
 	}
-	defer held.end()
+	defer held.End()
+	labels, err := s.c.allLabels(ctx, record)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := s.c.rowsOf(ctx, record, len(labels))
 	if err != nil {
 		return nil, err
@@ -266,11 +278,8 @@ func writeAll(w io.Writer, all [][]int32) error {
 
 // readLabelsOf calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
 // at row from.
-func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k, from uint32, yield func(first uint64, labels []int32) error) error {
-	record, err := c.resultRecord(ctx, id)
-	if err != nil {
-		return err
-	}
+func (c *Coordinator) readLabelsOf(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
+	id := record.GetJob().GetJobId()
 	outcome, err := c.readOutcome(ctx, record)
 	if err != nil {
 		return err
@@ -278,7 +287,7 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, id string, k, from uint3
 	result := outcome.GetResult()
 	if record.GetKLabelsBlob() == "" {
 		if k == result.GetK() {
-			return c.readLabels(ctx, id, from, yield)
+			return c.readLabels(ctx, record, from, yield)
 		}
 		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
 	}

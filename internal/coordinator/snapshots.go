@@ -12,7 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -82,15 +81,4 @@ func (c *Coordinator) identify(j *job) (of snapshot.Identity, err error) {
 		return of, err
 	}
 	return snapshot.Identity(hash.Sum(nil)), nil
-}
-
-// deleteSnapshots deletes the snapshots of a job that has ended. The transaction that ended it has marked them as
-// garbage, so the next coordinator retries if this fails.
-func (c *Coordinator) deleteSnapshots(j *job) {
-	if !j.snapshots.Exist() {
-		return
-	}
-	if err := c.garbage.Delete(c.storeCtx, records.SnapshotPrefix(j.id)); err != nil && !fault.Is(err, store.DiskFull) {
-		c.log.Warn("snapshots of a job that ended are left until the next start", "job", j.id, "error", err)
-	}
 }

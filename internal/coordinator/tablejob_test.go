@@ -129,14 +129,15 @@ func TestJobsOnTables(t *testing.T) {
 	}
 }
 
-// rowsBlobs counts how often the rows of results are opened.
-type rowsBlobs struct {
+// partBlobs counts how often a part of results is opened.
+type partBlobs struct {
 	store.Blobs
+	part   string // the end of its names
 	opened atomic.Int64
 }
 
-func (b *rowsBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if strings.HasSuffix(name, "/tablerows") {
+func (b *partBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if strings.HasSuffix(name, b.part) {
 		b.opened.Add(1)
 	}
 	return b.Blobs.Open(ctx, name, offset, length)
@@ -150,7 +151,7 @@ func TestRowsOfLabelsAreReadOnce(t *testing.T) {
 	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(job)
-	counted := &rowsBlobs{Blobs: h.c.blobs}
+	counted := &partBlobs{Blobs: h.c.blobs, part: "/tablerows"}
 	h.c.blobs = counted
 	for range 3 {
 		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})

@@ -121,6 +121,7 @@ var packages = []packageRule{
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans clustering/kmeans clustering/mixture clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/neighbor numeric/vector planning text"},
 	{"wire/reading", api, "fault format/csv"},
 	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
+	{"coordinator/downloads", api, "coordinator/gate fault"},
 	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
 	{"coordinator/port", io, "dial/pipe"},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
@@ -133,7 +134,7 @@ var packages = []packageRule{
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/checkpoint coordinator/content coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
 

@@ -74,10 +74,7 @@ func (c *Collector) Collect(ctx context.Context) error {
 		if c.IsWriting(blobs) {
 			continue
 		}
-		// Only the leader may delete: a key that a former leader sees may belong to an upload to its successor.
-		// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
-		proof := store.Txn{If: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Delete: []string{records.GarbagePrefix}}
-		err := c.Writer.Commit(proof)
+		err := c.prove(store.Condition{Key: entry.Key, Revision: entry.Revision})
 		if errors.Is(err, store.ErrConflict) {
 			continue // an upload that ended since the keys were listed has taken its own back
 		}
@@ -94,9 +91,16 @@ func (c *Collector) Collect(ctx context.Context) error {
 	return c.deleteLeftoverEvents(ctx)
 }
 
+// prove returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call it
+// after it has listed them: what a former leader lists may belong to a call of its successor.
+func (c *Collector) prove(condition store.Condition) error {
+	// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
+	return c.Writer.Commit(store.Txn{If: []store.Condition{condition}, Delete: []string{records.GarbagePrefix}})
+}
+
 // DeleteSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had
-// stored them. Ids grow with time, and those below newest are of earlier terms, in which nothing can be created
-// anymore.
+// stored them. newest is an id that this coordinator made when it began to lead: its own jobs have larger ones, and
+// jobs of earlier terms can no longer be created.
 func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 	state, blobs := c.Writer.State, c.Blobs
 	names, err := blobs.List(ctx, records.JobPrefix)
@@ -110,6 +114,11 @@ func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 		}
 		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
 			continue
+		}
+		if err := c.prove(store.Condition{Key: records.JobKey(id)}); errors.Is(err, store.ErrConflict) {
+			continue
+		} else if err != nil {
+			return err
 		}
 		c.Logger.Info("deleting the spec of a job that was not created", "job", id)
 		if _, err := c.Hold.Delete(func() error { return blobs.Delete(ctx, name) }); err != nil && !errors.Is(err, store.ErrNotFound) {

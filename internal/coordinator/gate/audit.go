@@ -95,7 +95,7 @@ type auditedIDs struct {
 	found map[string]string
 }
 
-// idShape matches ids. Anything else that a caller sends in place of an id is not recorded.
+// idShape matches ids that a coordinator makes. Anything else that a caller sends in place of one is not recorded.
 var idShape = regexp.MustCompile(`^[0-9a-fA-F-]{1,64}$`)
 
 func (a *auditedIDs) all() map[string]string {
@@ -138,7 +138,9 @@ func (a *auditedIDs) visit(m protoreflect.Message, depth int) {
 var idFields = map[string]bool{"job_id": true, "dataset_id": true, "table_id": true, "worker_id": true, "request_id": true}
 
 func (a *auditedIDs) add(name, id string) {
-	if !idShape.MatchString(id) {
+	if name == "request_id" { // of the caller's choice
+		id = shorten(redact.Text(id), 200)
+	} else if !idShape.MatchString(id) {
 		id = "(not an id)"
 	}
 	if a.found == nil {
@@ -157,19 +159,21 @@ const urisField = "uris"
 
 // addURIs adds the URIs that a call imports, up to some length.
 func (a *auditedIDs) addURIs(uris protoreflect.List) {
-	const longest = 2000
 	var all []string
 	for at := range uris.Len() {
 		all = append(all, uris.Get(at).String())
 	}
-	text := redact.Text(strings.Join(all, " "))
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "..."
-	}
 	if a.found == nil {
 		a.found = map[string]string{}
 	}
-	a.found[urisField] = text
+	a.found[urisField] = shorten(redact.Text(strings.Join(all, " ")), 2000)
+}
+
+func shorten(text string, longest int) string {
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return text
 }
 
 // auditedStream collects the ids in the first messages of a stream, and in the last one of an import.

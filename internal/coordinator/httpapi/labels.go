@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"mime"
 	"net/http"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -34,7 +37,7 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if kind == typeJSON {
-		return writeLabelObject(ctx, w, route, in)
+		return s.writeLabelObject(ctx, w, route, in)
 	}
 	out := &labelWriter{w: w, kind: kind}
 	for m := range receive(ctx, route.Method, in) {
@@ -74,71 +77,85 @@ func labelType(r *http.Request) (string, error) {
 	}
 }
 
-// labelLists are the members of the JSON object of labels, in order. All but the first are left out if they are empty.
-var labelLists = []struct {
-	name string
-	of   func(*cleavev1.GetLabelsResponse) (string, error) // the items in a part as JSON, separated by commas; "" if there are none
-}{
-	{"labels", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetLabels()) }},
-	{"rows", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetRows()) }},
-	{"ids", func(p *cleavev1.GetLabelsResponse) (string, error) { return items(p.GetIds()) }},
-}
-
-func items[T any](list []T) (string, error) {
-	encoded, err := json.Marshal(list)
-	if err != nil || len(list) == 0 {
-		return "", err
-	}
-	return string(encoded[1 : len(encoded)-1]), nil
-}
-
-// writeLabelObject writes labels as one JSON object with a list for each column. It writes each list while its parts
-// arrive, by a call of its own, because a list follows the one before and the labels of a large job would take much
-// memory.
-func writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
-	var first *cleavev1.GetLabelsResponse
-	for at, list := range labelLists {
-		if text, _ := list.of(first); at > 0 && text == "" {
-			continue
+// writeLabelObject writes labels as one JSON object with a list for each column; rows and ids are left out if they are
+// empty. It writes the labels while they arrive, and keeps a copy of the lists that follow: a second call for them
+// might be refused in the middle of the response.
+func (s *Server) writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
+	rows, ids := s.newMember("rows"), s.newMember("ids")
+	defer rows.copy.Close()
+	defer ids.copy.Close()
+	separator := `{"labels":[`
+	for m := range receive(ctx, route.Method, in) {
+		part, _ := m.message.(*cleavev1.GetLabelsResponse)
+		rows.add(items(part.GetRows()))
+		ids.add(items(part.GetIds()))
+		if m.err == nil && (rows.copy.Lost || ids.copy.Lost) {
+			m.err = noSpace("the rows of the labels")
 		}
-		separator := `,"` + list.name + `":[`
-		if at == 0 {
-			separator = `{"` + list.name + `":[`
+		if m.err != nil && separator == "," {
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
 		}
-		for m := range receive(ctx, route.Method, in) {
-			if m.err != nil && first != nil {
-				panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
-			}
-			if m.err != nil {
-				return m.err
-			}
-			part := m.message.(*cleavev1.GetLabelsResponse)
-			if first == nil {
-				first = part
-				beginLabels(w, typeJSON, "json")
-			}
-			text, err := list.of(part)
-			if err != nil {
-				return err
-			}
-			if text != "" {
-				text, separator = separator+text, ","
-			}
-			if _, err := w.Write([]byte(text)); err != nil {
-				return nil //nolint:nilerr // the client has gone
-			}
+		if m.err != nil {
+			return m.err
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if first == nil { // there are none from the given one on
+		if separator != "," {
 			beginLabels(w, typeJSON, "json")
-			_, _ = w.Write([]byte(separator))
 		}
-		_, _ = w.Write([]byte("]"))
+		if _, err := w.Write([]byte(separator + items(part.GetLabels()))); err != nil {
+			return nil //nolint:nilerr // the client has gone
+		}
+		separator = ","
 	}
-	_, _ = w.Write([]byte("}\n"))
+	if ctx.Err() != nil {
+		return nil
+	}
+	if separator != "," { // there are none from the given one on
+		beginLabels(w, typeJSON, "json")
+		_, _ = w.Write([]byte(separator))
+	}
+	if _, err := io.Copy(w, io.MultiReader(strings.NewReader("]"), rows.text(), ids.text(), strings.NewReader("}\n"))); err != nil {
+		panic(http.ErrAbortHandler) // the client has gone, or a copy cannot be read
+	}
 	return nil
+}
+
+// items returns the items of a list as JSON, separated by commas.
+func items[T uint32 | string](list []T) string {
+	if len(list) == 0 {
+		return ""
+	}
+	encoded, _ := json.Marshal(list) // cannot fail
+	return string(encoded[1 : len(encoded)-1])
+}
+
+// listMember is a member of a JSON object that is written after others. A long one is kept in a temporary file.
+type listMember struct {
+	before string        // what precedes the next items
+	added  bytes.Buffer  // what the copy does not have yet
+	copy   *format.Spool // must be closed; incomplete if there was no space for it
+}
+
+func (s *Server) newMember(name string) *listMember {
+	l := &listMember{before: `,"` + name + `":[`}
+	l.copy = s.newSpool(&l.added)
+	return l
+}
+
+func (l *listMember) add(items string) {
+	if items != "" {
+		l.added.WriteString(l.before + items)
+		l.before = ","
+		_, _ = io.Copy(io.Discard, l.copy)
+	}
+}
+
+// text returns all of the member, which is left out if the list is empty. The copy must be complete.
+func (l *listMember) text() io.Reader {
+	if l.before != "," {
+		return strings.NewReader("")
+	}
+	_ = l.copy.Rewind()
+	return io.MultiReader(l.copy, strings.NewReader("]"))
 }
 
 // beginLabels sets the headers of a response with labels.

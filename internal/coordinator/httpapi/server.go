@@ -38,6 +38,9 @@ type Config struct {
 	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large
 	// as its share or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
 	UploadMemory int64
+	// HasRoom reports whether temporary files, in which uploads are kept while they are read, may grow; nil means that
+	// they always may.
+	HasRoom func() bool
 	// ReadStall is how long a client may send nothing of the body of a request, and WriteStall how long it may accept
 	// nothing of a response.
 	ReadStall, WriteStall time.Duration

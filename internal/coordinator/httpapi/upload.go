@@ -177,8 +177,8 @@ const bodyName = "the body"
 
 // eachBatch opens the table in a body and calls send with a function that returns its next rows. It calls send again if
 // later rows show that the first ones were misread. The reader that it returns is closed, but still has its notices.
-func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) (*format.TableReader, error) {
-	spool := format.NewSpool(body)
+func (s *Server) eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.Column, next func() (*table.Table, error)) error) (*format.TableReader, error) {
+	spool := s.newSpool(body)
 	defer spool.Close()
 	o.Stdin = spool
 	reader, err := format.OpenTable([]string{"-"}, o)
@@ -192,6 +192,18 @@ func eachBatch(body io.Reader, o format.TableOptions, send func(columns []table.
 			return reader, err
 		}
 	}
+}
+
+// newSpool returns a copy of a body that is made while the body is read. It is incomplete if there is no room for it.
+func (s *Server) newSpool(body io.Reader) *format.Spool {
+	spool := format.NewSpool(body)
+	spool.Room = s.cfg.HasRoom
+	return spool
+}
+
+// noSpace returns the error for a spool that is incomplete.
+func noSpace(what string) error {
+	return fault.New(fault.ResourceExhausted, "DISK_FULL", "the coordinator has no space for a copy of %s in its TMPDIR; ask its operator to make room", what)
 }
 
 // uploadTable stores a table, a batch of rows at a time.
@@ -208,7 +220,7 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 		return nil, err
 	}
 	response := &cleavev1.CreateTableResponse{}
-	read, err := eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
+	read, err := s.eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
 		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(conn), query.Get("display_name"), next)
 		return err
 	})
@@ -239,7 +251,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if err := checkParameters(query, "kind"); err != nil {
 		return nil, err
 	}
-	body := format.NewSpool(http.MaxBytesReader(w, struct {
+	body := s.newSpool(http.MaxBytesReader(w, struct {
 		io.Reader
 		io.Closer
 	}{in.Stdin, r.Body}, in.MaxBytes))
@@ -248,7 +260,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 		return nil, err
 	}
 	if body.Rewind() != nil {
-		return nil, fault.New(fault.ResourceExhausted, "DISK_FULL", "the coordinator has no space for a copy of the body in its TMPDIR; ask its operator to make room")
+		return nil, noSpace(bodyName)
 	}
 	select {
 	case s.uploads <- struct{}{}:
@@ -309,7 +321,7 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 		return nil, err
 	}
 	response := &cleavev1.CreateDatasetResponse{}
-	read, err := eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
+	read, err := s.eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
 		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), len(columns), rowsOf(next))
 		return err
 	})

@@ -216,7 +216,7 @@ func (i *Importer) check(caller identity.Caller, uris []string) ([]allowedURI, e
 // pin returns the versions of objects to read, and the record that has them: those that are stored already or else
 // those that find returns, which it stores before they are read.
 func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest, record stored, find func() ([]source, error)) ([]source, stored, error) {
-	if len(record.GetObjects()) == 0 {
+	for len(record.GetObjects()) == 0 {
 		found, err := find()
 		if err != nil || request.GetRequestId() == "" {
 			return found, record, err
@@ -225,7 +225,8 @@ func (i *Importer) pin(ctx context.Context, request *cleavev1.ImportTableRequest
 		if err := i.remember(ctx, request, record); err != nil && !errors.Is(err, store.ErrConflict) {
 			return nil, record, err
 		}
-		// Another call with the same request id may have stored other versions first.
+		// Another call with the same request id may have stored other versions first. If the record was expired, another
+		// import may have deleted it: then try again.
 		if record, err = i.record(ctx, request); err != nil {
 			return nil, record, err
 		}

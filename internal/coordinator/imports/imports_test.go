@@ -195,6 +195,28 @@ func TestConcurrentImportsPinOnce(t *testing.T) {
 	}
 }
 
+// A repeated import reads the current versions if its expired record is swept while it looks for them.
+func TestARecordSweptWhileItsImportIsRepeated(t *testing.T) {
+	state, request := pinned(t, nil)
+	i, pin := versioned(t, state)
+	pin("old", func() {})
+	i.Now = func() time.Time { return time.Now().Add(keepRecords + time.Hour) }
+	sweep := func() {
+		if err := i.sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if version := pin("new", sweep); version != "new" {
+		t.Errorf("the repeated request reads the version %s", version)
+	}
+	if left, err := i.record(t.Context(), request); err != nil || left.revision != 0 {
+		t.Errorf("nothing was swept: %v, %v", left, err)
+	}
+	if version := pin("later", func() {}); version != "new" {
+		t.Errorf("the request reads the version %s when it is repeated again", version)
+	}
+}
+
 // repeatedState stores a record again between its listing and the next change.
 type repeatedState struct {
 	store.State

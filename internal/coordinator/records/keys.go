@@ -171,9 +171,12 @@ func CompareSnapshots(a, b string) int {
 	return cmp.Or(cmp.Compare(termA, termB), cmp.Compare(numberA, numberB))
 }
 
+// EndPrefix returns the prefix of the names of the blobs of a job's result that are stored in a term.
+func EndPrefix(id string, term int64) string { return fmt.Sprintf("%s%d.", JobBlobPrefix(id), term) }
+
 // EndBlob returns the name of a blob of a job's result. No two attempts to store the result use the same names.
 func EndBlob(id string, term int64, attempt int, what string) string {
-	return fmt.Sprintf("%s%d.%d/%s", JobBlobPrefix(id), term, attempt, what)
+	return fmt.Sprintf("%s%d/%s", EndPrefix(id, term), attempt, what)
 }
 
 // NewJobID returns a UUID of version 7, which sorts by time.

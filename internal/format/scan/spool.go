@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,9 @@ type Spool struct {
 	kept   int64      // bytes of the copy
 	next   int64      // the position of the next Read
 	Lost   bool       // the copy is incomplete, because there was no space for it
+
+	// Room reports whether the temporary file may grow; nil means that it always may. It is asked before each write.
+	Room func() bool
 }
 
 // spoolMemory is the largest copy that is kept in memory. It exceeds what is examined to detect a format, so that an
@@ -55,6 +59,9 @@ func (s *Spool) keep(part []byte) {
 
 // write appends to the file, which it creates with the content of the memory.
 func (s *Spool) write(part []byte) (err error) {
+	if s.Room != nil && !s.Room() {
+		return errNoRoom
+	}
 	if s.file == nil {
 		if s.file, err = newTemporary(); err != nil {
 			return err
@@ -64,6 +71,8 @@ func (s *Spool) write(part []byte) (err error) {
 	_, err = s.file.Write(part)
 	return err
 }
+
+var errNoRoom = errors.New("there is no room for a temporary file")
 
 // copied returns the copy.
 func (s *Spool) copied() io.ReaderAt {
