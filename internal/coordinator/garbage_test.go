@@ -157,7 +157,7 @@ func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points); err == nil {
+	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points, wire.UploadStart{}); err == nil {
 		t.Fatal("the upload succeeds")
 	}
 	if _, blobs := before.leftovers(); len(blobs) != 1 {
