@@ -121,7 +121,7 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	before := newHarness(t, cfg, scripted(steps(1)))
 	id := before.create(spec(before.upload()))
 	before.end(id)
-	before.addEvents(id, 2*records.MaxTxnDeletes)                // they are in its outcome
+	before.addEvents(id, 2*records.MaxTxnChanges)                // they are in its outcome
 	before.addEvents("00000000-0000-7000-8000-000000000000", 10) // there is no such job
 	before.crash()
 	after := newHarness(t, cfg, scripted(steps(1)))

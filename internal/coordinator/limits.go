@@ -173,7 +173,7 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryQueue is the number of seconds after which a client that the queue has no room for may retry.
+// retryQueue is how many seconds a client that was refused for lack of room should wait.
 const retryQueue = 5
 
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
