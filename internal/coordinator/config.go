@@ -177,7 +177,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	case cfg.BlobsStall <= 0:
-		return cfg, badConfig("the time limit of a blob store that hangs is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
+		return cfg, badConfig("the stall timeout of the blob store is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:
 		return cfg, badConfig("the maximum size of a data set is %d bytes; it must be at least 1 (--max-dataset)", cfg.MaxDatasetBytes)
 	case cfg.UploadBytes < 1:

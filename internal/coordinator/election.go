@@ -47,7 +47,7 @@ func (e Election) check() error {
 }
 
 // errDeposed ends a term: the lease was not renewed in time, or another coordinator leads.
-var errDeposed = errors.New("another coordinator leads now, or the store cannot be reached; this one stops leading")
+var errDeposed = errors.New("lost leadership: another coordinator leads, or the store cannot be reached")
 
 // advertised returns the address at which others reach this coordinator.
 func (c *Coordinator) advertised() string {

@@ -196,7 +196,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL",
-			"%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
+			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)
