@@ -34,8 +34,8 @@ func WithServerName(name string) Option { return func(s *settings) { s.dial.Serv
 // WithToken sends a token with every call.
 func WithToken(token string) Option { return func(s *settings) { s.dial.Token = token } }
 
-// WithoutEncryption allows unencrypted connections to other machines: everyone on the way can read and change
-// everything.
+// WithoutEncryption allows unencrypted connections to other machines: anyone on the network path can read
+// and change everything.
 func WithoutEncryption() Option { return func(s *settings) { s.dial.Insecure = true } }
 
 // WithWarnings sets a function that is called with messages for the user about retries and reconnecting.

@@ -130,7 +130,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	}
 	localizeNotices(outcome, table.NewIDs(outcome.IDs), nil, nil)
 	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, IDs: outcome.IDs, Spec: spec}
-	facts.Constraints, err = wire.ReadTableOfRows(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
+	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not named
 		return err
 	}

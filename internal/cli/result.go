@@ -111,7 +111,7 @@ func (a *app) fetchReport(
 	}
 	filter, ids := fileRows(j, o)
 	if extent == client.Everything {
-		j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
+		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not drawn
 			return nil, none, err
 		}
@@ -141,7 +141,7 @@ func (a *app) fetchReport(
 // fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were
 // deleted.
 func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
-	known, err := wire.ReadTableOfRows(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
+	known, err := wire.ReadTable(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
 		return nil, err
 	}

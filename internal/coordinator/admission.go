@@ -93,7 +93,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	var kept atomic.Pointer[problem.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(ready)
 	defer kept.Store(nil)
-	admitted, err := records.Finish(ctx, c.writer, func(finishing context.Context) (string, error) {
+	admitted, err := records.FinishWith(ctx, c.writer, func(finishing context.Context) (string, error) {
 		admitted, err := c.admit(finishing, ctx, record, hash[:], kept.Load)
 		if admitted != id && !records.MayBeCommitted(err) {
 			_ = c.blobs.Delete(finishing, records.SpecBlob(id)) // no record refers to it
@@ -209,7 +209,7 @@ func (c *Coordinator) adopt(ctx context.Context, id string) error {
 		return err
 	}
 	defer resume()
-	if c.unfinished(id) != nil {
+	if c.jobs.get(id) != nil {
 		return nil
 	}
 	return c.resumeJob(ctx, id)
@@ -229,9 +229,7 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 // launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
 // once; a job that has to wait prepares it again later, so that queued jobs use no memory.
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
-	c.mu.Lock()
-	c.jobs[j.id] = j
-	c.mu.Unlock()
+	c.jobs.add(j)
 	if atOnce := c.enterQueue(j); atOnce {
 		j.problem = ready
 	}

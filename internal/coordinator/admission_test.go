@@ -40,7 +40,7 @@ func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
 		t.Errorf("a job that ran at once read its data set %d times", reads)
 	}
 	second := h.create(spec(data))
-	if h.c.unfinished(second).problem != nil {
+	if h.c.jobs.get(second).problem != nil {
 		t.Error("a queued job holds its problem")
 	}
 	close(g.open)

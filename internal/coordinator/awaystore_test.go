@@ -184,7 +184,7 @@ func TestALostAnswerDeletesNoData(t *testing.T) {
 	}
 	state := &faultyState{State: h.c.state, answer: lostAnswerThen(errNoSpace)}
 	h.useState(state)
-	_, err = wire.SendDataset(t.Context(), h.datasets, "line", points)
+	_, err = wire.SendDataset(t.Context(), h.datasets, "line", points, wire.UploadStart{})
 	if !fault.Is(wire.Fault(err), store.DiskFull) {
 		t.Errorf("the upload gives %v", err)
 	}

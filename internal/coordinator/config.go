@@ -71,18 +71,13 @@ type Config struct {
 	// CacheBytes limits the memory of cached data sets.
 	CacheBytes int64
 
-	// HeartbeatInterval is how often workers send a heartbeat. A worker's tiles move to other workers when no
-	// heartbeat arrived for LostAfter, when its connection has been closed for ReconnectWithin, or when it made no
-	// progress on a command for StalledAfter or 30 times the planned duration, whichever is longer.
-	HeartbeatInterval time.Duration
-	LostAfter         time.Duration
-	ReconnectWithin   time.Duration
-	StalledAfter      time.Duration
-	// Distrust configures how slow or faulty workers are detected.
-	Distrust Distrust
-	// WorkerWait is how long a job that ran before waits while the workers have too little memory for it, because
-	// some were lost or have yet to reconnect. After that it fails.
-	WorkerWait time.Duration
+	// Timing says when a worker is lost, hangs or is slow.
+	fleet.Timing
+	// Verify is the share of the work, from 0 to 1, that a second worker repeats in jobs that do not set their own.
+	Verify float64
+	// Referee is a worker in this process that decides when two workers disagree and there is no third one. If it is
+	// nil, the job fails in that case.
+	Referee fleet.Referee
 	// Snapshots configures the snapshots of running jobs.
 	Snapshots checkpoint.Config
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
@@ -145,13 +140,8 @@ func DefaultConfig() Config {
 		MaxMessageBytes:   64 << 20,
 		MaxConcurrentJobs: 4,
 		CacheBytes:        512 << 20,
-		HeartbeatInterval: fleet.DefaultHeartbeatInterval,
-		LostAfter:         fleet.DefaultLostAfter,
-		ReconnectWithin:   fleet.DefaultReconnectWithin,
-		StalledAfter:      fleet.DefaultStalledAfter,
-		WorkerWait:        fleet.DefaultWorkerWait,
+		Timing:            fleet.DefaultTiming(),
 		Snapshots:         checkpoint.DefaultConfig(),
-		Distrust:          Distrust{SlowAfter: fleet.DefaultSlowAfter},
 		ShutdownTimeout:   5 * time.Second,
 		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 		Limits:            defaultLimits(),
@@ -187,7 +177,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	case cfg.BlobsStall <= 0:
-		return cfg, badConfig("the time limit of a blob store that hangs is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
+		return cfg, badConfig("the stall timeout of the blob store is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
 	case cfg.MaxDatasetBytes < 1:
 		return cfg, badConfig("the maximum size of a data set is %d bytes; it must be at least 1 (--max-dataset)", cfg.MaxDatasetBytes)
 	case cfg.UploadBytes < 1:
@@ -216,11 +206,15 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); "+
 			"it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
 			cfg.StalledAfter, cfg.HeartbeatInterval)
+	case cfg.SlowAfter <= 0:
+		return cfg, badConfig("the time until a worker is slow is %v; it must be positive (--slow-after)", cfg.SlowAfter)
+	case !(cfg.Verify >= 0 && cfg.Verify <= 1):
+		return cfg, badConfig("the share of verified work is %v; it must be from 0 to 1 (--verify)", cfg.Verify)
 	case cfg.ShutdownTimeout < 0:
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Distrust.check(), cfg.Retention.check(), cfg.Election.check(),
+	if err = errors.Join(cfg.Limits.check(), cfg.Retention.check(), cfg.Election.check(),
 		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}

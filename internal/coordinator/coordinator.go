@@ -123,8 +123,7 @@ type Coordinator struct {
 	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
 	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
 	admission *semaphore.Weighted
-	mu        sync.Mutex
-	jobs      map[string]*job // unfinished jobs by id; guarded by mu
+	jobs      jobTable
 }
 
 // errStopping is the cause with which runs are canceled when the coordinator shuts down. Their jobs stay unfinished.
@@ -150,7 +149,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		predictions: make(chan struct{}, maxPredictions), predictionWait: cfg.LostAfter,
 		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
-		jobs:      map[string]*job{},
+		jobs:      jobTable{byID: map[string]*job{}},
 		admission: semaphore.NewWeighted(allAdmission),
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
@@ -198,7 +197,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
 	})
-	cfg.Observe.Watch(c.snapshot)
+	cfg.Observe.Watch(c.gauges)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
 	c.opened = append(c.opened, func() error {
@@ -237,20 +236,21 @@ func (c *Coordinator) Addr() net.Addr { return c.addr }
 // errDeposed if leadership was lost.
 func (c *Coordinator) Serve(ctx context.Context) error {
 	c.log.Info("serving", "address", c.Addr().String(), "version", c.cfg.Version)
-	served := make(chan error, 1)
+	served := make(chan struct{})
 	c.serving.Store(true)
-	go func() { served <- c.serve() }()
+	var failed error
+	go func() { defer close(served); failed = c.serve() }()
 
 	err := c.awaitEnd(ctx, served)
 	// A deposed leader can do nothing for its callers; they should go to the next leader at once.
 	if !errors.Is(err, errDeposed) {
 		c.drain()
 	}
-	err = errors.Join(err, c.Close())
-	if serveErr := <-served; err == nil && !errors.Is(serveErr, grpc.ErrServerStopped) {
-		err = serveErr
+	closed := c.Close()
+	if <-served; err == nil && !errors.Is(failed, grpc.ErrServerStopped) {
+		err = failed
 	}
-	return err
+	return errors.Join(err, closed)
 }
 
 // serve serves gRPC and HTTP on one port until the coordinator is closed or its listener fails.
@@ -271,10 +271,11 @@ func (c *Coordinator) serve() error {
 	return err
 }
 
-// awaitEnd makes a standby lead, then blocks until there is a reason to stop. It returns nil if ctx ended.
-func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
+// awaitEnd makes a standby lead, then blocks until there is a reason to stop. It returns nil if ctx ended or served was
+// closed.
+func (c *Coordinator) awaitEnd(ctx context.Context, served <-chan struct{}) error {
 	if !c.leading.Load() {
-		if err := c.standBy(ctx, served); err != nil || ctx.Err() != nil {
+		if err := c.standBy(ctx, served); err != nil || !c.leading.Load() {
 			return err
 		}
 	}
@@ -289,9 +290,8 @@ func (c *Coordinator) awaitEnd(ctx context.Context, served chan error) error {
 		return errDeposed
 	case err := <-c.disowned:
 		return err
-	case err := <-served:
-		served <- nil
-		return err
+	case <-served:
+		return nil
 	}
 }
 

@@ -43,7 +43,7 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 	if err := c.writer.Commit(txn); err != nil {
 		return err
 	}
-	c.forget(job.GetJobId()) // a job that ended just now is still in the table
+	c.jobs.remove(job.GetJobId()) // a job that ended just now is still in the table
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
 	if err := errors.Join(c.garbage.DeleteEvents(c.storeCtx, job.GetJobId()), c.garbage.Delete(c.storeCtx, blobs)); err != nil {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
@@ -59,7 +59,7 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 
 // needsEvents reports whether the state holds the only copy of a job's events.
 func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) {
-	if c.unfinished(id) != nil {
+	if c.jobs.get(id) != nil {
 		return true, nil
 	}
 	entry, err := c.state.Get(ctx, records.JobKey(id))

@@ -47,7 +47,7 @@ func (e Election) check() error {
 }
 
 // errDeposed ends a term: the lease was not renewed in time, or another coordinator leads.
-var errDeposed = errors.New("another coordinator leads now, or the store cannot be reached; this one stops leading")
+var errDeposed = errors.New("lost leadership: another coordinator leads, or the store cannot be reached")
 
 // advertised returns the address at which others reach this coordinator.
 func (c *Coordinator) advertised() string {
@@ -143,29 +143,25 @@ func (c *Coordinator) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
 	}
 }
 
-// standBy waits to become the leader while the server rejects calls. It returns nil if ctx ended or the coordinator
-// leads.
-func (c *Coordinator) standBy(ctx context.Context, served chan error) error {
+// standBy waits to become the leader while the server rejects calls. It returns nil if the coordinator leads, and also
+// if ctx ended or served was closed before that.
+func (c *Coordinator) standBy(ctx context.Context, served <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
 	defer cancel()
-	elected := make(chan error, 1)
-	go func() { elected <- c.lead(ctx) }()
-	var observed sync.WaitGroup
-	observed.Go(func() { c.observeLeader(ctx) })
-	defer observed.Wait()
-	defer cancel()
-	select {
-	case err := <-elected:
-		if ctx.Err() != nil {
-			return nil
+	waiting.Go(func() { c.observeLeader(ctx) })
+	waiting.Go(func() {
+		select {
+		case <-served:
+			cancel()
+		case <-ctx.Done():
 		}
-		return err
-	case err := <-served:
-		served <- nil
-		cancel()
-		<-elected
+	})
+	if err := c.lead(ctx); ctx.Err() == nil {
 		return err
 	}
+	return nil
 }
 
 // observeEvery is how often a standby looks up the current leader.

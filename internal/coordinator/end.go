@@ -289,7 +289,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
 	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {
-		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnDeletes)]...)
+		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnChanges)]...)
 	} else {
 		e.txn.Put, err = j.log.Rest(e.events)
 	}
@@ -357,8 +357,8 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if notification != nil {
 		c.webhooks.Send(*notification)
 	}
-	c.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
-	c.forget(j.id)  // from now on the stored record is authoritative
+	c.leaveQueue(j)     // before the end is visible, because whoever sees it may submit the next job
+	c.jobs.remove(j.id) // from now on the stored record is authoritative
 	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
 	for _, prefix := range end.garbage { // if that fails, the next coordinator tries again
@@ -366,8 +366,8 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 			c.log.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
 		}
 	}
-	if len(end.txn.Delete) > records.MaxTxnDeletes {
-		if err := c.writer.DeleteKeys(j.log.Keys()[records.MaxTxnDeletes:]); err != nil {
+	if len(end.txn.Delete) > records.MaxTxnChanges {
+		if err := c.writer.DeleteKeys(j.log.Keys()[records.MaxTxnChanges:]); err != nil {
 			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 		}
 	}

@@ -178,7 +178,7 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := wire.SendDataset(t.Context(), h.datasets, "path", graph)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "path", graph, wire.UploadStart{})
 	if err != nil || d.GetKind() != cleavev1.DatasetKind_DATASET_KIND_GRAPH || d.GetRows() != 3 || d.GetNonZeros() != 4 {
 		t.Errorf("the graph is %v, %v", d, err)
 	}

@@ -55,7 +55,7 @@ func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	<-g.entered
-	j := h.c.unfinished(id)
+	j := h.c.jobs.get(id)
 	j.writing <- struct{}{} // as during a commit that waits for space
 	ctx, cancel := context.WithTimeout(t.Context(), cancelTimeout/10)
 	defer cancel()

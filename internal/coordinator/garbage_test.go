@@ -122,7 +122,7 @@ func TestLeftoverEventsAreDeletedAtTheStart(t *testing.T) {
 	before := newHarness(t, cfg, scripted(steps(1)))
 	id := before.create(spec(before.upload()))
 	before.end(id)
-	before.addEvents(id, 2*records.MaxTxnDeletes)                // they are in its outcome
+	before.addEvents(id, 2*records.MaxTxnChanges)                // they are in its outcome
 	before.addEvents("00000000-0000-7000-8000-000000000000", 10) // there is no such job
 	before.crash()
 	after := newHarness(t, cfg, scripted(steps(1)))
@@ -158,7 +158,7 @@ func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points); err == nil {
+	if _, err := wire.SendDataset(t.Context(), before.datasets, "x", points, wire.UploadStart{}); err == nil {
 		t.Fatal("the upload succeeds")
 	}
 	if _, blobs := before.leftovers(); len(blobs) != 1 {

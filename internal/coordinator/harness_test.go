@@ -194,7 +194,7 @@ func (h *harness) upload() string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	d, err := wire.SendDataset(h.t.Context(), h.datasets, "line", points)
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "line", points, wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ const (
 	reasonNotStored   = "RESULT_NOT_STORED"
 )
 
-// job is an unfinished job. When it ends it is removed from Coordinator.jobs; its watchers keep reading its log to the
+// job is an unfinished job. When it ends it is removed from its jobTable; its watchers keep reading its log to the
 // end.
 type job struct {
 	// Set when the job is made, and never changed.
@@ -210,19 +210,31 @@ func ended(job *cleavev1.Job) bool {
 	return false
 }
 
-// unfinished returns the job with this id, or nil if it has ended or does not exist.
-func (c *Coordinator) unfinished(id string) *job {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.jobs[id]
+// jobTable holds the unfinished jobs. launch adds a job, and commitEnd removes it once its end is durable: from then on
+// the stored record is authoritative. It is safe for concurrent use.
+type jobTable struct {
+	mu   sync.Mutex
+	byID map[string]*job
 }
 
-// findJob returns the id of an unfinished job for which is returns true, or "" if there is none. It calls is with
-// c.mu held.
-func (c *Coordinator) findJob(is func(*job) bool) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id, j := range c.jobs {
+func (t *jobTable) add(j *job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.byID[j.id] = j
+}
+
+// get returns the job with this id, or nil if it has ended or does not exist.
+func (t *jobTable) get(id string) *job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byID[id]
+}
+
+// find returns the id of a job for which is returns true, or "" if there is none. is must not use the table.
+func (t *jobTable) find(is func(*job) bool) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, j := range t.byID {
 		if is(j) {
 			return id
 		}
@@ -230,11 +242,10 @@ func (c *Coordinator) findJob(is func(*job) bool) string {
 	return ""
 }
 
-// forget removes a job that has ended from the table of unfinished jobs.
-func (c *Coordinator) forget(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.jobs, id)
+func (t *jobTable) remove(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byID, id)
 }
 
 // find returns the job if it is unfinished, and otherwise its record. It returns JOB_NOT_FOUND for jobs that the
@@ -245,7 +256,7 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 	}
 	caller := identity.FromContext(ctx)
 	for {
-		if j := c.unfinished(id); j != nil {
+		if j := c.jobs.get(id); j != nil {
 			if !caller.Sees(j.owner) {
 				return nil, nil, jobNotFound(id)
 			}

@@ -120,7 +120,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 			return nil, false, err
 		}
 		job := record.GetJob()
-		if j := s.c.unfinished(job.GetJobId()); j != nil {
+		if j := s.c.jobs.get(job.GetJobId()); j != nil {
 			job = j.view()
 		}
 		return job, listed(request, job, record.GetTableIds()), nil
@@ -154,7 +154,7 @@ func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*s
 
 // existingJob returns the record of a job, or nil if the job was deleted meanwhile or its stored record is damaged.
 func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	if j := c.unfinished(id); j != nil {
+	if j := c.jobs.get(id); j != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return j.record, nil
@@ -205,7 +205,7 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 			return nil // the owner of a damaged record is unknown
 		}
 		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
-		if len(txn.Put) < records.MaxTxnDeletes {
+		if len(txn.Put) < records.MaxTxnChanges {
 			return nil
 		}
 		return flush()
@@ -231,7 +231,7 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	if j == nil {
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
-	tooLate, err := records.Finish(ctx, s.c.writer, func(context.Context) (bool, error) { return s.c.requestCancel(ctx, j) })
+	tooLate, err := records.FinishWith(ctx, s.c.writer, func(context.Context) (bool, error) { return s.c.requestCancel(ctx, j) })
 	if err != nil {
 		return nil, err
 	}

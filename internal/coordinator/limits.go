@@ -177,7 +177,7 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryQueue is the number of seconds after which a client that the queue has no room for may retry.
+// retryQueue is how many seconds a client that was refused for lack of room should wait.
 const retryQueue = 5
 
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
@@ -200,7 +200,7 @@ func (c *Coordinator) checkQueue(owner string) error {
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL",
-			"%s are left on the disk of the blob store, of which %s are kept free, but %s are needed; free some and try again",
+			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
 	return c.retention.checkQuota(bytes)

@@ -16,7 +16,7 @@ const tooSmall = "COORDINATOR_TOO_SMALL"
 // spectralJob is a job that finds eigenvectors in the coordinator, and what it takes there.
 func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
 	h.t.Helper()
-	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 1000, 2))
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 1000, 2), wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	cfg := testConfig()
 	cfg.MemoryBytes = needed - 1
 	h := newHarness(t, cfg, scripted(steps(1)))
-	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2))
+	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2), wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 
 	cfg.MemoryBytes = int64(data.GetBytes()) - 1
 	h = newHarness(t, cfg, scripted(steps(1)))
-	if _, err = wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2)); err != nil {
+	if _, err = wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2), wire.UploadStart{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})

@@ -101,7 +101,7 @@ func TestSparsePointsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	added, err := wire.SendDataset(t.Context(), h.datasets, "few", points)
+	added, err := wire.SendDataset(t.Context(), h.datasets, "few", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,9 +38,9 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	return nil
 }
 
-// snapshot returns the current values of the gauges.
-func (c *Coordinator) snapshot() observe.Snapshot {
-	s := observe.Snapshot{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
+// gauges returns the current values of the gauges.
+func (c *Coordinator) gauges() observe.Gauges {
+	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsQueued, _ = c.queue.Waiting("")
 	s.JobsRunning, s.MemoryReservedBytes = c.queue.Running()
 	s.UploadReservedBytes = c.uploads.Reserved()

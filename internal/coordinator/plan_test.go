@@ -25,7 +25,7 @@ const (
 // noiseJob uploads 300 points, which make 19 tiles, and returns a job on them and what it needs.
 func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, planning.Workload) {
 	h.t.Helper()
-	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3))
+	d, err := wire.SendDataset(h.t.Context(), h.datasets, "noise", noise(h.t, 300, 3), wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, data := range []dataset.Dataset{graph, given} {
-		d, err := wire.SendDataset(t.Context(), h.datasets, "", data)
+		d, err := wire.SendDataset(t.Context(), h.datasets, "", data, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}

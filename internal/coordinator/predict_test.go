@@ -48,7 +48,7 @@ func (h *harness) predict(job, data string) ([]uint32, error) {
 
 func (h *harness) send(name string, data dataset.Dataset) string {
 	h.t.Helper()
-	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data)
+	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data, wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -250,12 +250,12 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 		return nil, err
 	}
 	tables := s.c.tables.Finder(ctx)
-	truth, err := wire.ReadTableOfRows(request.GetTruth(), "truth", rows, tables, table.Labels)
+	truth, err := wire.ReadTable(request.GetTruth(), "truth", rows, tables, table.Labels)
 	if err != nil {
 		return nil, err
 	}
 	// Nil means all rows.
-	scoreOn, err := wire.ReadTableOfRows(request.GetScoreOn(), "score_on", rows, tables, table.Indices)
+	scoreOn, err := wire.ReadTable(request.GetScoreOn(), "score_on", rows, tables, table.Indices)
 	if err != nil {
 		return nil, err
 	}

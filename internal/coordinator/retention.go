@@ -205,7 +205,7 @@ func (r *retention) survey(ctx context.Context) (old []endedJob, inUse *usedCont
 		}
 		job := record.GetJob()
 		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), ended: job.GetEndTime().AsTime()}
-		if ended(record.GetJob()) && r.c.unfinished(j.id) == nil {
+		if ended(record.GetJob()) && r.c.jobs.get(j.id) == nil {
 			old = append(old, j)
 		} else {
 			inUse.add(j)

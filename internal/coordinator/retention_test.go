@@ -181,7 +181,7 @@ func TestQuota(t *testing.T) {
 func TestTablesCountForTheQuota(t *testing.T) {
 	h, _ := retaining(t, Retention{Quota: 300}, steps(1))
 	send := func(rows int) error {
-		_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, rows)))
+		_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, rows)), wire.UploadStart{})
 		return err
 	}
 	if err := send(2); err != nil {

@@ -214,7 +214,7 @@ func TestContentOfSeveralOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, err := wire.SendDataset(t.Context(), h.datasets, name, points)
+		stored, err := wire.SendDataset(t.Context(), h.datasets, name, points, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestRolesAndCredentials(t *testing.T) {
 	upload := func(h *harness) error {
 		points, err := dataset.NewPoints(1, 1, []float64{0})
 		if err == nil {
-			_, err = wire.SendDataset(t.Context(), h.datasets, "", points)
+			_, err = wire.SendDataset(t.Context(), h.datasets, "", points, wire.UploadStart{})
 		}
 		return wire.Status(err)
 	}

@@ -53,7 +53,7 @@ func TestSharedDatasets(t *testing.T) {
 	if err != nil || described.GetDataset().GetRows() != 4 || described.GetDataset().GetDisplayName() != "line" {
 		t.Errorf("described as %v, %v", described, err)
 	}
-	again, err := wire.SendDataset(t.Context(), h.datasets, "again", points)
+	again, err := wire.SendDataset(t.Context(), h.datasets, "again", points, wire.UploadStart{})
 	if err != nil || again.GetDatasetId() != id || again.GetDisplayName() != "line" {
 		t.Errorf("uploaded again: %v, %v", again, err)
 	}

@@ -255,7 +255,7 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		before := newHarness(t, cfg, scripted(c.run))
 		id := before.create(spec(before.upload()))
 		before.firstEvents(id, 4)
-		if err := before.c.unfinished(id).write(t.Context(), before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		if err := before.c.jobs.get(id).write(t.Context(), before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 			record.NumericClass = class
 			return nil
 		}); err != nil {

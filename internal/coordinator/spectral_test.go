@@ -45,7 +45,7 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		"start": {points, &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_SPECTRAL},
 			Algorithm: &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}}},
 	} {
-		d, err := wire.SendDataset(t.Context(), h.datasets, name, c.data)
+		d, err := wire.SendDataset(t.Context(), h.datasets, name, c.data, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/content"
@@ -195,11 +194,9 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 	if err != nil || len(newest) == 0 {
 		return err
 	}
-	// Inverting the id twice restores it.
-	id := strings.TrimPrefix(records.JobKey(strings.TrimPrefix(newest[0].Key, records.JobPrefix)), records.JobPrefix)
 	asking, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := c.blobs.Size(asking, records.SpecBlob(id)); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.blobs.Size(asking, records.SpecBlob(records.JobOfKey(newest[0].Key))); !errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if blobs, err := c.listBlobs(asking); err != nil || len(blobs) > 0 {
@@ -216,13 +213,13 @@ func (c *Coordinator) openContent() {
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
 		DeleteBlob: func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 		User: func(id string, owner *string) string {
-			return c.findJob(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })
+			return c.jobs.find(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })
 		},
 	}
 	c.datasets = content.NewDatasets(cfg)
 	cfg.CacheBytes /= 4
 	cfg.User = func(id string, owner *string) string {
-		return c.findJob(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
+		return c.jobs.find(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
 	c.tables = content.NewTables(cfg)
 	c.garbage = &garbage.Collector{

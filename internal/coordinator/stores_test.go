@@ -131,7 +131,7 @@ func TestFullDiskPausesJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points)
+	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points, wire.UploadStart{})
 	if !fault.Is(wire.Fault(err), store.DiskFull) {
 		t.Errorf("an upload gives %v", err)
 	}

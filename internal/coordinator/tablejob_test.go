@@ -44,7 +44,7 @@ func plants(t testing.TB, rows int) *table.Table {
 
 func (h *harness) storeTable(t *table.Table) string {
 	h.t.Helper()
-	stored, err := wire.SendTable(h.t.Context(), h.tables(), "plants", t)
+	stored, err := wire.SendTable(h.t.Context(), h.tables(), "plants", t, wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

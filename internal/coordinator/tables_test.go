@@ -51,7 +51,7 @@ func (h *harness) store(input *cleavev1.TableInput) *cleavev1.TableInput {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	stored, err := wire.SendTable(h.t.Context(), h.tables(), "some", t)
+	stored, err := wire.SendTable(h.t.Context(), h.tables(), "some", t, wire.UploadStart{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestTableUploadsStopAtTheLimit(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxDatasetBytes = 2 << 10
 	h := newHarness(t, cfg, scripted(steps(1)))
-	_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, 1000)))
+	_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, 1000)), wire.UploadStart{})
 	if !fault.Is(wire.Fault(err), "TABLE_TOO_LARGE") {
 		t.Errorf("got %v", err)
 	}

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"errors"
-	"time"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 
@@ -11,29 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
-
-// Distrust configures how the coordinator detects slow and faulty workers.
-type Distrust struct {
-	// Verify is the share of the work, from 0 to 1, that a second worker repeats. It applies to jobs that do not set
-	// their own.
-	Verify float64
-	// SlowAfter is how long a worker may run past 3 times the other workers' time before its tiles are also given to
-	// others.
-	SlowAfter time.Duration
-	// Referee is a worker in this process that decides when two workers disagree and there is no third one. If it is
-	// nil, the job fails in that case.
-	Referee fleet.Referee
-}
-
-func (d Distrust) check() error {
-	switch {
-	case !(d.Verify >= 0 && d.Verify <= 1):
-		return badConfig("the share of verified work is %v; it must be from 0 to 1 (--verify)", d.Verify)
-	case d.SlowAfter <= 0:
-		return badConfig("the time until a worker is slow is %v; it must be positive (--slow-after)", d.SlowAfter)
-	}
-	return nil
-}
 
 // checkVerify rejects a share of verified work outside of 0 to 1.
 func checkVerify(s *cleavev1.Scheduling) error {
@@ -58,7 +34,7 @@ func (c *Coordinator) verifyShare(j *job) float64 {
 	if j.record.Verify != nil {
 		return j.record.GetVerify()
 	}
-	return c.cfg.Distrust.Verify
+	return c.cfg.Verify
 }
 
 // A worker may turn out to be faulty after a run has used its answers. The run then starts over without that worker.

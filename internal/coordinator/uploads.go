@@ -27,8 +27,8 @@ func uploadNotFound(id string) error {
 	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "there is no partial upload %.60q; start again from the first part", id).With("upload_id", id)
 }
 
-// uploadLost returns the error of a client that resumes an upload of which less is kept than GetUpload said. Clients try
-// again after it, and first ask GetUpload.
+// uploadLost returns the error for a resumed upload whose parts were discarded after GetUpload had counted them. Clients
+// call GetUpload and try again.
 func uploadLost(id string) error {
 	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND",
 		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)

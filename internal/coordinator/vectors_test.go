@@ -40,7 +40,7 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
-	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := wire.SendDataset(t.Context(), h.datasets, "sparse", points)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "sparse", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}

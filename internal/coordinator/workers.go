@@ -21,16 +21,8 @@ type clusterService struct {
 
 func (c *Coordinator) newFleet() *fleet.Fleet {
 	return fleet.New(fleet.Config{
-		Observe:           c.cfg.Observe,
-		Logger:            c.cfg.Logger.Named("fleet"),
-		HeartbeatInterval: c.cfg.HeartbeatInterval,
-		LostAfter:         c.cfg.LostAfter,
-		WorkerWait:        c.cfg.WorkerWait,
-		ReconnectWithin:   c.cfg.ReconnectWithin,
-		StalledAfter:      c.cfg.StalledAfter,
-		SlowAfter:         c.cfg.Distrust.SlowAfter,
-		Referee:           c.cfg.Distrust.Referee,
-		Datasets:          c.datasets,
+		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe,
+		Referee: c.cfg.Referee, Datasets: c.datasets,
 	})
 }
 
@@ -82,7 +74,7 @@ func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.List
 func (c *Coordinator) visibleJobs(ctx context.Context, ids []string) []string {
 	caller := identity.FromContext(ctx)
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		j := c.unfinished(id)
+		j := c.jobs.get(id)
 		return caller.Role != identity.Admin && (j == nil || !caller.Sees(j.owner))
 	})
 }

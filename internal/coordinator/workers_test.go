@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	solver "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -62,7 +63,7 @@ func (h *harness) startWorkerWith(name string, memory uint64) (stop func()) {
 // local runs a job in this process, without a coordinator.
 func local(t *testing.T, data dataset.Dataset, p *cleavev1.JobSpec) *clustering.Result {
 	t.Helper()
-	s, err := wire.Spec(p, data.Rows(), wire.NoTables)
+	s, err := wire.Spec(p, &recipe.Rows{Count: data.Rows()}, wire.NoTables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func noise(t *testing.T, n, d int) *dataset.Points {
 func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	points := noise(t, 300, 3)
-	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := wire.SendDataset(t.Context(), h.datasets, "", graph)
+	d, err := wire.SendDataset(t.Context(), h.datasets, "", graph, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestShutdownDuringARun(t *testing.T) {
 	cfg := durableConfig(t)
 	first := newHarness(t, cfg, realEngine())
 	points := noise(t, 1000, 4)
-	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points)
+	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
 		t.Fatal(err)
 	}

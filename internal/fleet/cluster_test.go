@@ -95,7 +95,9 @@ type cluster struct {
 }
 
 // losing makes a fleet give up a worker that is silent, or that keeps others waiting.
-func losing(cfg *fleet.Config) { cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultSlowAfter }
+func losing(cfg *fleet.Config) {
+	cfg.LostAfter, cfg.SlowAfter = lostAfter, fleet.DefaultTiming().SlowAfter
+}
 
 // newCluster starts a fleet. Unless it is changed, no worker is overtaken, or lost by a short silence, however long
 // this machine lets it wait.
@@ -113,7 +115,8 @@ func openCluster(t *testing.T, pipes bool, change ...func(*fleet.Config)) *clust
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	c := &cluster{T: t, ctx: ctx, pipes: pipes, datasets: &memoryDatasets{sets: map[string][]byte{}, began: make(chan struct{}, 100), ended: make(chan struct{}, 100)}}
-	c.config = fleet.Config{HeartbeatInterval: heartbeat, LostAfter: lostAfter, SlowAfter: never, ReconnectWithin: reconnectWithin, Datasets: c.datasets}
+	c.config = fleet.Config{Timing: fleet.DefaultTiming(), Datasets: c.datasets}
+	c.config.HeartbeatInterval, c.config.LostAfter, c.config.SlowAfter, c.config.ReconnectWithin = heartbeat, lostAfter, never, reconnectWithin
 	for _, f := range change {
 		f(&c.config)
 	}

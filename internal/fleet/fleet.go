@@ -63,15 +63,23 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Defaults of Config.
-const (
-	DefaultHeartbeatInterval = time.Second
-	DefaultLostAfter         = 3 * time.Second
-	DefaultWorkerWait        = 10 * time.Minute
-	DefaultReconnectWithin   = 200 * time.Millisecond
-	DefaultStalledAfter      = time.Minute
-	DefaultSlowAfter         = time.Second
-)
+// Timing says when a worker is lost, hangs or is slow. Its tiles then go to others.
+type Timing struct {
+	HeartbeatInterval time.Duration // how often workers send a heartbeat
+	LostAfter         time.Duration // how long a worker may be silent, on its stream and in transfers, before it is lost
+	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
+	StalledAfter      time.Duration // how long a command may make no progress; at least 30 times what a piece should take
+	SlowAfter         time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
+	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory; then it fails
+}
+
+// DefaultTiming returns the timing of a cluster in one network.
+func DefaultTiming() Timing {
+	return Timing{
+		HeartbeatInterval: time.Second, LostAfter: 3 * time.Second, ReconnectWithin: 200 * time.Millisecond,
+		StalledAfter: time.Minute, SlowAfter: time.Second, WorkerWait: 10 * time.Minute,
+	}
+}
 
 // ErrClosed is returned by operations after Close.
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
@@ -79,18 +87,13 @@ var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 // DatasetSource provides the canonical bytes of data sets.
 type DatasetSource = distribution.Source
 
-// Config configures a fleet. Zero durations mean the defaults.
+// Config configures a fleet.
 type Config struct {
-	Logger            hclog.Logger
-	HeartbeatInterval time.Duration // how often workers send a heartbeat
-	LostAfter         time.Duration // how long a worker may be silent, on its stream and in transfers, before it is lost
-	WorkerWait        time.Duration // how long a job that ran before waits while workers have too little memory
-	ReconnectWithin   time.Duration // how long a worker whose connection was closed keeps its tiles
-	StalledAfter      time.Duration // how long a command may make no progress; longer if its pieces are large
-	SlowAfter         time.Duration // how long a worker may keep others waiting, beyond 3 times what they take
-	Referee           Referee       // decides when two workers disagree and there is no third; may be nil
-	Datasets          DatasetSource
-	Observe           *observe.Coordinator // may be nil
+	Timing   // the zero value means DefaultTiming
+	Logger   hclog.Logger
+	Referee  Referee // decides when two workers disagree and there is no third; may be nil
+	Datasets DatasetSource
+	Observe  *observe.Coordinator // may be nil
 }
 
 // Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
@@ -119,12 +122,9 @@ func New(cfg Config) *Fleet {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	cfg.HeartbeatInterval = cmp.Or(cfg.HeartbeatInterval, DefaultHeartbeatInterval)
-	cfg.LostAfter = cmp.Or(cfg.LostAfter, DefaultLostAfter)
-	cfg.WorkerWait = cmp.Or(cfg.WorkerWait, DefaultWorkerWait)
-	cfg.ReconnectWithin = cmp.Or(cfg.ReconnectWithin, DefaultReconnectWithin)
-	cfg.StalledAfter = cmp.Or(cfg.StalledAfter, DefaultStalledAfter)
-	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, DefaultSlowAfter)
+	if cfg.Timing == (Timing{}) {
+		cfg.Timing = DefaultTiming()
+	}
 	f := &Fleet{
 		cfg:        cfg,
 		log:        cfg.Logger,

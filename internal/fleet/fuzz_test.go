@@ -87,7 +87,9 @@ func FuzzAnswers(f *testing.F) {
 		if proto.Unmarshal(encoded, answer) != nil {
 			return
 		}
-		fleet := New(Config{LostAfter: time.Hour})
+		timing := DefaultTiming()
+		timing.LostAfter = time.Hour
+		fleet := New(Config{Timing: timing})
 		s, a := attachFuzzed(t, fleet)
 		var answering sync.WaitGroup
 		stop := make(chan struct{})

@@ -9,7 +9,7 @@ import (
 // A worker that is overtaken again during its pause gets no tiles before the end of the second pause.
 func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, s := New(Config{SlowAfter: time.Second}), &session{}
+		f, s := New(Config{Timing: Timing{SlowAfter: time.Second}}), &session{}
 		slow := func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -81,7 +81,7 @@ func pacedBy(seconds func(c *workerv1.Command, tiles int) time.Duration) func(*w
 
 // byDefault makes a fleet rebalance as it does by default. Its workers are not lost.
 func byDefault(cfg *fleet.Config) {
-	cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultSlowAfter
+	cfg.HeartbeatInterval, cfg.SlowAfter = time.Second, fleet.DefaultTiming().SlowAfter
 }
 
 // A worker that takes 2.5 times as long as the others ends up with fewer tiles, and the answers keep their bits. With

@@ -24,9 +24,9 @@ func (c *Coordinator) count(record func(*coordinatorMetrics)) {
 }
 
 // Watch sets the function that returns the state of the coordinator for gauges.
-func (c *Coordinator) Watch(look func() Snapshot) {
+func (c *Coordinator) Watch(look func() Gauges) {
 	if c.counts() {
-		c.metrics.snapshot.Store(&look)
+		c.metrics.gauges.Store(&look)
 	}
 }
 

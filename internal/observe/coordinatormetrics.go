@@ -32,7 +32,7 @@ type coordinatorMetrics struct {
 	requests       *prometheus.CounterVec
 
 	reasons, asideReasons vocabulary
-	snapshot              atomic.Pointer[func() Snapshot]
+	gauges                atomic.Pointer[func() Gauges]
 }
 
 func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
@@ -71,12 +71,12 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		requests: r.counters("cleave_grpc_requests_total",
 			"gRPC requests that ended; those that were refused before they began have no duration.", "method", "code"),
 	}
-	collect(r, m.look, snapshotGauges)
+	collect(r, m.look, coordinatorGauges)
 	return m
 }
 
-// Snapshot is the state of a coordinator at one moment.
-type Snapshot struct {
+// Gauges is the state of a coordinator at one moment.
+type Gauges struct {
 	Leads                            bool
 	JobsQueued, JobsRunning          int
 	Ready, Silent, Draining          int // number of workers in each state
@@ -87,34 +87,34 @@ type Snapshot struct {
 	UploadBytes, UploadReservedBytes int64
 }
 
-// snapshotGauges are the gauges of a coordinator.
-var snapshotGauges = []gauge[Snapshot]{
-	{"cleave_leader", "1 if this coordinator leads and serves.", "", "", func(s Snapshot) float64 { return truth(s.Leads) }},
-	{"cleave_jobs", "Unfinished jobs: queued, or running.", "state", "queued", func(s Snapshot) float64 { return float64(s.JobsQueued) }},
-	{"cleave_jobs", "", "state", "running", func(s Snapshot) float64 { return float64(s.JobsRunning) }},
-	{"cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state", "ready", func(s Snapshot) float64 { return float64(s.Ready) }},
-	{"cleave_workers", "", "state", "silent", func(s Snapshot) float64 { return float64(s.Silent) }},
-	{"cleave_workers", "", "state", "draining", func(s Snapshot) float64 { return float64(s.Draining) }},
-	{"cleave_workers", "", "state", "quarantined", func(s Snapshot) float64 { return float64(s.Quarantined) }},
-	{"cleave_worker_threads", "Threads of all workers.", "", "", func(s Snapshot) float64 { return float64(s.Threads) }},
-	{"cleave_tiles", "Tiles that are placed on workers.", "", "", func(s Snapshot) float64 { return float64(s.Tiles) }},
-	{"cleave_workers_memory_bytes", "Memory that all workers offer.", "", "", func(s Snapshot) float64 { return float64(s.WorkerBytes) }},
+// coordinatorGauges are the gauges of a coordinator.
+var coordinatorGauges = []gauge[Gauges]{
+	{"cleave_leader", "1 if this coordinator leads and serves.", "", "", func(s Gauges) float64 { return truth(s.Leads) }},
+	{"cleave_jobs", "Unfinished jobs: queued, or running.", "state", "queued", func(s Gauges) float64 { return float64(s.JobsQueued) }},
+	{"cleave_jobs", "", "state", "running", func(s Gauges) float64 { return float64(s.JobsRunning) }},
+	{"cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state", "ready", func(s Gauges) float64 { return float64(s.Ready) }},
+	{"cleave_workers", "", "state", "silent", func(s Gauges) float64 { return float64(s.Silent) }},
+	{"cleave_workers", "", "state", "draining", func(s Gauges) float64 { return float64(s.Draining) }},
+	{"cleave_workers", "", "state", "quarantined", func(s Gauges) float64 { return float64(s.Quarantined) }},
+	{"cleave_worker_threads", "Threads of all workers.", "", "", func(s Gauges) float64 { return float64(s.Threads) }},
+	{"cleave_tiles", "Tiles that are placed on workers.", "", "", func(s Gauges) float64 { return float64(s.Tiles) }},
+	{"cleave_workers_memory_bytes", "Memory that all workers offer.", "", "", func(s Gauges) float64 { return float64(s.WorkerBytes) }},
 	{"cleave_workers_memory_reserved_bytes", "Memory of workers that jobs have reserved.", "", "",
-		func(s Snapshot) float64 { return float64(s.WorkerReservedBytes) }},
+		func(s Gauges) float64 { return float64(s.WorkerReservedBytes) }},
 	{"cleave_coordinator_memory_bytes", "Memory that jobs may have in the coordinator; 0: no limit.", "", "",
-		func(s Snapshot) float64 { return float64(s.MemoryBytes) }},
+		func(s Gauges) float64 { return float64(s.MemoryBytes) }},
 	{"cleave_coordinator_memory_reserved_bytes", "Memory in the coordinator that running jobs have reserved.", "", "",
-		func(s Snapshot) float64 { return float64(s.MemoryReservedBytes) }},
-	{"cleave_upload_memory_bytes", "Memory that uploads may hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadBytes) }},
-	{"cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.", "", "", func(s Snapshot) float64 { return float64(s.UploadReservedBytes) }},
+		func(s Gauges) float64 { return float64(s.MemoryReservedBytes) }},
+	{"cleave_upload_memory_bytes", "Memory that uploads may hold.", "", "", func(s Gauges) float64 { return float64(s.UploadBytes) }},
+	{"cleave_upload_memory_held_bytes", "Memory that uploads in progress hold.", "", "", func(s Gauges) float64 { return float64(s.UploadReservedBytes) }},
 }
 
 // look returns the state of the coordinator, or that of one which does nothing before Watch.
-func (m *coordinatorMetrics) look() Snapshot {
-	if look := m.snapshot.Load(); look != nil {
+func (m *coordinatorMetrics) look() Gauges {
+	if look := m.gauges.Load(); look != nil {
 		return (*look)()
 	}
-	return Snapshot{}
+	return Gauges{}
 }
 
 func truth(is bool) float64 {

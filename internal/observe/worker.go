@@ -40,11 +40,11 @@ type workerMetrics struct {
 
 	// mu guards workers.
 	mu      sync.Mutex
-	workers []*func() WorkerSnapshot
+	workers []*func() WorkerGauges
 }
 
-// WorkerSnapshot is the state of a worker at one moment.
-type WorkerSnapshot struct {
+// WorkerGauges is the state of a worker at one moment.
+type WorkerGauges struct {
 	Attached              bool
 	Jobs                  int
 	UsedBytes, LimitBytes int64
@@ -95,7 +95,7 @@ func (m *workerMetrics) total() (t workerTotal) {
 }
 
 // Watch adds a function that returns the state of a worker for gauges, until stop is called.
-func (w *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
+func (w *Worker) Watch(look func() WorkerGauges) (stop func()) {
 	if !w.counts() {
 		return func() {}
 	}
@@ -106,7 +106,7 @@ func (w *Worker) Watch(look func() WorkerSnapshot) (stop func()) {
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.workers = slices.DeleteFunc(m.workers, func(other *func() WorkerSnapshot) bool { return other == &look })
+		m.workers = slices.DeleteFunc(m.workers, func(other *func() WorkerGauges) bool { return other == &look })
 	}
 }
 

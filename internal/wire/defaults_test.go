@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
@@ -24,7 +25,7 @@ func TestDefaults(t *testing.T) {
 		`{"kernelKmeans": {}, "paperSettings": true, "restarts": 4}`:              {false, false, false, 4},
 		`{"mKmeans": {}, "paperSettings": true, "supervision": {"entail": true}}`: {false, true, false, 1},
 	} {
-		spec, err := Spec(parse(t, text), 6, NoTables)
+		spec, err := Spec(parse(t, text), &recipe.Rows{Count: 6}, NoTables)
 		if got := (settings{spec.Choose, spec.Entail, spec.EntailSmall, spec.Runs()}); err != nil || got != want {
 			t.Errorf("%s: got %+v, want %+v, %v", text, got, want, err)
 		}
@@ -35,7 +36,7 @@ func TestDefaults(t *testing.T) {
 		`{"mpcKmeans": {}, "paperSettings": true}`:       0, // which is the paper's
 		`{"pcKmeans": {}}`:                               0,
 	} {
-		spec, err := Spec(parse(t, text), 6, NoTables)
+		spec, err := Spec(parse(t, text), &recipe.Rows{Count: 6}, NoTables)
 		if got := spec.Algorithm.(*kmeans.Options).Penalty; err != nil || got != want {
 			t.Errorf("%s: the penalty is %v, want %v, %v", text, got, want, err)
 		}
@@ -45,7 +46,7 @@ func TestDefaults(t *testing.T) {
 		`{"kernelKmeans": {"onRise": "RISE_POLICY_SHIFT"}}`: {OnRise: kernelkmeans.RiseShift, KeepBest: true},
 		`{"kernelKmeans": {}, "paperSettings": true}`:       {OnRise: kernelkmeans.RiseShift},
 	} {
-		spec, err := Spec(parse(t, text), 6, NoTables)
+		spec, err := Spec(parse(t, text), &recipe.Rows{Count: 6}, NoTables)
 		got := spec.Algorithm.(*kernelkmeans.Options)
 		if err != nil || got.OnRise != want.OnRise || got.KeepBest != want.KeepBest {
 			t.Errorf("%s: got %v, %t, want %v, %t, %v", text, got.OnRise, got.KeepBest, want.OnRise, want.KeepBest, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 )
 
@@ -60,7 +61,7 @@ func FuzzSpec(f *testing.F) {
 			}
 			var domain clustering.Spec
 			if err == nil {
-				domain, err = Spec(spec, rows, NoTables)
+				domain, err = Spec(spec, &recipe.Rows{Count: rows}, NoTables)
 			}
 			if err == nil {
 				err = clustering.Validate(rows, domain)

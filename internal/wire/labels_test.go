@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -67,7 +68,7 @@ func TestUsesOfLabels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		seeds, err := ReadTable(got.GetSupervision().GetSeeds(), "seeds", 7, NoTables, table.Seeds)
+		seeds, err := ReadTable(got.GetSupervision().GetSeeds(), "seeds", &recipe.Rows{Count: 7}, NoTables, table.Seeds)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -279,18 +279,10 @@ func ComparesDirections(p *cleavev1.JobSpec) bool {
 	return kernel.Directional || values["geometry"] == "spherical" || values["distortion"] == "cosine"
 }
 
-// Spec converts a job's specification, which Validate has accepted, for this number of points, and reads its tables.
-// It rejects table rows that make no sense for any algorithm.
-func Spec(p *cleavev1.JobSpec, points int, tables Tables) (clustering.Spec, error) {
-	return readSpec(p, &tableReader{points: points, tables: tables})
-}
-
-// SpecOfRows is Spec for points that are rows of a table, which are identified by their ids or numbers.
-func SpecOfRows(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spec, error) {
-	return readSpec(p, &tableReader{points: rows.Points(), rows: rows, tables: tables})
-}
-
-func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
+// Spec converts a job's specification, which Validate has accepted, for the points made from these rows, and reads its
+// tables. It rejects table rows that make no sense for any algorithm.
+func Spec(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spec, error) {
+	r := &tableReader{rows: rows, tables: tables}
 	request := Request(p, 0)
 	spec := clustering.NewSpec(request)
 	spec.MaxK = int(p.GetKRange().GetMax())
@@ -319,8 +311,7 @@ func readSpec(p *cleavev1.JobSpec, r *tableReader) (clustering.Spec, error) {
 
 // tableReader reads the tables of a specification, and keeps the first error.
 type tableReader struct {
-	points int
-	rows   *recipe.Rows // rows of the table that the points came from; nil for a data set
+	rows   *recipe.Rows
 	tables Tables
 	err    error
 }

@@ -12,6 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -56,7 +57,7 @@ func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
 	for _, a := range catalog.Algorithms {
 		plain := &cleavev1.JobSpec{}
 		SetAlgorithm(plain, a)
-		absent, err := Spec(plain, 10, nil)
+		absent, err := Spec(plain, &recipe.Rows{Count: 10}, nil)
 		if err != nil || absent.Algorithm.Name() != a.Name {
 			t.Errorf("%s is read as %s, %v", a.Name, absent.Algorithm.Name(), err)
 		}
@@ -68,7 +69,7 @@ func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
 			for _, value := range valuesOf(o) {
 				p := proto.CloneOf(plain)
 				SetOption(p, o, value)
-				if got, err := Spec(p, 10, nil); err != nil || reflect.DeepEqual(got, absent) && !strings.HasPrefix(o.Default, value) {
+				if got, err := Spec(p, &recipe.Rows{Count: 10}, nil); err != nil || reflect.DeepEqual(got, absent) && !strings.HasPrefix(o.Default, value) {
 					t.Errorf("%s: %s %s makes no difference, %v", a.Name, o.Name, value, err)
 				}
 			}

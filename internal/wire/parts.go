@@ -95,14 +95,9 @@ type UploadStart struct {
 	FirstPart uint32 // number of parts that have already arrived
 }
 
-// SendDataset uploads a data set through a client and returns the coordinator's description of it. Errors of the call
-// are returned as they are, so that the caller can tell whether to repeat it.
-func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset) (*cleavev1.Dataset, error) {
-	return ResumeDataset(ctx, client, name, d, UploadStart{})
-}
-
-// ResumeDataset is SendDataset for an upload that can be resumed.
-func ResumeDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
+// SendDataset uploads a data set from the given part on, and returns the coordinator's description of it.
+// Errors of the call are returned as they are, so that the caller can tell whether to repeat it.
+func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
 		return Parts(name, d, from(start, send, func(part *cleavev1.CreateDatasetRequest) bool {
 			header := part.GetHeader()

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -40,7 +41,7 @@ func checkMeanings(t *testing.T, list []meaning) {
 	for _, c := range list {
 		p := parse(t, c.text)
 		p.PaperSettings = true
-		got, err := Spec(p, 6, NoTables)
+		got, err := Spec(p, &recipe.Rows{Count: 6}, NoTables)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if !reflect.DeepEqual(got, c.want) {
@@ -55,7 +56,7 @@ type refusal struct{ reason, field, text string }
 func checkRefusals(t *testing.T, list []refusal) {
 	t.Helper()
 	for _, c := range list {
-		_, err := Spec(parse(t, c.text), 6, NoTables)
+		_, err := Spec(parse(t, c.text), &recipe.Rows{Count: 6}, NoTables)
 		if err == nil {
 			err = Validate(parse(t, c.text), 0)
 		}

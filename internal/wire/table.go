@@ -204,13 +204,8 @@ func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name s
 	return response.GetTable(), err
 }
 
-// SendTable uploads a table through a client and returns the coordinator's description of it.
-func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table) (*cleavev1.Table, error) {
-	return ResumeTable(ctx, client, name, t, UploadStart{})
-}
-
-// ResumeTable is SendTable for an upload that can be resumed.
-func ResumeTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
+// SendTable uploads a table from the given part on, and returns the coordinator's description of it.
+func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
 		return TableParts(name, t, from(start, send, func(part *cleavev1.CreateTableRequest) bool {
 			header := part.GetHeader()
@@ -274,18 +269,9 @@ func TableIDs(p *cleavev1.JobSpec) []string {
 	return ids
 }
 
-// ReadTable reads a table that a field of a request names or contains, as a list about this many points. It returns
-// nil if input is nil.
-func ReadTable[T any](input *cleavev1.TableInput, field string, points int, tables Tables, kind table.Kind[T]) ([]T, error) {
-	return readInput(input, field, points, nil, tables, kind)
-}
-
-// ReadTableOfRows is ReadTable for points that are rows of a table, which are identified by their ids or numbers.
-func ReadTableOfRows[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
-	return readInput(input, field, rows.Points(), rows, tables, kind)
-}
-
-func readInput[T any](input *cleavev1.TableInput, field string, points int, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
+// ReadTable reads a table that a field of a request names or contains, as a list about the points made from these rows.
+// It returns nil if input is nil.
+func ReadTable[T any](input *cleavev1.TableInput, field string, rows *recipe.Rows, tables Tables, kind table.Kind[T]) ([]T, error) {
 	var t *table.Table
 	var err error
 	switch source := input.GetSource().(type) {
@@ -299,19 +285,19 @@ func readInput[T any](input *cleavev1.TableInput, field string, points int, rows
 		}
 		err = fault.Invalid("FIELD_REQUIRED", "%s has neither the id of a table nor its rows; give one, or leave it out", field)
 	}
-	if err == nil && rows != nil {
+	if err == nil {
 		t, err = rows.Number(t)
 	}
 	var list []T
 	if err == nil {
-		list, err = kind.Read(t, points)
+		list, err = kind.Read(t, rows.Points())
 	}
 	return list, OnField(err, field)
 }
 
 // readTable is ReadTable for a specification. It keeps an error in r.
 func readTable[T any](r *tableReader, input *cleavev1.TableInput, field string, kind table.Kind[T]) []T {
-	list, err := readInput(input, field, r.points, r.rows, r.tables, kind)
+	list, err := ReadTable(input, field, r.rows, r.tables, kind)
 	if r.err == nil {
 		r.err = err
 	}

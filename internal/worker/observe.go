@@ -9,11 +9,11 @@ import (
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
-// snapshot returns the current values of the gauges.
-func (w *worker) snapshot() observe.WorkerSnapshot {
+// gauges returns the current values of the gauges.
+func (w *worker) gauges() observe.WorkerGauges {
 	w.memory.mu.Lock()
 	defer w.memory.mu.Unlock()
-	return observe.WorkerSnapshot{
+	return observe.WorkerGauges{
 		Attached: w.attached.Load(), Jobs: int(w.jobs.Load()), UsedBytes: w.memory.used, LimitBytes: w.memory.limit,
 	}
 }

@@ -135,7 +135,7 @@ func Run(ctx context.Context, cfg Config) error {
 		w.exchange.Evict(bytes)
 		w.kept.drop()
 	}
-	defer cfg.Observe.Watch(w.snapshot)()
+	defer cfg.Observe.Watch(w.gauges)()
 	defer w.running.Wait()
 	defer w.kept.drop()
 	defer w.endSession()

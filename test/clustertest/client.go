@@ -85,7 +85,7 @@ func (c *Client) Upload(data dataset.Dataset) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
-	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data)
+	stored, err := wire.SendDataset(ctx, c.Datasets, "test", data, wire.UploadStart{})
 	return must(c.t, stored, err).GetDatasetId()
 }
 
@@ -94,7 +94,7 @@ func (c *Client) UploadTable(t *table.Table) *cleavev1.TableInput {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()
-	stored, err := wire.SendTable(ctx, c.Tables, "test", t)
+	stored, err := wire.SendTable(ctx, c.Tables, "test", t, wire.UploadStart{})
 	return &cleavev1.TableInput{Source: &cleavev1.TableInput_TableId{TableId: must(c.t, stored, err).GetTableId()}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -78,7 +79,7 @@ func TestNeighborGraphsHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 // localGraph is the graph of neighbors of a job, as one process finds it.
 func localGraph(t *testing.T, load *workload) *dataset.Graph {
 	t.Helper()
-	spec, err := wire.Spec(load.spec, load.data.Rows(), wire.NoTables)
+	spec, err := wire.Spec(load.spec, &recipe.Rows{Count: load.data.Rows()}, wire.NoTables)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -32,7 +33,7 @@ type Outcome struct {
 // workers, no network. Every cluster must give the same.
 func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome {
 	t.Helper()
-	domain, err := wire.Spec(spec, data.Rows(), wire.NoTables)
+	domain, err := wire.Spec(spec, &recipe.Rows{Count: data.Rows()}, wire.NoTables)
 	must(t, domain, err)
 	result, err := local.Solve(context.WithoutCancel(t.Context()), data, domain, 1, clustering.NopObserver{})
 	must(t, result, err)

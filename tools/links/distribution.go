@@ -156,7 +156,7 @@ func (cfg *Config) distribute(ctx context.Context, d delivery, data dataset.Data
 		return t, err
 	}
 	defer c.stop()
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", data)
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", data, wire.UploadStart{})
 	if err != nil {
 		return t, err
 	}

@@ -201,7 +201,7 @@ func (cfg *Config) iterate(ctx context.Context, f family, points *dataset.Points
 		return nil, err
 	}
 	defer c.stop()
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", points)
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "points", points, wire.UploadStart{})
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func (c *client) uploadGrid(ctx context.Context, side int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "grid", points)
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "grid", points, wire.UploadStart{})
 	return stored.GetDatasetId(), err
 }
 

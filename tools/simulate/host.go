@@ -47,10 +47,13 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 		return nil, err
 	}
 	// Beyond 1,000 workers the heartbeats of both sides would take more than this machine has.
-	interval := max(fleet.DefaultHeartbeatInterval, time.Duration(count)*fleet.DefaultHeartbeatInterval/1000)
+	timing := fleet.DefaultTiming()
+	usual := timing.HeartbeatInterval
+	interval := max(usual, time.Duration(count)*usual/1000)
+	timing.HeartbeatInterval, timing.LostAfter, timing.SlowAfter = interval, silence, silence
 	h := &host{
 		count: count, server: grpc.NewServer(fleet.ServerOptions()...),
-		Fleet: fleet.New(fleet.Config{HeartbeatInterval: interval, LostAfter: silence, SlowAfter: silence}),
+		Fleet: fleet.New(fleet.Config{Timing: timing}),
 	}
 	h.Register(h.server)
 	h.serving.Go(func() { _ = h.server.Serve(countingListener{listener, h}) }) // returns when the server is stopped
@@ -85,7 +88,7 @@ func (cfg *Config) start(ctx context.Context, count, whole int) (_ *host, err er
 	if h.idle, err = h.measureIdle(ctx, wait); err != nil {
 		return nil, err
 	}
-	h.heartbeats = h.idle * interval.Seconds() / fleet.DefaultHeartbeatInterval.Seconds()
+	h.heartbeats = h.idle * interval.Seconds() / usual.Seconds()
 	return h, nil
 }
 

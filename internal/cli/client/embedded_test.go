@@ -83,7 +83,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 		if c, err = StartEmbedded(t.Context(), 2, io.Discard); err != nil {
 			t.Fatal(err)
 		}
-		stored, err := wire.SendDataset(t.Context(), c.Datasets, "", data)
+		stored, err := wire.SendDataset(t.Context(), c.Datasets, "", data, wire.UploadStart{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,6 +222,6 @@ func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 		}
 	}
 	var err error
-	j.Constraints, err = wire.ReadTableOfRows(j.Spec.GetSupervision().GetConstraints(), "constraints", rows, wire.NoTables, table.Constraints)
+	j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rows, wire.NoTables, table.Constraints)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -79,7 +80,7 @@ func (f *Flags) loadTables(j *Job) error {
 	}
 	if constraints := j.Spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // inline
 		var err error
-		if j.Constraints, err = wire.ReadTable(constraints, "constraints", j.Rows, wire.NoTables, table.Constraints); err != nil {
+		if j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables, table.Constraints); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/testscale"
@@ -193,7 +194,7 @@ func TestEveryAlgorithmWithEveryFeature(t *testing.T) {
 					}
 					continue // which the catalog says in a sentence
 				}
-				spec, err := wire.Spec(p, data.Rows(), wire.NoTables)
+				spec, err := wire.Spec(p, &recipe.Rows{Count: data.Rows()}, wire.NoTables)
 				if err != nil {
 					t.Errorf("%s on %s with %s: %v", a.Name, kind, f.name, err)
 					continue

@@ -111,7 +111,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	if mine := claimOf(existing, caller.Name); mine != nil {
 		s.cache.Put(id, value, s.Size(value))
 		if len(claim.GetSources()) > 0 && !sameSources(mine, claim) {
-			existing, err = records.Finish(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
+			existing, err = records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
 				return s.setSources(finishing, ctx, id, claim)
 			})
 		}
@@ -124,7 +124,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	stored, err := records.Finish(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
+	stored, err := records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
 		return s.claimBlob(finishing, ctx, id, record)
 	})
 	if err != nil {

@@ -329,7 +329,7 @@ func (l *Log) Distrust(why string) {
 // Keys returns the keys of all stored batches. FlushLoop must have ended.
 func (l *Log) Keys() []string { return l.stored.keys }
 
-// Rest returns the entries that store those of all events that are not durable yet. FlushLoop must have ended.
+// Rest returns the entries that store the events that are not durable yet. FlushLoop must have ended.
 func (l *Log) Rest(events []*cleavev1.Event) ([]store.Entry, error) {
 	_, puts, err := l.stored.with(l.job, events[l.DurableCount():])
 	return puts, err

@@ -152,8 +152,8 @@ func (s *Server) timed(w http.ResponseWriter, r *http.Request, refuse func(error
 	return t, &copied
 }
 
-// identify makes sure that the client of a request may make calls, by one that every role but that of workers may
-// make.
+// identify checks that the client of a request may call at all. It calls GetLimits, which every role except worker may
+// call.
 func identify(ctx context.Context) error {
 	conn, err := connection(ctx)
 	if err != nil {

@@ -277,7 +277,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if err != nil {
 		return nil, err
 	}
-	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), data)
+	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), data, wire.UploadStart{})
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
 }
 

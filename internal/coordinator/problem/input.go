@@ -75,11 +75,11 @@ func (in *Input) open(ctx context.Context, limit int64) error {
 
 // Spec returns the spec for the points of the input.
 func (in *Input) Spec(ctx context.Context) (clustering.Spec, error) {
-	tables := in.maker.Tables.Finder(ctx)
+	rows := &recipe.Rows{Count: in.rows}
 	if in.table != nil {
-		return wire.SpecOfRows(in.spec, in.table.rows, tables)
+		rows = in.table.rows
 	}
-	return wire.Spec(in.spec, in.rows, tables)
+	return wire.Spec(in.spec, rows, in.maker.Tables.Finder(ctx))
 }
 
 // Load returns the data.

@@ -19,11 +19,18 @@ import (
 // StoreRetries spaces the attempts to reach a store that does not answer.
 var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
 
-// MaxTxnDeletes is how many keys a transaction deletes at most: an etcd with default settings takes 128
-// changes in one.
-const MaxTxnDeletes = 100
+// MaxTxnChanges is how many keys a transaction of many changes puts or deletes. An etcd with default settings takes 128.
+const MaxTxnChanges = 100
 
-// Writer makes transactions durable. Only the leader has one. It is safe for concurrent use.
+// Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
+// answer, every method tries again until Context ends.
+//
+//	             full disk   the caller leaves
+//	Commit       fails       cannot
+//	Persist      waits       cannot
+//	CommitFor    fails       returns; the transaction is still tried
+//	Finish       do decides  returns; do continues
+//	FinishWith   as Finish, for a change that returns a value
 type Writer struct {
 	State   store.State
 	Context context.Context // ends when writing must stop
@@ -36,11 +43,11 @@ type Writer struct {
 // maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
 const maxPending = 1000
 
-// Finish makes a change for a caller. If ctx ends first, Finish returns why, and do continues until its transactions
-// are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
+// FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions are
+// decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
 // deleted. The context of do has the values of ctx and ends when writing must stop. do must not refer to anything
 // large, since callers may come and leave for as long as the store does not answer.
-func Finish[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
+func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if w.pending.Add(1) > maxPending {
 		w.pending.Add(-1)
@@ -75,9 +82,9 @@ func Finish[T any](ctx context.Context, w *Writer, do func(context.Context) (T, 
 	}
 }
 
-// Finish is the function Finish for a change that returns no value.
+// Finish is FinishWith for a change that returns no value.
 func (w *Writer) Finish(ctx context.Context, do func(context.Context) error) error {
-	_, err := Finish(ctx, w, func(ctx context.Context) (none struct{}, _ error) { return none, do(ctx) })
+	_, err := FinishWith(ctx, w, func(ctx context.Context) (none struct{}, _ error) { return none, do(ctx) })
 	return err
 }
 
@@ -94,9 +101,8 @@ func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
 // Wait waits for the changes that Finish has begun. They end soon after the Writer's context.
 func (w *Writer) Wait() { w.finishing.Wait() }
 
-// Commit makes a transaction durable. While the store does not answer, Commit tries again until the context ends.
-// That is safe because only the leader writes: a transaction that was committed although its answer was lost has no
-// further effect or, if it requires that a key is new, ends in a conflict.
+// Commit makes a transaction durable. Trying again is safe because only the leader writes: a transaction that was
+// committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a conflict.
 func (w *Writer) Commit(txn store.Txn) error {
 	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
 }
@@ -144,7 +150,7 @@ func MayBeCommitted(err error) bool {
 // DeleteKeys deletes any number of keys, in several transactions.
 func (w *Writer) DeleteKeys(keys []string) error {
 	for len(keys) > 0 {
-		portion := keys[:min(len(keys), MaxTxnDeletes)]
+		portion := keys[:min(len(keys), MaxTxnChanges)]
 		if err := w.Commit(store.Txn{Delete: portion}); err != nil {
 			return err
 		}

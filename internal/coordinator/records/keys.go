@@ -71,7 +71,8 @@ const (
 // empty.
 const Layout = "2"
 
-// CheckLayout rejects a state of a version of Cleave that is newer than this one, which may not lose what it does not know.
+// CheckLayout rejects a state that a newer version of Cleave wrote, because this version would lose what it does not
+// know.
 func CheckLayout(created []byte) error {
 	switch string(created) {
 	case "", Layout:

@@ -146,10 +146,7 @@ type autoExecutors struct {
 }
 
 // release releases an executor and records the usage of the first one.
-func (e *autoExecutors) release(done interface {
-	Usage() fleet.Usage
-	Release()
-}) {
+func (e *autoExecutors) release(done placed) {
 	if e.used == nil {
 		used := done.Usage()
 		e.used = &used

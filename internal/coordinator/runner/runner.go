@@ -129,11 +129,14 @@ func (r *kernelRunner) Beside() []planning.Workload { return nil }
 
 func (r *kernelRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
-// runOn runs a job on the executor that was made for it; err is why there is none.
-func runOn(x interface {
+// placed is an executor whose tiles are placed on workers.
+type placed interface {
 	Usage() fleet.Usage
 	Release()
-}, err error, run func() (*clustering.Result, error)) (*clustering.Result, *fleet.Usage, error) {
+}
+
+// runOn runs a job on the executor that was made for it; err is why there is none.
+func runOn(x placed, err error, run func() (*clustering.Result, error)) (*clustering.Result, *fleet.Usage, error) {
 	if err != nil {
 		return nil, nil, err
 	}

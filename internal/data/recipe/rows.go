@@ -9,13 +9,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Rows maps the points to the rows of the table they were made from, and to the ids of these.
+// Rows maps the points to the rows of the table they were made from, and to the ids of these. NewRows makes it for a
+// table. &Rows{Count: n} stands for the n points of a data set, which are their own rows.
 type Rows struct {
 	Count int      // rows of the table
 	Kept  []int32  // the rows that became points, in order; nil means all
 	IDs   []string // of each row; nil means that rows have only numbers
 
-	names func() *table.IDs // makes the index of the ids once
+	names func() *table.IDs // makes the index of the ids once; nil for a data set
 }
 
 // NewRows returns the mapping for a table of count rows; Rows describes the arguments. It keeps kept and ids.
@@ -35,8 +36,11 @@ func (r *Rows) Points() int {
 }
 
 // Number converts a table about rows, given by id or number, to one about points. It leaves out rows that did not
-// become points.
+// become points. A table about a data set stays as it is, since only numbers identify its points.
 func (r *Rows) Number(t *table.Table) (*table.Table, error) {
+	if r.names == nil {
+		return t, nil
+	}
 	numbered, err := t.Number(r.names())
 	if err != nil || r.Kept == nil {
 		return numbered, err

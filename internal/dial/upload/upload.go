@@ -34,7 +34,7 @@ func (t Target) Dataset(ctx context.Context, name string, data dataset.Dataset, 
 	}
 	_, err = t.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
 	return id, t.sendMissing(ctx, "data set", id, err, begin, func(start wire.UploadStart) (string, error) {
-		stored, err := wire.ResumeDataset(ctx, t.Datasets, name, data, start)
+		stored, err := wire.SendDataset(ctx, t.Datasets, name, data, start)
 		return stored.GetDatasetId(), err
 	})
 }
@@ -45,7 +45,7 @@ func (t Target) Table(ctx context.Context, name string, rows *table.Table, begin
 	id := rows.ID()
 	_, err := t.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
 	return id, t.sendMissing(ctx, "table", id, err, begin, func(start wire.UploadStart) (string, error) {
-		stored, err := wire.ResumeTable(ctx, t.Tables, name, rows, start)
+		stored, err := wire.SendTable(ctx, t.Tables, name, rows, start)
 		return stored.GetTableId(), err
 	})
 }

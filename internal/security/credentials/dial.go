@@ -30,7 +30,7 @@ type Dial struct {
 func (d *Dial) AddFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, "")
 	set.StringVar(&d.ServerName, "tls-server-name", "", "`NAME` that the coordinator's certificate must have (default: the host that is called)")
-	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: everyone on the way can read and change everything")
+	set.BoolVar(&d.Insecure, "insecure", false, "connect to other machines without encryption: anyone on the network path can read and change everything")
 }
 
 // Options returns the credentials for connections to any of these addresses.
@@ -74,7 +74,7 @@ func (d Dial) plain(addresses []string) ([]grpc.DialOption, error) {
 			return nil, fault.Invalid("NO_ENCRYPTION", "%s is another machine, and there are no certificates to encrypt the connection with; "+
 				"give %s or %s (%s makes them), or %s to connect without encryption", address, t.Dir, t.CAFile, t.Certs, t.Insecure)
 		case d.Token != "":
-			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION", "a token would be sent to %s without encryption, for everyone on the way to use; "+
+			return nil, fault.Invalid("TOKEN_WITHOUT_ENCRYPTION", "a token would be sent to %s without encryption, for anyone on the network path to use; "+
 				"give %s or %s", address, t.Dir, t.CAFile)
 		}
 	}

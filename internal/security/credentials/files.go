@@ -41,7 +41,7 @@ type Files struct {
 // AddFlags declares the flags that name the files, with a prefix.
 func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
 	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+", as cleave certs makes them")
-	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` with the certificates of the authorities that the other side's must be signed by")
+	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` with the CA certificates that must have signed the other side's certificate")
 	set.StringVar(&f.Cert, prefix+"tls-cert", "", "`FILE` with our certificate, in PEM; it is read again when it changes")
 	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
 }

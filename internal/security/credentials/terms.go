@@ -44,7 +44,7 @@ func (d *Dial) AddStoreFlags(set *pflag.FlagSet) {
 	d.Files.AddFlags(set, storePrefix)
 	set.StringVar(&d.ServerName, storePrefix+"tls-server-name", "", "`NAME` that the certificates of etcd must have (default: the host that is called)")
 	set.BoolVar(&d.Insecure, storePrefix+"insecure", false,
-		"connect to an etcd on other machines without encryption: everyone on the way can read and change everything")
+		"connect to an etcd on other machines without encryption: anyone on the network path can read and change everything")
 }
 
 // ToEtcd returns d for connections to etcd, with messages that say so.

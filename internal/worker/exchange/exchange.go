@@ -146,8 +146,8 @@ type Coordinator struct {
 	SessionID string
 }
 
-// Join begins to fetch a data set, and to pass it on, until the result is closed by all that joined or ctx ends, which
-// is the context of the session. A data set that is fetched for one job is not fetched again for another.
+// Join starts to fetch a data set and to serve it to others. It stops when every Share that was returned for it is closed,
+// or ctx, the context of the session, ends. A data set that is fetched for one job is not fetched again for another.
 func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
 	s := e.join(ctx, coordinator, datasetID, bytes, false)
 	s.wantAll()

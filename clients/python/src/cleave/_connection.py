@@ -190,7 +190,7 @@ class Credentials:
         if self.token:
             raise invalid(
                 "TOKEN_WITHOUT_ENCRYPTION",
-                f"a token would be sent to {address} without encryption, for everyone on the way to use; give tls=DIR or ca_file=FILE",
+                f"a token would be sent to {address} without encryption, for anyone on the network path to use; give tls=DIR or ca_file=FILE",
             )
 
     def channel_credentials(self) -> Any:

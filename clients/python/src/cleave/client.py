@@ -53,11 +53,11 @@ class Client:
         address: ``HOST:PORT``, or a comma-separated list of several servers of which one leads; the default is ``$CLEAVE_SERVER``.
         token: A token that ``cleave token create`` printed; the default is ``$CLEAVE_TOKEN``.
         tls: A folder with ca.pem and perhaps cert.pem and key.pem, as ``cleave certs`` writes it.
-        ca_file: The certificates of the authorities that the server's must be signed by, or "system".
+        ca_file: The CA certificates that must have signed the server's certificate, or "system".
         cert_file: The client's certificate, with its key in key_file.
         key_file: The key of cert_file.
         server_name: The name that the server's certificate must have, if it is not the host of the address.
-        insecure: Connect to other machines without encryption: everyone on the way can read and change everything.
+        insecure: Connect to other machines without encryption: anyone on the network path can read and change everything.
     """
 
     def __init__(
