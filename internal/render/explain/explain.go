@@ -78,12 +78,10 @@ const (
 	cycled
 	eigenvectorsMissing
 	emptyClusters
-	singlePoints
 	oneHuge
 	manyViolated
 	pointsAtFault
 	lowAccuracy
-	fewConstraints
 	otherNumbers
 	unsurePoints
 	againstData
@@ -131,12 +129,8 @@ func ended(r *cleavev1.Result) string {
 	return "was canceled"
 }
 
-const (
-	// lowHeldOut is the held-out accuracy below which an answer says little.
-	lowHeldOut = 0.5
-	// enough is how many constraints auto needs to compare methods.
-	enough = 50
-)
+// lowHeldOut is the held-out accuracy below which an answer says little.
+const lowHeldOut = 0.5
 
 // method says why auto chose its method.
 func (e *explainer) method() (all []string) {
@@ -166,10 +160,6 @@ func (e *explainer) method() (all []string) {
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
 		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
 		e.suspect(lowAccuracy)
-	}
-	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {
-		all = append(all, fmt.Sprintf("There are %s; from %d on, methods are compared by held-out %ss.", text.Plural(total, e.given), enough, e.given))
-		e.suspect(fewConstraints)
 	}
 	return all
 }
@@ -283,7 +273,7 @@ func (e *explainer) advice() (all []string) {
 	say(has(cutShort), "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
 	say(has(eigenvectorsMissing), "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
 	say(has(emptyClusters), "Ask for fewer clusters: --k %d.", nonEmpty(r.GetClusterSizes()))
-	if has(oneHuge) || has(singlePoints) {
+	if has(oneHuge) || e.warned("SINGLETON_CLUSTERS") {
 		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them out if they are errors.")
 		say(dense && r.Scale == nil, "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
 		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
@@ -304,8 +294,9 @@ func (e *explainer) advice() (all []string) {
 	say(has(lowAccuracy), "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
 	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
 	say(has(unsurePoints), "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
-	say(has(fewConstraints), "Add constraints: from %d on, auto compares methods by them.", enough)
+	say(e.warned("FEW_CONSTRAINTS"), "Add %ss: with more of them, auto compares methods.", e.given)
 	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: auto compares methods by them.")
+	say(e.Run == nil && (has(againstData) || has(otherNumbers) || has(unsurePoints)), "cleave result JOB --out DIR writes these files.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")
 	}
