@@ -45,14 +45,13 @@ func (e *explainer) clusters() (all []string) {
 	}
 	if len(empty) > 0 {
 		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
-		e.suspect(emptyClusters)
 	}
 	if len(tiny) > 0 {
 		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
 		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
-		e.suspect(oneHuge)
+		e.oneHuge = true
 	}
 	if len(all) == 1 && !e.warned("SINGLETON_CLUSTERS") {
 		all = append(all, "None looks wrong by its size.")
@@ -92,9 +91,7 @@ func (e *explainer) confidence() []string {
 	for _, i := range points[:min(len(points), listed)] {
 		names = append(names, fmt.Sprintf("%s (%.2f)", e.point(i), e.Confidence[i]))
 	}
-	if float64(len(points)) > manyShare*float64(len(e.Confidence)) {
-		e.suspect(unsurePoints)
-	}
+	e.unsurePoints = float64(len(points)) > manyShare*float64(len(e.Confidence))
 	if e.r.GetRowScores().GetPosterior() {
 		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, the lowest %s.",
 			text.Count(len(points), "point is", "points are"), lowConfidence, strings.Join(names, ", "))}
