@@ -122,7 +122,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"reached its time limit after 7 iterations", "--timeout"}, nil},
 		{"canceled early", func(f *Facts) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
-		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
+		}, []string{"The job was canceled before it had labels.", "Give it more time"}, []string{"Clusters", "objective", "Nothing looks wrong"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
 			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "2 clusters are much smaller than the others: 0, 3.", "Cluster 2 has 97% of all points", "--k 4", "--knn 10"}, nil},
 		{"a single point", func(f *Facts) {
