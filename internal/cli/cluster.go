@@ -254,7 +254,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		_, err := receiveBackup(ctx, c, a.stdout, func(uint64) error { return nil })
 		return err
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return wouldOverwrite(path)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // with mode 0600
@@ -288,14 +288,20 @@ func wouldOverwrite(path string) error {
 	return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
 }
 
-// publish gives a temporary file its name, unless a file of this name exists. The caller removes the temporary name.
+// publish gives a temporary file its name, unless a file of this name exists. It takes the name with an empty file
+// first, because Rename would replace a file that appeared meanwhile, and some file systems have no links.
 func publish(temporary, path string) error {
-	err := os.Link(temporary, path) // unlike Rename it replaces nothing
-	switch {
-	case errors.Is(err, os.ErrExist):
+	taken, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
 		return wouldOverwrite(path)
-	case err != nil: // the file system has no links
-		return os.Rename(temporary, path)
+	}
+	if err != nil {
+		return err
+	}
+	taken.Close()
+	if err := os.Rename(temporary, path); err != nil {
+		os.Remove(path)
+		return err
 	}
 	return nil
 }

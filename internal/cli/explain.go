@@ -128,8 +128,8 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	if err != nil {
 		return err
 	}
-	localizeNotices(outcome, table.NewIDs(outcome.IDs), nil, nil)
-	facts := explain.Facts{Result: outcome.Result, Labels: outcome.Labels, IDs: outcome.IDs, Spec: spec}
+	r, _ := reportOf(&jobflags.Job{}, outcome)
+	facts := explain.Facts{Result: r.Result, Labels: r.Labels, IDs: r.PointNames(), Spec: spec}
 	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not named
 		return err

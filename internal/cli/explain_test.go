@@ -41,6 +41,23 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// A job whose table lost rows names rows by their numbers in the file, as the folder of a run does.
+func TestExplainNamesRowsOfTheFile(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"t.csv": "x,y\n,\n0,1\n1,0\n0,0.5\n9,8\n8,9\n9,9\n",
+		"c.csv": "i,j,kind,weight\n1,2,cannot,0.25\n2,4,must,0.125\n",
+	})
+	address := startServe(t, "--workers 1")
+	const job = "--quiet --data t.csv --k 2 --algorithm pc-kmeans --missing drop --constraints c.csv"
+	succeed(t, "run "+job+" --out o")
+	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+	const want = "The violated ones are cannot 1-2 of weight 0.25, must 2-4 of weight 0.125."
+	one := func(command string) string { return strings.Join(strings.Fields(succeed(t, command)), " ") } // without the breaks of lines
+	if byFolder, byJob := one("explain o"), one("explain "+id+" --server "+address); !strings.Contains(byFolder, want) || !strings.Contains(byJob, want) {
+		t.Errorf("want %q:\n%s\n%s", want, byFolder, byJob)
+	}
+}
+
 // A folder knows the constraints of its run: in the file that it has recorded, or made of the classes of a table.
 func TestExplainNamesRecordedConstraints(t *testing.T) {
 	t.Chdir(t.TempDir())

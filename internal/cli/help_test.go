@@ -2,11 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 )
@@ -51,6 +53,34 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			if usage, examples := strings.Index(r.stdout, "\nUsage:\n"), strings.Index(r.stdout, "\nExamples:\n"); (examples < 0 || examples > usage) && path != "certs etcd" && !strings.HasPrefix(path, "certs ") {
 				t.Errorf("%s --help does not begin with examples:\n%s", path, r.stdout)
 			}
+		}
+	}
+}
+
+// A group names flags that exist. Commands with many flags have each of them in a group, and no heading comes twice.
+func TestGroupsOfFlags(t *testing.T) {
+	var grouped []string
+	for _, group := range flagGroups() {
+		grouped = append(grouped, group.Names...)
+	}
+	exists := map[string]bool{"version": true} // of the program, from package shell
+	for _, c := range commands(t) {
+		c.InitDefaultHelpFlag()
+		long := c.Flags().Lookup("help-all") != nil
+		for _, set := range []*pflag.FlagSet{c.LocalFlags(), c.InheritedFlags()} {
+			set.VisitAll(func(f *pflag.Flag) {
+				if exists[f.Name] = true; long && !f.Hidden && !slices.Contains(grouped, f.Name) {
+					t.Errorf("--%s of %s is in no group", f.Name, shell.Path(c))
+				}
+			})
+		}
+		if help := succeed(t, shell.Path(c)+" --help"); strings.Count(help, "\nMore:\n") > 1 {
+			t.Errorf("a heading comes twice:\n%s", help)
+		}
+	}
+	for _, name := range grouped {
+		if !exists[name] {
+			t.Errorf("no command has the flag --%s of a group", name)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,8 +48,11 @@ func (a *app) login(ctx context.Context, server string, fromStdin bool) error {
 	}
 	if fromStdin {
 		line, err := bufio.NewReader(a.stdin).ReadString('\n')
-		if dial.Token = strings.TrimSpace(line); dial.Token == "" {
-			return shell.Usage("there is no token on standard input: %v", err)
+		switch dial.Token = strings.TrimSpace(line); {
+		case err != nil && !errors.Is(err, io.EOF):
+			return shell.Usage("standard input cannot be read: %v", err)
+		case dial.Token == "":
+			return shell.Usage("the first line of standard input has no token")
 		}
 		if err := checkToken(dial.Token); err != nil {
 			return err

@@ -48,3 +48,15 @@ func TestLoginsThatAreNot(t *testing.T) {
 		}
 	}
 }
+
+// An empty line is no token, and nothing else is wrong with it.
+func TestLoginWithoutAToken(t *testing.T) {
+	env := func(name string) string { return map[string]string{configVariable: t.TempDir()}[name] }
+	for _, stdin := range []string{"", "\n"} {
+		var stderr strings.Builder
+		code := Main(t.Context(), []string{"login", "--server", "h", "--token-stdin"}, strings.NewReader(stdin), &strings.Builder{}, &stderr, env)
+		if code != 2 || !strings.HasSuffix(stderr.String(), "the first line of standard input has no token\n") {
+			t.Errorf("%q: exit code %d, %q", stdin, code, stderr.String())
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,9 +112,8 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)
 	}
-	if header := fresh.Header; header != nil && p.header != nil && !slices.Equal(header, p.header) {
-		return fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the model are %s; they must be the same in the same order",
-			f.data.Name(), text.First(fresh.Header, 8), text.First(p.header, 8))
+	if err := jobflags.CheckHeader(f.data.Name(), fresh.Header, "model", p.header); err != nil {
+		return err
 	}
 	found, err := p.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {

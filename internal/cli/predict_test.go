@@ -175,7 +175,7 @@ func TestPredict(t *testing.T) {
 		{"--job job-1 --data new.csv --server " + f.address, "has no model", nil},
 		{"--model nowhere --data new.csv", "nowhere/result.json: the file cannot be read", nil},
 		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
-		{"--model model --data swapped.csv", "swapped.csv: the columns are y, x, but those of the model are x, y", nil},
+		{"--model model --data swapped.csv", "swapped.csv: column 1 is \"y\", but the model has \"x\" there", nil},
 		{"--model model --data wide.csv", "wide.csv: the points have 3 columns, but the model was fitted to points with 2", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
 		{"--model model --data new.csv", "model/centroids.csv: the file has 1 row of 2 columns; according to result.json there must be 2 of 2",

@@ -109,7 +109,8 @@ func (a *app) fetchReport(
 	if err := checkSameData(j, o); err != nil {
 		return nil, none, err
 	}
-	filter, ids := fileRows(j, o)
+	r, ids := reportOf(j, o)
+	filter := r.Filter
 	if extent == client.Everything {
 		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not drawn
@@ -125,7 +126,6 @@ func (a *app) fetchReport(
 			}
 		}
 	}
-	localizeNotices(o, ids, filter, j.Header)
 	truth, err := jobflags.LoadTruth(format.Input{Path: t.file}, t.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
@@ -133,8 +133,7 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	r := report.New(o, filter)
-	r.RowIDs, r.Classes, r.ClassesFor = ids.All(), j.ClusterClasses(o.Labels), j.ClusterClasses
+	r.Classes, r.ClassesFor = j.ClusterClasses(o.Labels), j.ClusterClasses
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
@@ -151,14 +150,19 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o
 	return seeds, nil
 }
 
-// localizeNotices replaces numbers of rows in the notices of a job by ids, and numbers of columns by the names of a
-// header or of the recipe.
-func localizeNotices(o *client.Outcome, ids *table.IDs, filter *jobflags.RowFilter, header []string) {
+// reportOf returns the report of a job in terms of the data file, and the ids of its rows. Notices name rows by their
+// ids or their numbers in the file, and columns by the header of j or, if it has none, by the recipe.
+func reportOf(j *jobflags.Job, o *client.Outcome) (*report.Report, *table.IDs) {
+	filter, ids := fileRows(j, o)
+	header := j.Header
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
-	j := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
-	j.LocalizeResult(o.Result)
+	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
+	local.LocalizeResult(o.Result)
+	r := report.New(o, filter)
+	r.RowIDs = ids.All()
+	return r, ids
 }
 
 // fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the

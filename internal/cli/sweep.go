@@ -64,7 +64,7 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 	return intoFolder(f.out, func(out *report.OutputDir) (err error) {
 		s := &sweep{app: a, flags: f, out: out, results: &report.Sweep{}}
 		if out != nil {
-			if s.known, err = report.ReadSweep(filepath.Join(out.Path, report.SweepResults)); err != nil {
+			if s.results, err = report.ReadSweep(filepath.Join(out.Path, report.SweepResults)); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,11 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 		defer done()
 		err = s.run(ctx, combinations)
 		if ctx.Err() != nil {
-			return client.Cause(ctx, shell.Canceled("canceled; %d of %s have results. The same command with --out continues with the others", len(s.results.Rows), text.Plural(len(combinations), "job")))
+			next := "The same command continues with the others"
+			if out == nil && !s.client.Remote() {
+				next = "None was kept; --out DIR keeps results"
+			}
+			return client.Cause(ctx, shell.Canceled("canceled; %d of %s have results. %s", len(s.results.Rows), text.Plural(len(combinations), "job"), next))
 		}
 		if err != nil {
 			return err
@@ -117,8 +121,7 @@ type sweep struct {
 	app    *app
 	flags  *sweepFlags
 	client *client.Client
-	out    *report.OutputDir          // nil without --out
-	known  map[string]report.SweepRow // results of an earlier call, by request id
+	out    *report.OutputDir // nil without --out
 
 	mu      sync.Mutex
 	results *report.Sweep
@@ -210,7 +213,7 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 // runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same
 // request id, or of a new job. A job that failed is a result, too.
 func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
-	if row, known := s.known[request.GetRequestId()]; known && row.Error == "" && (row.ARI != nil || s.flags.truth.file == "") {
+	if row, known := s.results.Known(request.GetRequestId()); known && (row.ARI != nil || s.flags.truth.file == "") {
 		row.Options = c
 		return row, nil
 	}
@@ -254,6 +257,7 @@ func (s *sweep) add(ctx context.Context, at int, row report.SweepRow, total int)
 // finish writes and prints the results of a complete sweep.
 func (s *sweep) finish(ctx context.Context) error {
 	a := s.app
+	s.results.Complete()
 	if s.out != nil {
 		files := s.results.Files()
 		if chart, err := s.results.Chart(); err == nil {

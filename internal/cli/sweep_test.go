@@ -49,6 +49,38 @@ func TestSweepContinues(t *testing.T) {
 	}
 }
 
+// A sweep that continues and is interrupted again loses no result of the first call, also of values that it leaves out.
+func TestSweepKeepsEarlierResults(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	const sweep = "sweep --data p.csv --k 2 --algorithm kmeans --parallel 1 --out s --seed "
+	succeed(t, sweep+"0..3")
+	before := strings.Count(clitest.Read(t, "s/results.json"), `"seed"`)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stderr := &cancelOnText{text: "2 of 3", cancel: interrupt} // the file has been written once, for the first job
+	if code := Main(ctx, strings.Fields(sweep+"0..2"), strings.NewReader(""), &strings.Builder{}, stderr, func(string) string { return "" }); code != 130 {
+		t.Fatalf("exit code %d, %s", code, stderr.all.String())
+	}
+	if after := strings.Count(clitest.Read(t, "s/results.json"), `"seed"`); before != 4 || after != before {
+		t.Errorf("%d results before, %d after", before, after)
+	}
+}
+
+// What an interrupted sweep says about the next call is true: without --out, nothing is kept on this machine.
+func TestInterruptedSweep(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	for out, want := range map[string]string{"": "None was kept; --out DIR keeps results", " --out s": "The same command continues with the others"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		stderr := &cancelOnText{text: "1 of 2", cancel: interrupt}
+		sweep := strings.Fields("sweep --data p.csv --k 2 --algorithm kmeans --parallel 1 --seed 0..1" + out)
+		code := Main(ctx, sweep, strings.NewReader(""), &strings.Builder{}, stderr, func(string) string { return "" })
+		if code != 130 || !strings.Contains(stderr.all.String(), "canceled; 1 of 2 jobs have results. "+want) {
+			t.Errorf("%q: exit code %d, %s", out, code, stderr.all.String())
+		}
+	}
+}
+
 // On a coordinator, a sweep without an output folder finds the jobs of an earlier call, and runs canceled ones again.
 func TestSweepFindsItsJobs(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -62,7 +62,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm seeded-kmeans --seeds s.csv --init random", "--init random does not apply to seeded-kmeans; use seeds"},
 		{"run --data p.csv --k 3 --algorithm kmeans --init centroids:m.csv", "m.csv: the file has 2 centroids for 3 clusters"},
 		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:m3.csv", "m3.csv: the centroids have 3 columns, but the data has 2"},
-		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:other.csv", "the columns are y, x, but those of the data are x, y"},
+		{"run --data p.csv --k 2 --algorithm kmeans --init centroids:other.csv", `column 1 is "y", but the data has "x" there`},
 		{"run --graph e.csv --k 2 --algorithm kmeans", "kmeans takes points or sparse points, not a graph; use --algorithm auto, kernel-kmeans"},
 		{"run --kernel-matrix k.csv --k 2 --algorithm pc-kmeans", "pc-kmeans takes points or sparse points, not a kernel matrix"},
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --geometry spherical", "--geometry does not apply to kernel-kmeans, only to kmeans"},

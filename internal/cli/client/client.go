@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -81,8 +82,8 @@ func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Data
 // DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the
 // table.
 func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) string {
-	if columns := input.GetInline().GetColumns(); len(columns) > 0 {
-		return fmt.Sprint(len(columns[0].GetIntegers().GetValues()))
+	if rows := input.GetInline(); rows != nil {
+		return fmt.Sprint(wire.RowsIn(rows))
 	}
 	response, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: input.GetTableId()})
 	if err != nil {

@@ -93,6 +93,8 @@ func receive[P, R, T any](
 	ctx context.Context, c *Client, call streamCall[P, R], request *P, read func(next func() (*R, error)) (T, error),
 ) (value T, _ error) {
 	err := c.Retry(ctx, func() error {
+		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
+		defer cancel()
 		stream, err := call(ctx, request)
 		if err == nil {
 			value, err = read(stream.Recv)

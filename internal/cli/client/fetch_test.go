@@ -1,8 +1,14 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"io"
 	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/cleave-project/cleave/client"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -31,5 +37,28 @@ func TestIncompletePredictions(t *testing.T) {
 		if (err == nil) != c.ok || c.ok && (len(p.Labels) != 3 || (p.Rows != nil) != c.score) {
 			t.Errorf("%v: got %+v, %v", c.second, p, err)
 		}
+	}
+}
+
+// A stream whose reader gives up is ended, not left open.
+func TestReceiveEndsTheStream(t *testing.T) {
+	var during context.Context
+	call := func(ctx context.Context, _ *cleavev1.GetModelRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetModelResponse], error) {
+		during = ctx
+		return &grpc.GenericClientStream[cleavev1.GetModelRequest, cleavev1.GetModelResponse]{}, nil
+	}
+	bad := errors.New("bad message")
+	read := func(func() (*cleavev1.GetModelResponse, error)) (int, error) { return 0, bad }
+	if _, err := receive(t.Context(), &Client{Client: &client.Client{}}, call, &cleavev1.GetModelRequest{}, read); !errors.Is(err, bad) || during.Err() == nil {
+		t.Errorf("got %v; the stream ended with %v", err, during.Err())
+	}
+}
+
+// The rows of an inline table are counted whatever the type of its first column.
+func TestDescribeInlineTable(t *testing.T) {
+	ids := &cleavev1.Column{Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: []string{"a", "b"}}}}
+	input := &cleavev1.TableInput{Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
+	if got := (&Client{}).DescribeTable(t.Context(), input); got != "2" {
+		t.Errorf("got %s rows", got)
 	}
 }

@@ -70,7 +70,7 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
-	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec, and display_name, priority, time_limit and verify; flags override it")
+	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
 	f.urgency = NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
 	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
@@ -128,14 +128,14 @@ func (j *jobFile) unmarshal(document []byte) error {
 	if err := json.Unmarshal(document, &fields); err != nil {
 		return protojson.Unmarshal(document, j.spec) // for its error message
 	}
-	scheduling := map[string]json.RawMessage{}
+	scheduling, known := map[string]json.RawMessage{}, j.scheduling.ProtoReflect().Descriptor().Fields()
 	for name, value := range fields {
-		switch name {
-		case "display_name", "displayName":
+		switch {
+		case name == "display_name" || name == "displayName":
 			if err := json.Unmarshal(value, &j.name); err != nil {
 				return fmt.Errorf("invalid value for string field display_name: %s", value)
 			}
-		case "priority", "verify", "time_limit", "timeLimit":
+		case known.ByJSONName(name) != nil || known.ByTextName(name) != nil:
 			scheduling[name] = value
 		default:
 			continue

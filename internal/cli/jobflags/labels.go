@@ -1,6 +1,7 @@
 package jobflags
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -225,21 +226,21 @@ const sampleStream = 0x636f6e73747261
 // table the point is, and class returns the class in a row. If a class has two names or none, the seeds come from
 // elsewhere, and it does nothing.
 func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int) string) {
-	names := map[int32]string{}
-	for _, s := range seeds {
-		row, label := filter.FileRow(int(s[0])), s[1]
+	var named [][2]int32
+	var names []string // of the classes that have seeds, in the order of their numbers
+	last := int32(-1)
+	for _, s := range slices.SortedStableFunc(slices.Values(seeds), func(a, b [2]int32) int { return cmp.Compare(a[1], b[1]) }) {
+		row := filter.FileRow(int(s[0]))
 		name := class(row)
-		if before, known := names[label]; name == "" || known && !strings.EqualFold(before, name) {
-			j.seeds = nil
+		if s[1] != last {
+			last, names = s[1], append(names, name)
+		}
+		if name == "" || !strings.EqualFold(names[len(names)-1], name) {
 			return
 		}
-		names[label] = name
-		j.seeds = append(j.seeds, [2]int32{int32(row), label})
+		named = append(named, [2]int32{int32(row), int32(len(names) - 1)})
 	}
-	for label := range int32(len(names)) {
-		j.classes.Names = append(j.classes.Names, names[label])
-	}
-	j.Filter = filter
+	j.seeds, j.classes.Names, j.Filter = named, names, filter
 }
 
 // ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns

@@ -1,6 +1,7 @@
 package jobflags
 
 import (
+	"slices"
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -47,6 +48,35 @@ func TestMessagesHaveNames(t *testing.T) {
 		}
 		if got := choice.GetReason(); got != c.want || choice.GetReasonParts() != nil {
 			t.Errorf("localized twice, the reason is %q in the parts %v", got, choice.GetReasonParts())
+		}
+	}
+}
+
+// Classes have names also if a class between them has no seed: all its rows were dropped.
+func TestNameSeedsOfSomeClasses(t *testing.T) {
+	j := &Job{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}}}
+	j.NameSeeds([][2]int32{{1, 2}, {0, 0}}, nil, func(row int) string { return []string{"a", "c"}[row] })
+	if got := j.ClusterClasses([]int32{2, 1, 0}); !slices.Equal(got, []string{"", "c", "a"}) {
+		t.Errorf("the clusters are named %q", got)
+	}
+}
+
+// A header that differs is refused by the first column that does, wherever it is.
+func TestCheckHeader(t *testing.T) {
+	want := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
+	other := slices.Clone(want)
+	other[8] = "x"
+	for _, c := range []struct {
+		header []string
+		fails  string
+	}{
+		{want, ""},
+		{nil, ""},
+		{other, `p.csv: column 9 is "x", but the model has "i" there; the columns must be the same in the same order`},
+		{want[:9], "p.csv: the file has 9 columns, but the model has 10; the columns must be the same in the same order"},
+	} {
+		if err := CheckHeader("p.csv", c.header, "model", want); c.fails == "" && err != nil || c.fails != "" && (err == nil || err.Error() != c.fails) {
+			t.Errorf("%v: got %v, want %q", c.header, err, c.fails)
 		}
 	}
 }

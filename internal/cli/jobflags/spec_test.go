@@ -145,3 +145,21 @@ func checkSpec(t *testing.T, args, text string) {
 		t.Errorf("data %v with %d rows", j.Data, j.Rows)
 	}
 }
+
+// A job file may set every field of the scheduling, by both names of the field.
+func TestJobFileSetsTheScheduling(t *testing.T) {
+	const yaml, json = "priority: PRIORITY_LOW\ntime_limit: 9s\nverify: 0.5\nwebhook_url: https://h\n", `{"priority": "PRIORITY_LOW", "timeLimit": "9s", "verify": 0.5, "webhookUrl": "https://h"}`
+	clitest.Folder(t, map[string]string{"job.yaml": yaml, "job.json": json})
+	for _, path := range []string{"job.yaml", "job.json"} {
+		job, err := readJobFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := job.scheduling.ProtoReflect()
+		for at := range message.Descriptor().Fields().Len() {
+			if field := message.Descriptor().Fields().Get(at); !message.Has(field) {
+				t.Errorf("%s: %s is not set", path, field.Name())
+			}
+		}
+	}
+}

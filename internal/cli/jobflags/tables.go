@@ -1,6 +1,7 @@
 package jobflags
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
@@ -205,9 +206,6 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 	return wire.InlineTable(t.WithoutIgnored(table.Labels.Columns).Named(naming.IDs)), nil
 }
 
-// shownColumns is the number of columns that an error lists.
-const shownColumns = 8
-
 // loadCentroids reads the centroids to start from: one row for each cluster, with the columns of the data.
 func loadCentroids(path string, j *Job) ([]float64, error) {
 	points, header, err := format.LoadPointsOf(path, j.Header)
@@ -218,14 +216,28 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	switch {
 	case points.N != k:
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the file has %s for %s; each cluster needs one", path, text.Plural(points.N, "centroid"), text.Plural(k, "cluster"))
-	case j.Columns == 0: // only the coordinator knows their number
+	case j.Columns == 0: // only the coordinator knows the columns
+		return points.Values, nil
 	case points.D != j.Columns:
 		return nil, fault.Invalid("SIZE_MISMATCH", "%s: the centroids have %s, but the data has %d; they must be the same", path, text.Plural(points.D, "column"), j.Columns)
-	case header != nil && j.Header != nil && !slices.Equal(header, j.Header):
-		return nil, fault.Invalid("OTHER_COLUMNS", "%s: the columns are %s, but those of the data are %s; they must be the same in the same order",
-			path, text.First(header, shownColumns), text.First(j.Header, shownColumns))
 	}
-	return points.Values, nil
+	return points.Values, CheckHeader(path, header, "data", j.Header)
+}
+
+// CheckHeader refuses a file whose columns are not those of the model or of the data, which other names. It names the
+// first column that differs. A header that is nil is unknown and is not checked.
+func CheckHeader(path string, header []string, other string, want []string) error {
+	if header == nil || want == nil || slices.Equal(header, want) {
+		return nil
+	}
+	differ := fmt.Sprintf("the file has %s, but the %s has %d", text.Plural(len(header), "column"), other, len(want))
+	for at := range min(len(header), len(want)) {
+		if header[at] != want[at] {
+			differ = fmt.Sprintf("column %d is %.60q, but the %s has %.60q there", at+1, header[at], other, want[at])
+			break
+		}
+	}
+	return fault.Invalid("OTHER_COLUMNS", "%s: %s; the columns must be the same in the same order", path, differ)
 }
 
 // loadSourceGraph reads a graph on the vertices of the job's data.

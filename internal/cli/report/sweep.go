@@ -34,8 +34,9 @@ const (
 
 // Sweep has the results of the jobs of a sweep, in the order of the combinations of their options.
 type Sweep struct {
-	Rows   []SweepRow
-	places []int // of the rows among all combinations
+	Rows    []SweepRow
+	places  []int         // of the rows among all combinations
+	earlier []optionedRow // results of an earlier call, see ReadSweep
 }
 
 // SweepRow is the result of one job. Scores are nil if they are not known. The names in JSON are an interface to
@@ -106,42 +107,59 @@ type optionedRow struct {
 	SweepRow
 }
 
-// WriteJSON writes results.json: a list of one object per job.
+// WriteJSON writes results.json: a list of one object per job. Results of an earlier call that this one has not
+// replaced yet come last, so that no result is lost if this call is interrupted, too.
 func (s *Sweep) WriteJSON(w io.Writer) error {
-	rows := []optionedRow{}
+	rows, replaced := []optionedRow{}, map[string]bool{}
 	for _, r := range s.Rows {
 		row := optionedRow{map[string]string{}, r}
 		for _, setting := range r.Options {
 			row.Options[setting.Option] = setting.Value
 		}
-		rows = append(rows, row)
+		rows, replaced[r.RequestID] = append(rows, row), true
+	}
+	for _, row := range s.earlier {
+		if !replaced[row.RequestID] {
+			rows = append(rows, row)
+		}
 	}
 	return PrintJSON(w, rows)
 }
 
-// ReadSweep reads the results of an earlier call, by request id and without their options. There are none if the file
-// does not exist.
-func ReadSweep(path string) (map[string]SweepRow, error) {
+// ReadSweep starts a sweep that continues from results.json of an earlier call, if the file exists.
+func ReadSweep(path string) (*Sweep, error) {
+	s := &Sweep{}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return s, nil
 	}
-	var rows []SweepRow
 	if err == nil {
-		err = json.Unmarshal(text, &rows)
+		err = json.Unmarshal(text, &s.earlier)
 	}
 	if err != nil {
 		return nil, fault.Invalid("BAD_OUTPUT", "%s: these are not the results of a sweep: %v; give another folder by --out", path, shell.WithoutPath(err))
 	}
-	known := map[string]SweepRow{}
-	for _, r := range rows {
+	for _, r := range s.earlier {
 		if r.Error == "" && (r.Objective == nil || r.Seconds == nil) {
 			return nil, fault.Invalid("BAD_OUTPUT", "%s: a result has no objective or time; give another folder by --out", path)
 		}
-		known[r.RequestID] = r
 	}
-	return known, nil
+	return s, nil
 }
+
+// Known returns the result of an earlier call for a request id, without its options, unless the job failed. It may be
+// called at the same time as Add.
+func (s *Sweep) Known(requestID string) (row SweepRow, known bool) {
+	for _, r := range s.earlier {
+		if r.RequestID == requestID && r.Error == "" {
+			return r.SweepRow, true
+		}
+	}
+	return row, false
+}
+
+// Complete drops the results of an earlier call that are not among those of this one.
+func (s *Sweep) Complete() { s.earlier = nil }
 
 // writeCSV writes results.csv: a row for each job, with a column for each option that varies.
 func (s *Sweep) writeCSV(w io.Writer) error {
@@ -259,11 +277,15 @@ func (s *Sweep) Print(w io.Writer, saved bool) error {
 	groups := s.groups(seedOption)
 	for _, score := range sweepColumns[:2] {
 		if slices.ContainsFunc(groups, func(g *group) bool { return len(g.values(score.of)) > 0 }) {
-			slices.SortStableFunc(groups, func(a, b *group) int {
-				left, _ := mean(a.values(score.of))
-				right, _ := mean(b.values(score.of))
-				return cmp.Compare(right, left)
-			})
+			rank := func(g *group) float64 {
+				values := g.values(score.of)
+				if len(values) == 0 { // all jobs failed
+					return math.Inf(-1)
+				}
+				average, _ := mean(values)
+				return average
+			}
+			slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(rank(b), rank(a)) })
 			break
 		}
 	}

@@ -25,3 +25,23 @@ func TestSweepPrintsWhatNoFileHas(t *testing.T) {
 		}
 	}
 }
+
+// Combinations whose jobs all failed come last, also after those with a score below 0.
+func TestSweepPrintsTheBestFirst(t *testing.T) {
+	var s Sweep
+	for at, row := range []SweepRow{{Error: "no"}, {ARI: new(-0.5)}, {ARI: new(0.5)}} {
+		row.Options = jobflags.Combination{{Option: "k", Value: strconv.Itoa(at)}}
+		s.Add(at, row)
+	}
+	var out strings.Builder
+	if err := s.Print(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	order := ""
+	for line := range strings.Lines(out.String()) {
+		order += line[:1]
+	}
+	if order != "K210" {
+		t.Errorf("the order is %s:\n%s", order, out.String())
+	}
+}

@@ -167,7 +167,7 @@ func (h *Help) printFlags(command *cobra.Command, p *printer, short bool) {
 	}
 }
 
-// grouped sorts names into groups. Those in no group come last, under the heading rest.
+// grouped sorts names into groups. Those in no group come last, under the heading rest, before others under it.
 func grouped(groups []Group, names []string, rest string) (found []Group) {
 	left := slices.Clone(names)
 	for _, group := range groups {
@@ -182,7 +182,11 @@ func grouped(groups []Group, names []string, rest string) (found []Group) {
 			found = append(found, some)
 		}
 	}
-	if len(left) > 0 {
+	switch last := len(found) - 1; {
+	case len(left) == 0:
+	case last >= 0 && found[last].Title == rest:
+		found[last].Names = append(left, found[last].Names...)
+	default:
 		found = append(found, Group{rest, left})
 	}
 	return found

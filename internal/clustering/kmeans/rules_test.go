@@ -359,3 +359,11 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 		}
 	}
 }
+
+// A start that k-means does not have is named, before a sweep finds no centroids.
+func TestUnknownStart(t *testing.T) {
+	spec := clustering.Spec{K: 2, MaxIterations: 10, Start: clustering.StartSpectral, Algorithm: &Options{Algorithm: Kmeans}}
+	if _, err := trySolve(line(t, 0, 1, 8, 9), spec); err == nil || !strings.Contains(err.Error(), "k-means has no start") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package kmeans
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -47,6 +48,8 @@ func (s *state) start() error {
 		err = s.seedMeans()
 	case start == clustering.StartNeighborhoods || start == clustering.StartWeightedFarthestFirst:
 		err = s.neighborhoods()
+	default:
+		err = fmt.Errorf("k-means has no start %d", start)
 	}
 	if err != nil {
 		return err

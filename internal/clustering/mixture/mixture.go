@@ -118,8 +118,8 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 	return found, nil
 }
 
-// plainCost returns the cost of the labels of the start by the model of k-means, -Inf if all rows of a cluster are
-// equal.
+// plainCost returns the cost of the labels of the start by the model of k-means, -Inf if every row equals the mean of
+// its cluster.
 func (f *fit) plainCost() float64 {
 	p, k := f.Points, f.K
 	columns := slices.Concat(f.mixture.smooth, f.mixture.few)
@@ -133,25 +133,25 @@ func (f *fit) plainCost() float64 {
 	for at := range centers {
 		centers[at] /= sizes[at/p.D]
 	}
-	distances, variance := make([]float64, p.N*k), 0.0
-	for at := range distances {
-		row, center := p.Row(at/k), centers[at%k*p.D:]
+	distance := func(i, c int) (squared float64) {
+		row, center := p.Row(i), centers[c*p.D:]
 		for _, column := range columns {
 			difference := row[column] - center[column]
-			distances[at] += float64(difference * difference)
+			squared += float64(difference * difference)
 		}
+		return squared
 	}
+	variance := 0.0
 	for i, c := range f.Labels {
-		variance += distances[i*k+int(c)]
+		variance += distance(i, int(c))
 	}
 	if variance /= float64(p.N * len(columns)); variance == 0 {
 		return math.Inf(-1)
 	}
-	total := 0.0
+	total, logs := 0.0, make([]float64, k)
 	for i := range p.N {
-		logs := distances[i*k:][:k]
 		for c := range logs {
-			logs[c] = -logs[c] / (2 * variance)
+			logs[c] = -distance(i, c) / (2 * variance)
 		}
 		total += toShares(logs) - elementary.Log(float64(k))
 	}

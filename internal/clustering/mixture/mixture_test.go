@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -181,5 +182,18 @@ func TestRepeatedRowsPreferKmeans(t *testing.T) {
 	}
 	if found := fitted(t, &Problem{Points: points, K: 2, Labels: labels}); !math.IsInf(found.Evidence, -1) {
 		t.Errorf("the evidence for a mixture is %v", found.Evidence)
+	}
+}
+
+// The cost of the start needs no memory for each row and cluster besides that of the fit.
+func TestPlainCostIsSmall(t *testing.T) {
+	points, labels := nested(t, 20_000, 1)
+	f := newFit(&Problem{Points: points, K: 2, Labels: labels, Few: make([]bool, points.D), Threads: 1})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f.plainCost()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(8*points.N) {
+		t.Errorf("%d bytes for %d rows", used, points.N)
 	}
 }

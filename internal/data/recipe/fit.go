@@ -85,7 +85,7 @@ func (f *fitting) findID() {
 			}
 		} else {
 			k, why := whyNoFeature(c)
-			f.leaveOut(k, c, "%s", why)
+			f.leaveOut(k, at, "%s", why)
 		}
 	}
 }
@@ -111,11 +111,11 @@ func (f *fitting) considerID(at int) {
 	first, second, repeats := repetition(c)
 	switch {
 	case empty > 0:
-		f.leaveOut(listed, c, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
+		f.leaveOut(listed, at, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
-		f.leaveOut(listed, c, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
+		f.leaveOut(listed, at, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))
 	case f.recipe.ID != "":
-		f.leaveOut(listed, c, "it is named like an id, but %q is the row id", f.recipe.ID)
+		f.leaveOut(listed, at, "it is named like an id, but %q is the row id", f.recipe.ID)
 	default:
 		f.recipe.ID = c.Name
 		f.notice(listed, "column %q is the row id, not a feature", c.Name)
@@ -185,7 +185,7 @@ func (f *fitting) findFeatures() error {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
 		for _, g := range counting {
-			f.leaveOut(rowIDs, g.column, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
+			f.leaveOut(rowIDs, g.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)

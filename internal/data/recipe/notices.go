@@ -2,9 +2,7 @@ package recipe
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -78,10 +76,10 @@ func (f *fitting) notice(k kind, format string, args ...any) {
 }
 
 // leaveOut reports why a column is not a feature. If the user named the features, it reports nothing about others.
-func (f *fitting) leaveOut(k kind, c *table.Column, format string, args ...any) {
-	why := fmt.Sprintf("column %q is left out: "+format, append([]any{c.Name}, args...)...)
+func (f *fitting) leaveOut(k kind, at int, format string, args ...any) {
+	why := fmt.Sprintf("column %q is left out: "+format, append([]any{f.Columns[at].Name}, args...)...)
 	f.reasons = append(f.reasons, why)
-	if len(f.options.Only) == 0 || slices.Contains(f.options.Only, c.Name) {
+	if len(f.options.Only) == 0 || f.roles[at] != unused {
 		f.notices = append(f.notices, notice{k, why})
 	}
 }

@@ -73,3 +73,34 @@ func TestNoticesAreArranged(t *testing.T) {
 		t.Errorf("%q", notices)
 	}
 }
+
+// A column that the user named, by its number or in other letters too, is not left out without a word.
+func TestNamedColumnsAreReported(t *testing.T) {
+	columns := []table.Column{measured("x", 4), {Name: "y", Type: table.Text, Texts: make([]string, 4)}}
+	made, err := table.New(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"y", "Y", "2"} {
+		_, notices, err := Fit(made, Options{Only: []string{"x", name}})
+		if err != nil || !slices.Contains(notices, `column "y" is left out: it is empty`) {
+			t.Errorf("%s: %v, %q", name, err, notices)
+		}
+	}
+}
+
+// Cells that stand for missing values are counted as they are read, by the decimal separator of the file.
+func TestCountOfAbsentCells(t *testing.T) {
+	x := table.Column{Name: "x", Type: table.Text, Texts: []string{"-999", "-999", "-999.0", "pending"}} // the third is not a number
+	for row := range 60 {
+		x.Texts = append(x.Texts, fmt.Sprint(100+row%20))
+	}
+	made, err := table.New([]table.Column{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, notices, err := Fit(made, Options{Decimals: ","})
+	if all := strings.Join(notices, "\n"); err != nil || !strings.Contains(all, `column "x": 2 cells `) || !strings.Contains(all, "-999") || strings.Contains(all, "3 cells") {
+		t.Errorf("%v, %q", err, notices)
+	}
+}

@@ -40,6 +40,7 @@ func (f *fitting) read(g *candidate) error {
 		g.made.Categories = []string{unchecked, firstValue(c)}
 	}
 	column := g.made.clean(c, f.recipe.Decimals)
+	whole := column // with the numbers that stand for missing values
 	if g.role == feature && column.Type != table.Text {
 		g.made.Absent = findAbsent(column)
 		column = g.made.clean(c, f.recipe.Decimals)
@@ -52,10 +53,10 @@ func (f *fitting) read(g *candidate) error {
 		}
 		return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
 	case empty == f.Rows():
-		f.leaveOut(emptyColumn, c, "it is empty")
+		f.leaveOut(emptyColumn, g.at, "it is empty")
 		return nil
 	case f.recipe.Missing == Auto && 2*empty > f.Rows() && g.role != kept:
-		f.leaveOut(mostlyEmpty, c, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
+		f.leaveOut(mostlyEmpty, g.at, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
 		return nil
 	case g.made.isCheck():
 	case column.Type == table.Text || g.role == category:
@@ -65,7 +66,7 @@ func (f *fitting) read(g *candidate) error {
 		}
 	}
 	for _, v := range g.made.Absent {
-		f.notice(absent, "column %q: %s %v and read as missing; --keep %s keeps them", c.Name, text.Count(countOf(c, v), "cell is", "cells are"), v, name)
+		f.notice(absent, "column %q: %s %v and read as missing; --keep %s keeps them", c.Name, text.Count(countOf(whole, v), "cell is", "cells are"), v, name)
 	}
 	g.column, g.empty = column, empty
 	return nil
@@ -80,11 +81,11 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 			g.made.Dates = order
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(listed, c, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+			f.leaveOut(listed, g.at, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
 		case g.asked:
 			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
 		default:
-			f.leaveOut(dates, c, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
+			f.leaveOut(dates, g.at, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
 		return false, nil
 	}
@@ -166,10 +167,10 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 	}
 	if 2*in < rows {
 		if first, other := unitsOf(c); other != "" {
-			f.leaveOut(listed, c, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
+			f.leaveOut(listed, g.at, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
 			return false, nil
 		}
-		f.leaveOut(hardlyRepeats, c, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
+		f.leaveOut(hardlyRepeats, g.at, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
 		return false, nil
 	}
 	g.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
@@ -259,15 +260,11 @@ func (f *fitting) noticeCategories(g *candidate) {
 	}
 }
 
-// countOf returns how many cells hold the number v.
+// countOf returns how many cells of a column of numbers hold v.
 func countOf(c *table.Column, v float64) int {
 	count := 0
 	for row := range c.Filled() {
-		if c.Type == table.Text {
-			if read, ok := readNumber(c.Texts[row], ""); ok && read == v {
-				count++
-			}
-		} else if c.Number(row) == v {
+		if c.Number(row) == v {
 			count++
 		}
 	}

@@ -15,13 +15,14 @@ const (
 	smallPart = 20  // a cluster with less than this part of an even share is tiny
 )
 
-// clusters says which clusters look wrong: empty, of a single point, tiny, or with nearly everything.
+// clusters says which clusters look wrong: empty, tiny, or with nearly everything. A notice names those of a single
+// point.
 func (e *explainer) clusters() (all []string) {
 	sizes := e.r.GetClusterSizes()
 	if len(sizes) < 2 {
 		return nil
 	}
-	var empty, single, tiny []int
+	var empty, tiny []int
 	total, largest := 0, 0
 	for c, size := range sizes {
 		total += int(size)
@@ -33,8 +34,6 @@ func (e *explainer) clusters() (all []string) {
 		switch {
 		case size == 0:
 			empty = append(empty, c)
-		case size == 1:
-			single = append(single, c)
 		case int(size)*smallPart*len(sizes) < total:
 			tiny = append(tiny, c)
 		}
@@ -46,20 +45,15 @@ func (e *explainer) clusters() (all []string) {
 	}
 	if len(empty) > 0 {
 		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
-		e.suspect(emptyClusters)
-	}
-	if len(single) > 0 && total > 2*len(sizes) {
-		all = append(all, fmt.Sprintf("%s a single point, which may be an outlier, or held apart by constraints: %s.", text.Count(len(single), "cluster has", "clusters have"), e.named(single)))
-		e.suspect(singlePoints)
 	}
 	if len(tiny) > 0 {
 		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
 		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
-		e.suspect(oneHuge)
+		e.oneHuge = true
 	}
-	if len(all) == 1 {
+	if len(all) == 1 && !e.warned("SINGLETON_CLUSTERS") {
 		all = append(all, "None looks wrong by its size.")
 	}
 	return append(all, e.confidence()...)
@@ -97,9 +91,7 @@ func (e *explainer) confidence() []string {
 	for _, i := range points[:min(len(points), listed)] {
 		names = append(names, fmt.Sprintf("%s (%.2f)", e.point(i), e.Confidence[i]))
 	}
-	if float64(len(points)) > manyShare*float64(len(e.Confidence)) {
-		e.suspect(unsurePoints)
-	}
+	e.unsurePoints = float64(len(points)) > manyShare*float64(len(e.Confidence))
 	if e.r.GetRowScores().GetPosterior() {
 		return []string{fmt.Sprintf("By the mixture of Gaussians, %s in a cluster with a probability below %g, the lowest %s.",
 			text.Count(len(points), "point is", "points are"), lowConfidence, strings.Join(names, ", "))}

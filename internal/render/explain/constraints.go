@@ -29,9 +29,7 @@ func (e *explainer) constraints() (all []string) {
 	}
 	all = append(all, fmt.Sprintf("%d of %d are satisfied; %s and %s are violated.", c.GetSatisfied(), c.GetTotal(),
 		text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link")))
-	if float64(violated) > manyShare*float64(c.GetTotal()) {
-		e.suspect(manyViolated)
-	}
+	e.manyViolated = float64(violated) > manyShare*float64(c.GetTotal())
 	return append(all, e.worst()...)
 }
 
@@ -60,7 +58,7 @@ func (e *explainer) worst() (all []string) {
 	all = append(all, fmt.Sprintf("%s %s.", lead, strings.Join(named, ", ")))
 	if points := e.atFault(violated); len(points) > 0 {
 		all = append(all, fmt.Sprintf("Some points are in several violated ones, so these points may be wrong rather than all their partners: %s.", strings.Join(points, ", ")))
-		e.suspect(pointsAtFault)
+		e.pointsAtFault = true
 	}
 	return all
 }
@@ -194,7 +192,6 @@ func (e *explainer) suspects() []string {
 	if len(all) == 0 {
 		return nil
 	}
-	e.suspect(againstData)
 	var named []string
 	for _, s := range all[:min(listed, len(all))] {
 		named = append(named, SuspectText(s, e.IDs, e.Classes))

@@ -16,12 +16,9 @@ func (e *explainer) course() (all []string) {
 	r := e.r
 	if len(r.GetClusterSizes()) > 0 {
 		all = append(all, Stopped(r))
-		if doubt, is := stopDoubts[r.GetStopReason()]; is {
-			e.suspect(doubt)
-		}
 	}
-	if first, last, several := e.objectives(); several {
-		all = append(all, e.change(first, last))
+	if h := r.GetHistory(); len(h) > 1 {
+		all = append(all, e.change(h[0].GetObjective(), h[len(h)-1].GetObjective()))
 	} else if len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
 		all = append(all, fmt.Sprintf("The objective (%s) is %s.", r.GetObjectiveName(), brief(r.GetObjective())))
 	}
@@ -35,15 +32,6 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("The eigenvectors took %s of the matrix with a vector.", text.Plural(int(s.GetProducts()), "product")))
 	}
 	return append(all, e.time()...)
-}
-
-// stopDoubts are the suspicions about a run that ended early.
-var stopDoubts = map[cleavev1.StopReason]suspicion{
-	cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS: unfinished,
-	cleavev1.StopReason_STOP_REASON_CYCLE:          cycled,
-	cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS:   eigenvectorsMissing,
-	cleavev1.StopReason_STOP_REASON_TIME_LIMIT:     cutShort,
-	cleavev1.StopReason_STOP_REASON_CANCELLED:      cutShort,
 }
 
 // Stopped says in a sentence why a run ended.
@@ -80,15 +68,6 @@ func stillMoving(r *cleavev1.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("; the last one still moved %s", text.Plural(int(history[len(history)-1].GetMoved()), "point"))
-}
-
-// objectives returns the first and the last value of the objective. several is false if there are fewer than two.
-func (e *explainer) objectives() (first, last float64, several bool) {
-	history := e.r.GetHistory()
-	if len(history) < 2 {
-		return 0, 0, false
-	}
-	return history[0].GetObjective(), history[len(history)-1].GetObjective(), true
 }
 
 // change says how the objective changed, in percent where that makes sense.

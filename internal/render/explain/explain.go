@@ -61,35 +61,18 @@ func Answer(f Facts) []Paragraph {
 	return all
 }
 
-// explainer collects what looks suspicious while it writes the paragraphs; the advice depends on it.
+// explainer writes the paragraphs. Some of them find signs that the answer may be wrong, on which the advice depends.
 type explainer struct {
 	Facts
-	r          *cleavev1.Result
-	given      string // what the user gave: "constraint", or "seed" if there are only seeds
-	suspicions []suspicion
+	r     *cleavev1.Result
+	given string // what the user gave: "constraint", or "seed" if there are only seeds
+
+	lowAccuracy   bool // the chosen method hardly predicts held-out supervision
+	manyViolated  bool // constraints
+	pointsAtFault bool // some points are in several violated constraints
+	oneHuge       bool // a cluster has nearly all points
+	unsurePoints  bool // many points have a low confidence
 }
-
-// suspicion is a sign that an answer may be wrong. The paragraphs find suspicions, and the advice depends on them.
-type suspicion int
-
-const (
-	unfinished suspicion = iota + 1
-	cutShort
-	cycled
-	eigenvectorsMissing
-	emptyClusters
-	singlePoints
-	oneHuge
-	manyViolated
-	pointsAtFault
-	lowAccuracy
-	fewConstraints
-	otherNumbers
-	unsurePoints
-	againstData
-)
-
-func (e *explainer) suspect(s suspicion) { e.suspicions = append(e.suspicions, s) }
 
 func (e *explainer) found() []string {
 	r := e.r
@@ -131,12 +114,8 @@ func ended(r *cleavev1.Result) string {
 	return "was canceled"
 }
 
-const (
-	// lowHeldOut is the held-out accuracy below which an answer says little.
-	lowHeldOut = 0.5
-	// enough is how many constraints auto needs to compare methods.
-	enough = 50
-)
+// lowHeldOut is the held-out accuracy below which an answer says little.
+const lowHeldOut = 0.5
 
 // method says why auto chose its method.
 func (e *explainer) method() (all []string) {
@@ -165,11 +144,7 @@ func (e *explainer) method() (all []string) {
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
 		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))
-		e.suspect(lowAccuracy)
-	}
-	if total := int(e.r.GetConstraints().GetTotal()); total > 0 && total < enough {
-		all = append(all, fmt.Sprintf("There are %s; from %d on, methods are compared by held-out %ss.", text.Plural(total, e.given), enough, e.given))
-		e.suspect(fewConstraints)
+		e.lowAccuracy = true
 	}
 	return all
 }
@@ -242,70 +217,60 @@ func (e *explainer) howMany() (all []string) {
 	case cleavev1.Confidence_CONFIDENCE_LIKELY:
 		choice = "the likely choice"
 	}
-	if others := e.plausible(); len(others) > 0 {
-		e.suspect(otherNumbers)
-	}
 	return append(all, Sentence(fmt.Sprintf("%s, %d is %s: %s", among, h.GetProposed(), choice, h.GetReason())))
 }
 
-// plausible returns the other numbers of clusters that the scores allow.
-func (e *explainer) plausible() (others []uint32) {
+// otherLabels names the files with the labels for the other numbers of clusters that the scores allow.
+func (e *explainer) otherLabels() (files []string) {
 	h := e.r.GetKSelection()
 	for _, k := range h.GetPlausible() {
 		if k != h.GetProposed() {
-			others = append(others, k)
+			files = append(files, fmt.Sprintf("labels-k%d.csv", k))
 		}
 	}
-	return others
+	return files
 }
 
-// otherLabels names the files with the labels for those numbers.
-func (e *explainer) otherLabels() string {
-	var files []string
-	for _, k := range e.plausible() {
-		files = append(files, fmt.Sprintf("labels-k%d.csv", k))
-	}
-	return strings.Join(files, ", ")
-}
-
-// advice says what to try. It must come last: the other paragraphs find the suspicions.
+// advice says what to try. It must come last: the other paragraphs find what looks wrong.
 func (e *explainer) advice() (all []string) {
-	r := e.r
+	r, stopped, others := e.r, e.r.GetStopReason(), e.otherLabels()
+	against, sizes := len(r.GetSuspects()) > 0, r.GetClusterSizes()
+	filled := len(slices.DeleteFunc(slices.Clone(sizes), func(size uint32) bool { return size == 0 }))
 	dense := r.GetModel() != nil && r.GetModel().GetLandmarks() == nil || r.GetKernel() != nil
-	has := func(s suspicion) bool { return slices.Contains(e.suspicions, s) }
 	say := func(when bool, format string, args ...any) {
 		if when {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	say(has(unfinished), "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
-	say(has(cycled), "Use more restarts, so that one of them converges: --restarts 20.")
-	say(has(cutShort), "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
-	say(has(eigenvectorsMissing), "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
-	say(has(emptyClusters), "Ask for fewer clusters: --k %d.", nonEmpty(r.GetClusterSizes()))
-	if has(oneHuge) || has(singlePoints) {
+	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS, "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
+	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE, "Use more restarts, so that one of them converges: --restarts 20.")
+	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT || stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
+	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS, "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
+	say(filled < len(sizes), "Ask for fewer clusters: --k %d.", filled)
+	if e.oneHuge || e.warned("SINGLETON_CLUSTERS") {
 		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them out if they are errors.")
 		say(dense && r.Scale == nil, "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
 		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
 	}
-	say(has(pointsAtFault), "Check the points that are in several violated constraints, and their constraints.")
-	if has(manyViolated) {
+	say(e.pointsAtFault, "Check the points that are in several violated constraints, and their constraints.")
+	if e.manyViolated {
 		say(r.GetChoice() == nil, "Leave out --algorithm: auto tries several methods, and chooses the one with the best held-out accuracy.")
 		say(r.GetChoice() == nil, "If every constraint is certain, --algorithm cop-kmeans violates none, or says that they contradict each other.")
 		say(r.GetChoice() != nil, "If every constraint is certain, --enforce always makes them hold, except those that contradict each other.")
 	}
-	if has(againstData) {
+	if against {
 		what := SuspectNoun(r.GetSuspects())
 		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the wrong ones.", what)
 		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
 	}
 	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Remove the wrong ones of the constraints and seeds that contradict each other: they cannot all hold.")
 	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need a cluster each.")
-	say(has(lowAccuracy), "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
-	say(has(otherNumbers), "Look at the other numbers of clusters that the scores allow: %s.", e.otherLabels())
-	say(has(unsurePoints), "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
-	say(has(fewConstraints), "Add constraints: from %d on, auto compares methods by them.", enough)
+	say(e.lowAccuracy, "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
+	say(others != nil, "Look at the other numbers of clusters that the scores allow: %s.", strings.Join(others, ", "))
+	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
+	say(e.warned("FEW_CONSTRAINTS"), "Add %ss: with more of them, auto compares methods.", e.given)
 	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: auto compares methods by them.")
+	say(e.Run == nil && (against || others != nil || e.unsurePoints), "cleave result JOB --out DIR writes these files.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")
 	}
@@ -329,14 +294,4 @@ func (e *explainer) supervised() bool {
 	}
 	s := e.Spec.GetSupervision()
 	return s.GetConstraints() != nil || s.GetSeeds() != nil
-}
-
-func nonEmpty(sizes []uint32) int {
-	count := 0
-	for _, size := range sizes {
-		if size > 0 {
-			count++
-		}
-	}
-	return count
 }

@@ -78,7 +78,12 @@ func TestWhatIsSaid(t *testing.T) {
 		{"few constraints", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 10, Satisfied: 10}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD)}
-		}, []string{"There are 10 constraints; from 50 on", "Add constraints"}, nil},
+			f.Result.Warnings = []*cleavev1.Notice{{Reason: "FEW_CONSTRAINTS", Message: "there are too few constraints (10)"}}
+		}, []string{"There are too few constraints (10).", "Add constraints"}, nil},
+		{"enough with the pairs of seeds", func(f *Facts) {
+			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 40, Satisfied: 40}
+			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best with held-out constraints"}
+		}, []string{"It agrees best with held-out constraints."}, []string{"There are 40 constraints", "Add constraints"}},
 		{"no constraints", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE)}
 		}, []string{"give them by --constraints"}, nil},
@@ -117,9 +122,12 @@ func TestWhatIsSaid(t *testing.T) {
 		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"reached its time limit after 7 iterations", "--timeout"}, nil},
 		{"canceled early", func(f *Facts) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
-		}, []string{"The job was canceled before it had labels."}, []string{"Clusters", "objective"}},
+		}, []string{"The job was canceled before it had labels.", "Give it more time"}, []string{"Clusters", "objective", "Nothing looks wrong"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
-			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "1 cluster has a single point", ": 0.", "much smaller", "Cluster 2 has 97% of all points", "--k 4", "--knn 10"}, nil},
+			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "2 clusters are much smaller than the others: 0, 3.", "Cluster 2 has 97% of all points", "--k 4", "--knn 10"}, nil},
+		{"a single point", func(f *Facts) {
+			f.Result.ClusterSizes, f.Result.Warnings = []uint32{1, 44, 45}, []*cleavev1.Notice{{Reason: "SINGLETON_CLUSTERS", Message: "one cluster has a single point: 0"}}
+		}, []string{"One cluster has a single point: 0.", "Outliers may form clusters"}, []string{"None looks wrong", "which may be an outlier"}},
 		{"scaled", func(f *Facts) { f.Result.Scale = cleavev1.Scale_SCALE_ROBUST.Enum() }, []string{"quartiles 1 apart"}, nil},
 		{"violations", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}
@@ -190,5 +198,21 @@ func TestExplainSuspects(t *testing.T) {
 	r.Suspects, r.Warnings, r.Constraints = []*cleavev1.Suspect{{Row: 2, Label: &label}}, nil, nil
 	if text := said(Facts{Result: r, Classes: []string{"x", "y"}}); !strings.Contains(text, "It is 2 (y, 0.00)") || !strings.Contains(text, "1 seed wrong") {
 		t.Error(text)
+	}
+}
+
+// A job of a coordinator has no files: where the advice names some, it says how to get them.
+func TestFilesOfAJob(t *testing.T) {
+	const hint = "cleave result JOB --out DIR writes these files."
+	r := ordinary()
+	if got := said(Facts{Result: r}); strings.Contains(got, hint) {
+		t.Errorf("no file is named:\n%s", got)
+	}
+	r.Suspects = []*cleavev1.Suspect{{Row: 2, Label: new(uint32(1))}}
+	if got := said(Facts{Result: r}); !strings.Contains(got, "suspects.csv") || !strings.Contains(got, hint) {
+		t.Errorf("nothing says where suspects.csv comes from:\n%s", got)
+	}
+	if got := said(Facts{Result: r, Run: &cleavev1.RunRecord{}}); strings.Contains(got, hint) {
+		t.Errorf("a folder has its files:\n%s", got)
 	}
 }
