@@ -142,7 +142,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 		return s, err
 	}
 	origin := before.run.GetOrigin()
-	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).newRunCommand()
+	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).runCommand()
 	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
 		return s, nil
 	}

@@ -138,7 +138,7 @@ func TestBytesOfSparsePoints(t *testing.T) {
 	}
 	w := source.borrowWindow()
 	maker := w.entryMakerFor(source.newTile(0))
-	if err := maker.fill(source.allColumns()[:columnsPerFill], make([]float32, columnsPerFill*maker.stride)); err != nil {
+	if err := maker.fill(0, source.allColumns()[:columnsPerFill], make([]float32, columnsPerFill*maker.stride)); err != nil {
 		t.Fatal(err)
 	}
 	threads := int64(8 * (len(maker.features) + len(maker.products) + len(maker.norms) + len(maker.values)))

@@ -43,7 +43,7 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		} else if p.supervision.Contradictions > 0 {
 			continue // contradictory constraints imply nothing
 		}
-		k.Rows, k.Classes, k.Trust = append(k.Rows, i), append(k.Classes, class), append(k.Trust, certainty)
+		k.Rows, k.Classes, k.Weights = append(k.Rows, i), append(k.Classes, class), append(k.Weights, certainty)
 		present[class] = true
 	}
 	if len(present) < 2 {

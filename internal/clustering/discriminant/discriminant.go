@@ -26,7 +26,7 @@ import (
 type Known struct {
 	Rows    []int32
 	Classes []int32   // of each row, 0 to k-1
-	Trust   []float64 // the certainty of each class, above 0 and at most 1
+	Weights []float64 // the certainty of each class, above 0 and at most 1
 }
 
 // Rule is a kernel and a penalty, with the error by which rules are compared.

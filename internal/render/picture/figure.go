@@ -190,12 +190,8 @@ type canvas struct{ strings.Builder }
 
 func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
-func (c *canvas) line(class string, from, to point) { c.lines(class, []point{from, to}) }
-
-// lines draws a line through some points.
-func (c *canvas) lines(class string, through []point) {
-	c.path(class, pathThrough(through), "")
-}
+// line draws a line through some points.
+func (c *canvas) line(class string, through ...point) { c.path(class, pathThrough(through), "") }
 
 // path draws a path; title is what a browser shows under the pointer, "" for nothing.
 func (c *canvas) path(class, d, title string) {
