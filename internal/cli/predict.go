@@ -441,8 +441,5 @@ func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (
 	if err != nil {
 		return nil, err
 	}
-	if rows := trained.Data.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; the run in %s had %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
-	}
-	return trained, nil
+	return trained, checkRows(f.trainedOn+": the file", trained.Data.Rows(), "the run in "+f.model, int(result.GetRows()))
 }

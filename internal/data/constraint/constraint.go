@@ -150,6 +150,16 @@ func checkConstraint(n, at int, c Constraint) error {
 	return nil
 }
 
+// CountKinds counts the must-links and the cannot-links of a list.
+func CountKinds(pairs []Pair) (must, cannot int) {
+	for _, p := range pairs {
+		if p.Kind == MustLink {
+			must++
+		}
+	}
+	return must, len(pairs) - must
+}
+
 // Points returns the number of points, constrained or not.
 func (s *Set) Points() int { return s.n }
 

@@ -101,7 +101,7 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 		violated bool
 		name     string
 	}{{satisfied, false, ", satisfied"}, {violated, true, ", violated"}} {
-		must, cannot := countKinds(links.pairs)
+		must, cannot := constraint.CountKinds(links.pairs)
 		kind(pairClass(constraint.Pair{Kind: constraint.MustLink}, links.violated), "must-link"+links.name, must)
 		kind(pairClass(constraint.Pair{Kind: constraint.CannotLink}, links.violated), "cannot-link"+links.name, cannot)
 	}
@@ -417,15 +417,6 @@ func splitPairs(pairs []constraint.Pair, labels []int32) (satisfied, violated []
 		}
 	}
 	return satisfied, violated
-}
-
-func countKinds(pairs []constraint.Pair) (must, cannot int) {
-	for _, p := range pairs {
-		if p.Kind == constraint.MustLink {
-			must++
-		}
-	}
-	return must, len(pairs) - must
 }
 
 // pairClass returns the CSS class of a constraint.
