@@ -82,6 +82,6 @@ func TestPredictByAMixtureWithoutAModel(t *testing.T) {
 		if got := succeed(t, predict); got != want {
 			t.Errorf("%s: %s", scale, got)
 		}
-		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them by --trained-on FILE")
+		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them with --trained-on FILE")
 	}
 }

@@ -195,7 +195,7 @@ func (f *Flags) sampleConstraints(j *Job) error {
 		}
 	}
 	if truth == nil {
-		return shell.Usage("--sample-constraints samples pairs of known classes; give them by --truth or --label-column")
+		return shell.Usage("--sample-constraints samples pairs of known classes; give them with --truth or --label-column")
 	}
 	rows := truth.ScoreOn
 	if rows == nil {

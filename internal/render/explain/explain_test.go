@@ -102,7 +102,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
 			f.Result.Constraints, f.ConstraintsUnknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
-		}, []string{"Give it by --constraints."}, nil},
+		}, []string{"Pass it with --constraints."}, nil},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
 		}, []string{"no point: 0 (good)."}, nil},
