@@ -69,7 +69,7 @@ func (f *Flags) useLabels(j *Job) error {
 		}
 	}
 	if f.Given("sample-constraints") {
-		return f.sampleConstraints(j)
+		return f.drawConstraints(j)
 	}
 	return nil
 }
@@ -185,8 +185,8 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	return nil
 }
 
-// sampleConstraints samples pairs of points whose classes are known.
-func (f *Flags) sampleConstraints(j *Job) error {
+// drawConstraints samples pairs of points whose classes are known.
+func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
 	if f.TruthFile != "" {
 		var err error
@@ -206,7 +206,7 @@ func (f *Flags) sampleConstraints(j *Job) error {
 	for at, row := range rows {
 		labels[at] = int32(truth.Labels[row])
 	}
-	pairs, err := synth.Constraints(labels, f.sample.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
+	pairs, err := synth.Constraints(labels, f.sampleConstraints.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
 	if err != nil {
 		return err
 	}
