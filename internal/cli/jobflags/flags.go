@@ -35,7 +35,7 @@ type Flags struct {
 	labelAs           *OptionFlag
 	sampleConstraints *OptionFlag
 	jobFile           string
-	displayName       string
+	givenName         string // --name
 	timeout           shell.Duration
 	priority          *OptionFlag
 	verify            *OptionFlag
@@ -77,7 +77,7 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
-	set.StringVar(&f.displayName, "name", "", "display name of the job (default: the name of the data file)")
+	set.StringVar(&f.givenName, "name", "", "display name of the job (default: the name of the data file)")
 	return f
 }
 
@@ -89,7 +89,7 @@ func (f *Flags) path(option string) string { return f.options[option].text }
 // displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API
 // requires.
 func (f *Flags) displayName() string {
-	return strings.ToValidUTF8(cmp.Or(f.displayName, f.Name()), "?")
+	return strings.ToValidUTF8(cmp.Or(f.givenName, f.Name()), "?")
 }
 
 // jobFile is the content of a job file: a spec, and the name and scheduling of the job.
