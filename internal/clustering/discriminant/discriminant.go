@@ -223,10 +223,7 @@ func Sample(classes []int32, k, most int) []int32 {
 	for i, g := range classes {
 		members[g] = append(members[g], int32(i))
 	}
-	order := make([]int, k)
-	for c := range order {
-		order[c] = c
-	}
+	order := choose.All[int](k)
 	slices.SortStableFunc(order, func(a, b int) int { return len(members[a]) - len(members[b]) })
 	var chosen []int32
 	for at, c := range order {

@@ -279,10 +279,7 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 		return all
 	}
 	const none = -1
-	number := make([]int32, n)
-	for i := range number {
-		number[i] = none
-	}
+	number := slices.Repeat([]int32{none}, n)
 	for at, i := range kept {
 		number[i] = int32(at)
 	}
