@@ -55,7 +55,9 @@ func columnsOf(t testing.TB, spec MatrixSpec, data dataset.Dataset, stored bool)
 		t.Fatal(err)
 	}
 	s, tiles := NewShard(source, 2), partition.AllTiles(spec.Rows)
-	must(s.Build(context.Background(), tiles, stored))
+	if err := s.Build(context.Background(), tiles, stored); err != nil {
+		panic(err)
+	}
 	all := []float64{bound.RowSum, bound.Entry}
 	for _, number := range tiles {
 		tile := s.tiles[number]

@@ -78,7 +78,7 @@ func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]f
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
-	if _, err := shard.Build(ctx, tiles); err != nil {
+	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
 	if err := shard.Load(step, m.Clusters, labels); err != nil {
@@ -177,7 +177,7 @@ func predictByForest(
 ) (*clustering.Prediction, error) {
 	first := m.Landmarks.Points.N
 	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
-	if _, err := shard.Build(ctx, tiles); err != nil {
+	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
 	for i := range rows {
