@@ -54,8 +54,9 @@ func isUnknownCommand(program *cobra.Command, args []string) bool {
 
 // program returns the program with all its commands.
 func (a *app) program() *cobra.Command {
+	run, _ := a.runCommand()
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
-		a.runCommand(), a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
+		run, a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
 		a.explainCommand(), a.reportCommand(), a.overlayCommand(),
 		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), a.resultCommand(), a.cancelCommand(), a.deleteCommand(),
 		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),

@@ -191,7 +191,7 @@ func (a *app) jobCommand(name, short string, run func(context.Context) error) (c
 func noDataArgument(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Stat(args[0]); err == nil {
-			return fmt.Errorf("unexpected argument %q: give the data by --data %s, or by --graph or --kernel-matrix", args[0], args[0])
+			return fmt.Errorf("unexpected argument %q: give the data with --data %s, or with --graph or --kernel-matrix", args[0], args[0])
 		}
 	}
 	return shell.FlagsOnly(cmd, args)

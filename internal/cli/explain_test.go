@@ -67,7 +67,7 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 		t.Errorf("the recorded constraints are others:\n%s\n%s", without, with)
 	}
 	clitest.Write(t, "g/constraints.csv", "i,j,kind\n0,1,must\n")
-	if says := succeed(t, "explain o"); !strings.Contains(says, "Which ones is unknown") {
+	if says := succeed(t, "explain o"); !strings.Contains(says, "the violated ones cannot be named") {
 		t.Errorf("constraints that have changed: %s", says)
 	}
 	clitest.Write(t, "people.csv", strings.ReplaceAll(visitors(), "p03,193,3,app,", "p03,193,3,app,short"))

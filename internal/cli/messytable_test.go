@@ -42,7 +42,7 @@ func TestTableAsItComes(t *testing.T) {
 	for _, said := range []string{
 		`the last row is left out: column "nr" calls it "Total"; --keep-last-row`, `column "nr" is left out: it counts the rows from 1; --keep nr`,
 		`column "fahrenheit" (of "celsius") is left out: a copy`, `column "currency" is left out: it is the same in all rows; --keep currency`,
-		`cells are -9999 and read as missing; --keep income`, `column "weight": a cell is not a number and is read as missing: "broken" on line 23; --categorical weight`,
+		`cells with -9999 are read as missing; --keep income`, `column "weight": a cell is not a number and is read as missing: "broken" on line 23; --categorical weight`,
 		`column "zip" has 2 categories: "01000", "01001"`, `column "since" is left out: it holds dates; --dates numbers`, `are filled from similar rows; --missing`,
 	} {
 		if strings.Count(r.stderr, said) != 1 {

@@ -15,7 +15,7 @@ func TestPointsAsAGraph(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate two-moons --n 200 --noise 0.04 --seed 1 --out m")
 	said := succeed(t, "run --data m/data.csv --k 2 --knn 10 --knn-weights gaussian --truth m/truth.csv --out o --save-graph g.csv")
-	for _, line := range []string{"method      multilevel normalized cut of the graph", "edges between points and their 10 nearest, with gaussian weights", "ARI         1.0000", "clusters.svg"} {
+	for _, line := range []string{"method      multilevel normalized cut of the graph", "edges; each point is connected to its 10 nearest, with gaussian weights", "ARI         1.0000", "clusters.svg"} {
 		if !strings.Contains(said, line) {
 			t.Errorf("%q is missing:\n%s", line, said)
 		}

@@ -51,8 +51,8 @@ func TestPlanOfEigenvectors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "generate blocks --n 300 --k 3 --constraints 50 --out g")
 	for options, wants := range map[string][]string{
-		"--algorithm spectral":             {"for eigenvectors, besides the data", "about 250 of the matrix with a vector, assumed", "is assumed to take 250 products"},
-		"--algorithm constrained-spectral": {"for eigenvectors, besides the data", "about 300 of the matrix with a vector", "found at once"},
+		"--algorithm spectral":             {"for eigenvectors, besides the data", "about 250 matrix-vector products (assumed)", "is assumed to take 250 products"},
+		"--algorithm constrained-spectral": {"for eigenvectors, besides the data", "about 300 matrix-vector products", "found at once"},
 		"--init spectral":                  {"for eigenvectors, besides the data", "is assumed to take 250 products"},
 	} {
 		out := succeed(t, "plan --graph g/edges.csv --k 3 --constraints g/constraints.csv "+options)

@@ -56,7 +56,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
 	f.server = addServerFlag(set)
 	f.data = jobflags.AddNewPointsFlags(set)
-	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label, class if clusters have one, distance,margin if there is a model, confidence by a mixture) instead of standard output")
+	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
 	return cmd
@@ -358,7 +358,7 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 
 // needPoints returns the error for a model that needs the points of its run.
 func needPoints(f *predictFlags, what string) error {
-	return shell.Usage("%s is %s, which compares new points with all points of the run; give them by --trained-on FILE", f.model, what)
+	return shell.Usage("%s is %s, which compares new points with all points of the run; give them with --trained-on FILE", f.model, what)
 }
 
 // objectiveOf returns the objective that a result names: normalized-cut is OBJECTIVE_NORMALIZED_CUT.
@@ -439,8 +439,5 @@ func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (
 	if err != nil {
 		return nil, err
 	}
-	if rows := trained.Data.Rows(); rows != int(result.GetRows()) {
-		return nil, fault.Invalid("OTHER_DATASET", "%s: the file has %s; the run in %s had %d", f.trainedOn, text.Plural(rows, "point"), f.model, result.GetRows())
-	}
-	return trained, nil
+	return trained, checkRows(f.trainedOn+": the file", trained.Data.Rows(), "the run in "+f.model, int(result.GetRows()))
 }

@@ -42,7 +42,7 @@ func TestPredictByNeighbors(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"predict --model o --data new.csv", "o is a run of auto by nearest neighbors, which compares new points"},
-		{predict + "new.csv", "new.csv: the file has 2 points; the run in o had 4"},
+		{predict + "new.csv", "new.csv: the file has 2 rows; the run in o had 4"},
 		{predict + "old.csv --weights o/labels.csv", "--weights does not apply to o: auto has no weights"},
 		{"predict --model o --trained-on old.csv --data o/labels.csv", "o/labels.csv: column 1 is \"index\", but the model has \"x\" there"},
 	} {
@@ -82,6 +82,6 @@ func TestPredictByAMixtureWithoutAModel(t *testing.T) {
 		if got := succeed(t, predict); got != want {
 			t.Errorf("%s: %s", scale, got)
 		}
-		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them by --trained-on FILE")
+		refused(t, "predict --model o --data new.csv", "which compares new points with all points of the run; give them with --trained-on FILE")
 	}
 }

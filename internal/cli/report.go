@@ -14,9 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -98,8 +96,8 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 		return s, err
 	}
 	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Read()
-	if rows := s.Data.Rows(); rows != int(result.GetRows()) {
-		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, result.GetRows())
+	if err := checkRows("the data", s.Data.Rows(), "the run in "+folder, int(result.GetRows())); err != nil {
+		return s, err
 	}
 	if data.Table != nil && data.Table.Recipe != nil {
 		s.LabelColumn = data.Table.Recipe.Label
@@ -142,7 +140,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 		return s, err
 	}
 	origin := before.run.GetOrigin()
-	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).newRunCommand()
+	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).runCommand()
 	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
 		return s, nil
 	}
@@ -155,8 +153,8 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	if rows := j.Data.Rows(); rows != int(before.result.GetRows()) {
-		return s, fault.Invalid("OTHER_DATASET", "the data has %s; the run in %s had %d", text.Plural(rows, "row"), folder, before.result.GetRows())
+	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(before.result.GetRows())); err != nil {
+		return s, err
 	}
 	truth, err := j.LoadTruth(run.truth.file, run.truth.scoreOn)
 	if err != nil {

@@ -114,7 +114,7 @@ func loadRecorded(dir string) (*recorded, error) {
 // rerunCommandLine runs the recorded command line again, if its files have not changed.
 func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
 	own := a.access
-	cmd, run := a.newRunCommand()
+	cmd, run := a.runCommand()
 	parent := &cobra.Command{}
 	parent.AddCommand(cmd)
 	a.addAccessFlags(parent)

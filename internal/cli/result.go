@@ -193,19 +193,27 @@ func rowsOf(o *client.Outcome) *recipe.Rows {
 	return recipe.NewRows(rows, o.Kept, ids)
 }
 
+// checkRows refuses data that cannot be those of an earlier run, because they have another number of rows.
+func checkRows(what string, rows int, earlier string, had int) error {
+	if rows == had {
+		return nil
+	}
+	return fault.Invalid("OTHER_DATASET", "%s has %s; %s had %d", what, text.Plural(rows, "row"), earlier, had)
+}
+
 // checkSameData refuses data that are not those of the job.
 func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	if j.Data == nil {
 		return nil
 	}
 	if j.Spec.GetTable() != nil {
-		if rows := j.Data.Rows(); rows != len(o.Labels) {
-			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it becomes %s, and the job had %d", text.Plural(rows, "point"), len(o.Labels))
+		const other = "this file is not what the job clustered: it"
+		if t := j.Read(); t != nil {
+			if err := checkRows(other, t.Rows(), "that of the job", o.TableRows()); err != nil {
+				return err
+			}
 		}
-		if t, rows := j.Read(), o.TableRows(); t != nil && t.Rows() != rows {
-			return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it has %s, and the job's had %d", text.Plural(t.Rows(), "row"), rows)
-		}
-		return nil
+		return checkRows(other+", without the rows that are left out,", j.Data.Rows(), "the job", len(o.Labels))
 	}
 	id, err := dataset.ID(j.Data)
 	if err == nil && id != j.Spec.GetDatasetId() {

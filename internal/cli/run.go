@@ -48,13 +48,8 @@ func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
 
-func (a *app) runCommand() *cobra.Command {
-	cmd, _ := a.newRunCommand()
-	return cmd
-}
-
-// newRunCommand returns the command and its flags.
-func (a *app) newRunCommand() (cmd *cobra.Command, f *runFlags) {
+// runCommand returns the command and its flags.
+func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	f = &runFlags{}
 	cmd, f.job, f.server = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result",
 		func(ctx context.Context) error { return a.run(ctx, f) })

@@ -20,7 +20,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --data p.csv --k two", `--k is "two"`},
 		{"run --data p.csv --k -1", `--k is "-1"`},
 		{"run --data p.csv --graph e.csv --k 2", "--data and --graph were both given"},
-		{"run p.csv --k 2", `unexpected argument "p.csv": give the data by --data p.csv, or by --graph or --kernel-matrix; see cleave run --help`},
+		{"run p.csv --k 2", `unexpected argument "p.csv": give the data with --data p.csv, or with --graph or --kernel-matrix; see cleave run --help`},
 		{"run --data p.csv --k 2 stray", `unexpected argument "stray": cleave run takes flags only; see cleave run --help`},
 		{"run --data p.csv --k 2 --frob", "unknown flag: --frob"},
 		{"run --data p.csv --k 2 --algorithm kmaens", `--algorithm is "kmaens"; use auto, kernel-kmeans`},

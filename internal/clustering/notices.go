@@ -24,7 +24,7 @@ func worseThanUnconstrained(r *Result) (code, message string) {
 		return "", ""
 	}
 	return "WORSE_THAN_UNCONSTRAINED", fmt.Sprintf(
-		"by its own objective, including constraints, the answer is worse by %.4g than the labels found without constraints: the start was poor; do not choose a start, or use more restarts",
+		"ignoring the constraints gives a better objective, even with their costs (by %.4g): the start was poor; leave out --init, or use more --restarts",
 		r.BehindUnconstrained)
 }
 

@@ -15,7 +15,7 @@ const (
 	MeasureFeatureSpace                       // the squared distance from the cluster mean in the feature space of a kernel
 	MeasureEmbedding                          // the squared distance from the cluster mean in an embedding
 	MeasureEdgeShare                          // the share of the vertex's edge weight that leads out of the cluster
-	MeasureGroupScores                        // the squared distance of the row's group scores from the ideal ones
+	MeasureClassScores                        // the squared distance of the row's class scores from the ideal ones
 )
 
 // RowScores says, for every row, how well it fits its cluster and how certain its label is. A value is NaN if the row
@@ -187,9 +187,21 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 
 func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][:e.Columns] }
 
-// GroupScores computes the scores f of a row from its squared distances d from the scores that each group should have.
+// IdealScores returns the k scores that a row of each of k classes should have: they add up to 0, and its own one is 1
+// more than the others.
+func IdealScores(k int) []float64 {
+	scores := make([]float64, k*k)
+	for at := range scores {
+		if scores[at] = -1 / float64(k); at%(k+1) == 0 {
+			scores[at]++
+		}
+	}
+	return scores
+}
+
+// ClassScores computes the scores f of a row from its squared distances d from the IdealScores of each class.
 // Both sum to 0, so f_c is half the difference of the mean of d and d_c.
-func GroupScores(distances, scores []float64) {
+func ClassScores(distances, scores []float64) {
 	mean := 0.0
 	for _, d := range distances {
 		mean += d / float64(len(distances))
@@ -199,8 +211,9 @@ func GroupScores(distances, scores []float64) {
 	}
 }
 
-// FromGroups returns the squared distances of scores from the indicator of a row's own group and of the nearest other.
-func FromGroups(scores []float64, own int) (ownDistance, nextDistance float64) {
+// FromIdealScores returns the squared distances of scores from the indicator of a row's own class and of the nearest
+// other one.
+func FromIdealScores(scores []float64, own int) (ownDistance, nextDistance float64) {
 	square := 0.0
 	for _, s := range scores {
 		square += float64(s * s)

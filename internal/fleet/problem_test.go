@@ -43,7 +43,7 @@ func newProblem(t *testing.T, data dataset.Dataset, spec kernel.MatrixSpec) *pro
 		t.Fatal(err)
 	}
 	p := &problem{data: data, spec: spec, shard: kernel.NewShard(source, 1), tiles: partition.AllTiles(spec.Rows)}
-	if _, err := p.shard.Build(context.Background(), p.tiles, true); err != nil {
+	if err := p.shard.Build(context.Background(), p.tiles, true); err != nil {
 		t.Fatal(err)
 	}
 	return p

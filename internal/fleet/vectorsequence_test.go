@@ -51,7 +51,7 @@ func problemOf(t *testing.T, data dataset.Dataset, spec *vector.RowSpec, distort
 		t.Fatal(err)
 	}
 	p := &vectorProblem{data: data, spec: spec, distortion: distortion, full: full, k: 6, lanes: 3, shard: vector.NewShard(source, 1), tiles: partition.AllTiles(data.Rows())}
-	if _, err := p.shard.Build(t.Context(), p.tiles); err != nil {
+	if err := p.shard.Build(t.Context(), p.tiles); err != nil {
 		t.Fatal(err)
 	}
 	return p

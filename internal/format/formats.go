@@ -12,6 +12,7 @@ package format
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/format/array"
@@ -82,12 +83,7 @@ func (f formats[R]) suffixes() []string {
 }
 
 func (f formats[R]) has(suffix string) bool {
-	for _, known := range f {
-		if known.suffix == suffix {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.suffixes(), suffix)
 }
 
 // open decompresses the input and finds the reader of its format.

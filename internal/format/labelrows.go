@@ -68,9 +68,6 @@ func scoreColumn(name string, values []float64) table.Column {
 // writtenRows is the number of rows converted at a time.
 const writtenRows = 1 << 16
 
-// WriteLabelRows writes the rows as CSV.
-func WriteLabelRows(w io.Writer, r LabelRows) error { return WriteLabelTable(w, "csv", r) }
-
 // WriteLabelTable writes the rows in one of TableFormats, converting a bounded number at a time.
 func WriteLabelTable(w io.Writer, format string, r LabelRows) error {
 	writer, err := NewTableWriter(w, format, r.Part(0, 0).Columns())
@@ -136,7 +133,7 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 	return rows, columns, values, nil
 }
 
-// LoadLabelRows reads a file that WriteLabelRows wrote. Columns that the file lacks are nil.
+// LoadLabelRows reads a file that WriteLabelTable wrote as CSV. Columns that the file lacks are nil.
 func LoadLabelRows(path string) (*LabelRows, error) {
 	t, err := readWritten(path, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: []string{"id", "class"}})
 	if err != nil {

@@ -18,7 +18,9 @@ func TestSweepsAllocateNothing(t *testing.T) {
 			const n, k = 1100, 4
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
 			s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
-			must(s.Build(ctx, tiles, stored))
+			if err := s.Build(ctx, tiles, stored); err != nil {
+				panic(err)
+			}
 			operands := p.operands
 			operands.Lanes = lanes
 			setOperands(t, s, operands)

@@ -84,7 +84,7 @@ func (s *Source) build(b buildBlock) error {
 			to, first = b.tile, top+columnsPerFill
 			top -= top % s.routines.blockRows
 		}
-		if err := m.fillFrom(top, some, out); err != nil {
+		if err := m.fill(top, some, out); err != nil {
 			return err
 		}
 		b.tile.save(from, top, out)
@@ -199,12 +199,9 @@ func (m *entryMaker) selectTile(rows partition.Range) {
 // routine's blockColumns, and of a cache line of the mirrored tile.
 const columnsPerFill = 48
 
-// fill computes the entries of at most columnsPerFill columns into out, column after column. It fails if an entry is
-// infinite or NaN.
-func (m *entryMaker) fill(columns []int32, out []float32) error { return m.fillFrom(0, columns, out) }
-
-// fillFrom is fill starting at a row, which must be a multiple of rowMultiple. Rows above it are left unchanged.
-func (m *entryMaker) fillFrom(row int, columns []int32, out []float32) error {
+// fill computes the entries of at most columnsPerFill columns into out, column after column. It starts at a row, which
+// must be a multiple of rowMultiple, and leaves the rows above it unchanged. It fails if an entry is infinite or NaN.
+func (m *entryMaker) fill(row int, columns []int32, out []float32) error {
 	if m.source.points.sparse != nil {
 		m.multiplySparse(row, columns)
 	} else {

@@ -25,7 +25,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 				}
 				s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
 				for _, numbers := range [][]int{tiles[:1], tiles[2:], tiles} {
-					if _, err := s.Build(ctx, numbers, true); err != nil {
+					if err := s.Build(ctx, numbers, true); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -189,7 +189,7 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	m := w.entryMakerFor(t)
 	for from := 0; from < len(columns); from += columnsPerFill {
 		to := min(from+columnsPerFill, len(columns))
-		if err := m.fill(columns[from:to], w.values[from*height:to*height]); err != nil {
+		if err := m.fill(0, columns[from:to], w.values[from*height:to*height]); err != nil {
 			return view{}, err
 		}
 	}

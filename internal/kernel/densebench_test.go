@@ -40,7 +40,7 @@ func BenchmarkDenseBuild(b *testing.B) {
 			numbers := partition.AllTiles(size.n)
 			for b.Loop() {
 				s := NewShard(source, 2)
-				if _, err := s.Build(context.Background(), numbers, true); err != nil {
+				if err := s.Build(context.Background(), numbers, true); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -60,7 +60,7 @@ type denseBenchmark struct {
 func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	t.Helper()
 	d := &denseBenchmark{Shard: NewShard(benchmarkPoints(t, n, 4), 2), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(6, 6))}
-	if _, err := d.Build(context.Background(), d.tiles, true); err != nil {
+	if err := d.Build(context.Background(), d.tiles, true); err != nil {
 		t.Fatal(err)
 	}
 	weights := make([]float64, n)

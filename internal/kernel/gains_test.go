@@ -126,8 +126,12 @@ func TestGainsAndBlocksOfLanesTilesAndStorage(t *testing.T) {
 			several.Lanes = lanes
 		}
 		stored, free := NewShard(p.source, 2), NewShard(p.source, 3)
-		must(stored.Build(ctx, tiles, true))
-		must(free.Build(ctx, tiles, false))
+		if err := stored.Build(ctx, tiles, true); err != nil {
+			panic(err)
+		}
+		if err := free.Build(ctx, tiles, false); err != nil {
+			panic(err)
+		}
 		setOperands(t, stored, several)
 		setOperands(t, free, several)
 		var all []int32

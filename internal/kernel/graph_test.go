@@ -387,7 +387,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 		labels[i] = int32(i)
 	}
 	tiles := partition.AllTiles(n)
-	if _, err := s.Build(context.Background(), tiles, true); err != nil {
+	if err := s.Build(context.Background(), tiles, true); err != nil {
 		t.Fatal(err)
 	}
 	setOperands(t, s, operands)

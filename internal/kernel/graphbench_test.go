@@ -65,7 +65,7 @@ func newGraphBenchmark(b *testing.B) *graphBenchmark {
 	const n = 200_000
 	source, operands := benchmarkGraph(b, n, 10, benchmarkClusters)
 	g := &graphBenchmark{Shard: NewShard(source, 2), labels: make([]int32, n), tiles: partition.AllTiles(n), rng: rand.New(rand.NewPCG(3, 3))}
-	if _, err := g.Build(context.Background(), g.tiles, true); err != nil {
+	if err := g.Build(context.Background(), g.tiles, true); err != nil {
 		b.Fatal(err)
 	}
 	setOperands(b, g.Shard, operands)

@@ -142,7 +142,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 func (p *problem) shard(t testing.TB, threads int) *Shard {
 	t.Helper()
 	s := NewShard(p.source, threads)
-	if _, err := s.Build(context.Background(), partition.AllTiles(p.n), true); err != nil {
+	if err := s.Build(context.Background(), partition.AllTiles(p.n), true); err != nil {
 		t.Fatal(err)
 	}
 	setOperands(t, s, p.operands)
@@ -337,7 +337,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 	b.SetBytes(4 * 4096 * 4096)
 	for b.Loop() {
 		s := NewShard(p, 1)
-		if _, err := s.Build(context.Background(), partition.AllTiles(4096), true); err != nil {
+		if err := s.Build(context.Background(), partition.AllTiles(4096), true); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -346,7 +346,7 @@ func BenchmarkBuildGaussian16(b *testing.B) {
 func BenchmarkFullSweep(b *testing.B) {
 	s := NewShard(newBenchmark(b, 4096, 16), 1)
 	tiles := partition.AllTiles(4096)
-	if _, err := s.Build(context.Background(), tiles, true); err != nil {
+	if err := s.Build(context.Background(), tiles, true); err != nil {
 		b.Fatal(err)
 	}
 	weights, labels := make([]float64, 4096), make([]int32, 4096)

@@ -19,7 +19,7 @@ func TestEveryLaneIsAShardOfItsOwn(t *testing.T) {
 		p := newProblem(t, rng, 60+rng.IntN(90), 2+rng.IntN(5), []Function{Gaussian, Linear, Polynomial}[seed%3])
 		tiles, k := partition.AllTiles(p.n), int32(p.k)
 		together := NewShard(p.source, 2)
-		if _, err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
+		if err := together.Build(ctx, tiles, seed%2 == 0); err != nil {
 			t.Fatal(err)
 		}
 		several := p.operands

@@ -59,7 +59,9 @@ func TestProductsAreChains(t *testing.T) {
 				}
 				stored := rng.IntN(2) == 0
 				s := NewShard(p.source, 1+rng.IntN(3))
-				must(s.Build(ctx, partition.AllTiles(n), stored))
+				if err := s.Build(ctx, partition.AllTiles(n), stored); err != nil {
+					panic(err)
+				}
 				entries := p.entriesOf(t, s)
 				for _, count := range []int{1, 1 + rng.IntN(13), 1 + rng.IntN(70)} {
 					x := randomVectors(rng, count, n)

@@ -26,7 +26,9 @@ func BenchmarkDenseMultiply(b *testing.B) {
 	const n = 10_000
 	for _, stored := range []bool{true, false} {
 		s, tiles := NewShard(benchmarkPoints(b, n, 4), 2), partition.AllTiles(n)
-		must(s.Build(context.Background(), tiles, stored))
+		if err := s.Build(context.Background(), tiles, stored); err != nil {
+			panic(err)
+		}
 		setOperands(b, s, Operands{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 		for _, vectors := range []int{1, 4, 8, 16, 64} {
 			b.Run(fmt.Sprintf("stored=%v/vectors=%d", stored, vectors), func(b *testing.B) {
@@ -46,7 +48,9 @@ func BenchmarkGraphMultiply(b *testing.B) {
 	const n = 1_000_000
 	source, operands := benchmarkGraph(b, n, 10, 100)
 	s, tiles := NewShard(source, 2), partition.AllTiles(n)
-	must(s.Build(context.Background(), tiles, true))
+	if err := s.Build(context.Background(), tiles, true); err != nil {
+		panic(err)
+	}
 	setOperands(b, s, operands)
 	for _, vectors := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprintf("vectors=%d", vectors), func(b *testing.B) {

@@ -117,14 +117,13 @@ func NewShard(source *Source, threads int) *Shard {
 	return s
 }
 
-// Build creates the given tiles, unless they exist, and returns the bytes that all of them take. A tile of points is
-// stored, or computes its columns on each use. An existing tile with the other kind of storage is converted and keeps
-// its sums, because the bits are the same.
-func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, error) {
+// Build creates the given tiles, unless they exist. A tile of points is stored, or computes its columns on each use. An
+// existing tile with the other kind of storage is converted and keeps its sums, because the bits are the same.
+func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) error {
 	var missing []int
 	for _, number := range numbers {
 		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
-			return 0, fmt.Errorf("kernel: there is no tile %d", number)
+			return fmt.Errorf("kernel: there is no tile %d", number)
 		}
 		if t := s.tiles[number]; t == nil || s.source.canRecompute() && t.base.stored() != stored {
 			missing = append(missing, number)
@@ -132,7 +131,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, e
 	}
 	bases, err := s.buildBases(ctx, missing, stored)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for at, number := range missing {
 		if t := s.tiles[number]; t != nil {
@@ -142,11 +141,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, e
 		rows := partition.Tile(s.source.Rows(), number)
 		s.tiles[number] = &tile{rows: rows, stride: padded(rows.Len()), base: bases[at]}
 	}
-	total := int64(0)
-	for _, number := range numbers {
-		total += s.tiles[number].bytes()
-	}
-	return total, nil
+	return nil
 }
 
 // buildBases returns the matrices of tiles: stored entries, or what recomputes them on each use.

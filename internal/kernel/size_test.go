@@ -15,7 +15,9 @@ func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Sha
 	t.Helper()
 	ctx, tiles := context.Background(), partition.AllTiles(p.n)
 	s := NewShard(p.source, threads)
-	must(s.Build(ctx, tiles, stored))
+	if err := s.Build(ctx, tiles, stored); err != nil {
+		panic(err)
+	}
 	p.operands.Lanes = lanes
 	setOperands(t, s, p.operands)
 	labels, stats := make([]int32, lanes*p.n), make([]ClusterStats, lanes)

@@ -55,7 +55,9 @@ func columnsOf(t testing.TB, spec MatrixSpec, data dataset.Dataset, stored bool)
 		t.Fatal(err)
 	}
 	s, tiles := NewShard(source, 2), partition.AllTiles(spec.Rows)
-	must(s.Build(context.Background(), tiles, stored))
+	if err := s.Build(context.Background(), tiles, stored); err != nil {
+		panic(err)
+	}
 	all := []float64{bound.RowSum, bound.Entry}
 	for _, number := range tiles {
 		tile := s.tiles[number]
@@ -138,7 +140,7 @@ func TestBytesOfSparsePoints(t *testing.T) {
 	}
 	w := source.borrowWindow()
 	maker := w.entryMakerFor(source.newTile(0))
-	if err := maker.fill(source.allColumns()[:columnsPerFill], make([]float32, columnsPerFill*maker.stride)); err != nil {
+	if err := maker.fill(0, source.allColumns()[:columnsPerFill], make([]float32, columnsPerFill*maker.stride)); err != nil {
 		t.Fatal(err)
 	}
 	threads := int64(8 * (len(maker.features) + len(maker.products) + len(maker.norms) + len(maker.values)))

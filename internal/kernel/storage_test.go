@@ -23,7 +23,7 @@ func TestStorageChangesNoBit(t *testing.T) {
 				p.source.spec.HalfScale = p.bounds.HalfScale()
 			}
 			stored, free, tiles := p.shard(t, 2), NewShard(p.source, 2), partition.AllTiles(p.n)
-			if _, err := free.Build(ctx, tiles, false); err != nil {
+			if err := free.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
 			setOperands(t, free, p.operands)
@@ -58,10 +58,10 @@ func TestStorageChangesNoBit(t *testing.T) {
 			compare("assign", func(s *Shard) (any, error) { return s.Assign(ctx, tiles, 2, []ClusterStats{stats}) },
 				func(a, b any) bool { return slices.Equal(a.([]labeling.Move), b.([]labeling.Move)) })
 			// The tiles change their storage and go on.
-			if _, err := stored.Build(ctx, tiles, false); err != nil {
+			if err := stored.Build(ctx, tiles, false); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := free.Build(ctx, tiles, true); err != nil {
+			if err := free.Build(ctx, tiles, true); err != nil {
 				t.Fatal(err)
 			}
 			back := []labeling.Move{{Point: 2, From: 1, To: 0}}
@@ -115,9 +115,8 @@ func TestHalfPrecisionError(t *testing.T) {
 			t.Fatal(err)
 		}
 		half := NewShard(source, 1)
-		bytes, err := half.Build(ctx, tiles, true)
-		if err != nil || 2*bytes != full.Bytes() {
-			t.Fatalf("%d bytes of %d: %v", bytes, full.Bytes(), err)
+		if err := half.Build(ctx, tiles, true); err != nil || 2*half.Bytes() != full.Bytes() {
+			t.Fatalf("%d bytes of %d: %v", half.Bytes(), full.Bytes(), err)
 		}
 		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 		p.operands.ID++
@@ -153,11 +152,11 @@ func TestBuildOrderChangesNoBit(t *testing.T) {
 		together, oneByOne := p.shard(t, 2), NewShard(p.source, 1)
 		for at := range tiles {
 			number := tiles[(at*5+3)%len(tiles)]
-			if _, err := oneByOne.Build(ctx, []int{number}, true); err != nil {
+			if err := oneByOne.Build(ctx, []int{number}, true); err != nil {
 				t.Fatal(err)
 			}
 			alone := NewShard(p.source, 1)
-			if _, err := alone.Build(ctx, []int{number}, true); err != nil {
+			if err := alone.Build(ctx, []int{number}, true); err != nil {
 				t.Fatal(err)
 			}
 			want := together.tiles[number].base.(*denseTile)
@@ -196,7 +195,7 @@ func TestHalfPrecisionOfTinyEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 		shard, tiles := NewShard(source, 1), partition.AllTiles(n)
-		if _, err := shard.Build(ctx, tiles, true); err != nil {
+		if err := shard.Build(ctx, tiles, true); err != nil {
 			t.Fatal(err)
 		}
 		found, err := shard.Maxima(ctx, tiles)

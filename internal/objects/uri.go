@@ -4,6 +4,7 @@ package objects
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,12 +28,7 @@ var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,200}[a-z0-9]$`)
 
 // IsURI reports whether a text names objects and not a local file.
 func IsURI(text string) bool {
-	for _, scheme := range schemes {
-		if strings.HasPrefix(text, scheme+"://") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(schemes, func(scheme string) bool { return strings.HasPrefix(text, scheme+"://") })
 }
 
 // Parse parses a URI. It decodes nothing: keys are used as they are written. Queries are refused, because they would

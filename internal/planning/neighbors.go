@@ -91,7 +91,7 @@ func (n *Neighbors) Edges() int64 {
 
 // graphBytes returns the coordinator's memory for the neighbor graph: as it is clustered, and packed for workers.
 func (n *Neighbors) graphBytes() int64 {
-	return gcFactor * 2 * dataset.GraphBytes(int64(n.Rows), 2*n.Edges())
+	return gcFactor * 2 * dataset.CompressedBytes(int64(n.Rows), 2*n.Edges())
 }
 
 // coordinatorBytes returns the memory for making the graph: the neighbors as they arrive and put together, and the

@@ -51,7 +51,7 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 	const n, count = 100_000, 10
 	data := pointShape(n, 16)
 	search := NeighborWorkload(data, 8*16*n, count)
-	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n}, DatasetBytes: dataset.GraphBytes(n, 2*n*count), K: 5}
+	onGraph := Workload{Matrix: kernel.MatrixSpec{Function: kernel.Adjacency, Rows: n, Columns: n}, DatasetBytes: dataset.CompressedBytes(n, 2*n*count), K: 5}
 	both := onGraph
 	both.Search = &search
 	workers := []Worker{{Name: "a", Threads: 2, Free: Unlimited}, {Name: "b", Threads: 1, Free: Unlimited}}

@@ -163,7 +163,7 @@ func use(t *rapid.T, shard *vector.Shard, tiles []int, spec *vector.RowSpec, k, 
 		queries = append(queries, vector.Query{Lane: lane, Model: m, Counts: counts, Kind: kind})
 		all = append(all, vector.Query{Lane: lane, Model: m, Points: points})
 	}
-	_, err := shard.Build(ctx, tiles)
+	err := shard.Build(ctx, tiles)
 	for _, ask := range []func() error{
 		func() error { return shard.Load(1, k, labels) },
 		func() error { _, err := shard.Update(ctx, tiles, 1, moves); return err },

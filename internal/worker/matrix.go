@@ -18,8 +18,7 @@ type matrix struct {
 }
 
 func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
-	_, err := m.Build(ctx, tiles, stored)
-	return err
+	return m.Build(ctx, tiles, stored)
 }
 
 // Reset implements shard.

@@ -18,8 +18,7 @@ func (v *vectors) build(ctx context.Context, tiles []int, stored bool) error {
 	if !stored {
 		return errors.New("worker: tiles of vectors are always stored")
 	}
-	_, err := v.Build(ctx, tiles)
-	return err
+	return v.Build(ctx, tiles)
 }
 
 func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {

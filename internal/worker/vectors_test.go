@@ -41,7 +41,7 @@ func vectorJob(t *testing.T) (*job, *vector.Shard) {
 		t.Fatal(err)
 	}
 	j, local := newTestJob(t), vector.NewShard(source, 1)
-	if _, err := local.Build(t.Context(), partition.AllTiles(64)); err != nil {
+	if err := local.Build(t.Context(), partition.AllTiles(64)); err != nil {
 		t.Fatal(err)
 	}
 	j.rows, j.shard = 64, &vectors{Shard: vector.NewShard(source, 1)}

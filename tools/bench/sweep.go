@@ -43,7 +43,7 @@ func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *data
 	}
 	n := problem.Rows()
 	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(n), n: n, rng: rand.New(rand.NewPCG(1, 1))}
-	_, err = s.shard.Build(ctx, s.tiles, stored)
+	err = s.shard.Build(ctx, s.tiles, stored)
 	return s, err
 }
 

@@ -31,15 +31,15 @@ import (
 // Flags are the flags that describe a job, shared by run, submit and plan.
 type Flags struct {
 	DataFlags
-	options map[string]*OptionFlag // those of the catalog, by name
-	labelAs *OptionFlag
-	sample  *OptionFlag
-	file    string
-	display string // --name
-	timeout shell.Duration
-	urgency *OptionFlag
-	verify  *OptionFlag
-	webhook string
+	options           map[string]*OptionFlag // those of the catalog, by name
+	labelAs           *OptionFlag
+	sampleConstraints *OptionFlag
+	jobFile           string
+	givenName         string // --name
+	timeout           shell.Duration
+	priority          *OptionFlag
+	verify            *OptionFlag
+	webhook           string
 
 	streamFrom *OptionFlag // in bytes
 
@@ -55,7 +55,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
 	f.tableFlags.add(set)
 	f.labelAs = NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
-	f.sample = NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
+	f.sampleConstraints = NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
@@ -70,14 +70,14 @@ func Add(set *pflag.FlagSet) *Flags {
 			declared.NoOptDefVal = "true"
 		}
 	}
-	set.StringVarP(&f.file, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
+	set.StringVarP(&f.jobFile, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
-	f.urgency = NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
+	f.priority = NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
 	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
 	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
-	set.StringVar(&f.display, "name", "", "display name of the job (default: the name of the data file)")
+	set.StringVar(&f.givenName, "name", "", "display name of the job (default: the name of the data file)")
 	return f
 }
 
@@ -89,7 +89,7 @@ func (f *Flags) path(option string) string { return f.options[option].text }
 // displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API
 // requires.
 func (f *Flags) displayName() string {
-	return strings.ToValidUTF8(cmp.Or(f.display, f.Name()), "?")
+	return strings.ToValidUTF8(cmp.Or(f.givenName, f.Name()), "?")
 }
 
 // jobFile is the content of a job file: a spec, and the name and scheduling of the job.
@@ -181,13 +181,13 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 		j.Scheduling.WebhookUrl = f.webhook
 	}
 	if f.Given("priority") {
-		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.urgency.text)])
+		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.priority.text)])
 	}
 	if err := f.applyK(spec); err != nil {
 		return err
 	}
 	if f.Given("name") || j.Name == "" {
-		j.Name = f.displayName()
+		j.Name = f.name()
 	}
 	return nil
 }

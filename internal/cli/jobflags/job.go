@@ -46,7 +46,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err != nil {
 		return nil, err
 	}
-	file, err := readJobFile(f.file)
+	file, err := readJobFile(f.jobFile)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && spec.GetDatasetId() == "":
 		return nil, shell.Usage("no data to cluster; give --data, --graph or --kernel-matrix")
 	case source == "" && describe == nil:
-		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file by --data, --graph or --kernel-matrix", f.file)
+		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file with --data, --graph or --kernel-matrix", f.jobFile)
 	}
 	if err := cmp.Or(f.checkStandardInput(), f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err

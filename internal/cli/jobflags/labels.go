@@ -70,7 +70,7 @@ func (f *Flags) useLabels(j *Job) error {
 		}
 	}
 	if f.Given("sample-constraints") {
-		return f.sampleConstraints(j)
+		return f.drawConstraints(j)
 	}
 	return nil
 }
@@ -186,8 +186,8 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	return nil
 }
 
-// sampleConstraints samples pairs of points whose classes are known.
-func (f *Flags) sampleConstraints(j *Job) error {
+// drawConstraints samples pairs of points whose classes are known.
+func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
 	if f.TruthFile != "" {
 		var err error
@@ -196,7 +196,7 @@ func (f *Flags) sampleConstraints(j *Job) error {
 		}
 	}
 	if truth == nil {
-		return shell.Usage("--sample-constraints samples pairs of known classes; give them by --truth or --label-column")
+		return shell.Usage("--sample-constraints samples pairs of known classes; give them with --truth or --label-column")
 	}
 	rows := truth.ScoreOn
 	if rows == nil {
@@ -207,7 +207,7 @@ func (f *Flags) sampleConstraints(j *Job) error {
 	for at, row := range rows {
 		labels[at] = int32(truth.Labels[row])
 	}
-	pairs, err := synth.Constraints(labels, f.sample.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
+	pairs, err := synth.Constraints(labels, f.sampleConstraints.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
 	if err != nil {
 		return err
 	}

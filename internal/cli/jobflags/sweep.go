@@ -150,7 +150,7 @@ func (f *Flags) CheckOptions() error {
 	if err != nil {
 		return err
 	}
-	file, err := readJobFile(f.file)
+	file, err := readJobFile(f.jobFile)
 	if err != nil {
 		return err
 	}

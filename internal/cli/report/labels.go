@@ -148,7 +148,7 @@ func (r *Report) kLabelFiles() (files []File) {
 			if r.ClassesFor != nil {
 				rows.Classes = r.ClassesFor(labels)
 			}
-			return format.WriteLabelRows(w, rows)
+			return format.WriteLabelTable(w, "csv", rows)
 		}})
 	}
 	return files

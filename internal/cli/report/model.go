@@ -122,13 +122,13 @@ func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *clust
 	case !classifier:
 		m.Centroids, header = r.table(centroidsFile, r.names, m.K, m.D)
 	case m.K < 1 || m.D != m.K || head.GetK() > landmarks.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY:
-		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "this is not a classifier of %s fitted to %s", text.Plural(m.K, "group"), text.Plural(int(landmarks.GetCount()), "row")))
+		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "this is not a classifier of %s fitted to %s", text.Count(m.K, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row")))
 	}
 	if landmarks != nil {
 		m.Landmarks, header = r.landmarks(landmarks, m.D)
 	}
 	if r.err == nil && classifier {
-		m.Centroids = groupIndicators(m.K)
+		m.Centroids = clustering.IdealScores(m.K)
 	}
 	m.Metric = r.metric(head.GetMetric(), m.D)
 	if r.err == nil && head.GetScaled() {
@@ -234,7 +234,7 @@ func (r *modelReader) mixture(head *cleavev1.ModelHead) *mixture.Mixture {
 	return m
 }
 
-// forest reads the decision trees of a classifier of k groups.
+// forest reads the decision trees of a classifier of k classes.
 func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *clustering.Forest {
 	values, _ := r.table(forestFile, nil, int(head.GetNodes()), forest.ValueColumns)
 	if r.err != nil {
@@ -247,38 +247,26 @@ func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *cluster
 	return trees
 }
 
-// byClassifier reports whether a classifier that was fitted to known rows predicted the groups of the others. The
-// features of its model are the scores of a row, one for each group, and its centroids are the scores that the rows of
-// a group should have.
+// byClassifier reports whether a classifier that was fitted to known rows predicted the classes of the others. The
+// features of its model are the scores of a row, one for each class, and its centroids are the scores that the rows of
+// a class should have.
 func byClassifier(r *cleavev1.Result) bool {
 	return r.GetChoice().GetChosen().GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT
 }
 
-// groupIndicators returns the k scores that a row of each of k groups should have: they add up to 0, and its own one
-// is 1 more than the others.
-func groupIndicators(k int) []float64 {
-	scores := make([]float64, k*k)
-	for at := range scores {
-		if scores[at] = -1 / float64(k); at%(k+1) == 0 {
-			scores[at]++
-		}
-	}
-	return scores
-}
-
-// byCluster returns the projection of a classifier with its columns, which are groups, in the order of the clusters,
-// and its trees with clusters in place of groups, nil if there are none. The group of a cluster is the one in which
+// byCluster returns the projection of a classifier with its columns, which are classes, in the order of the clusters,
+// and its trees with clusters in place of classes, nil if there are none. The class of a cluster is the one in which
 // its centroid scores highest.
 func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
-	group, cluster := make([]int, m.K), make([]int32, m.K)
-	for c := range group {
+	class, cluster := make([]int, m.K), make([]int32, m.K)
+	for c := range class {
 		scores := m.Centroids[c*m.D : (c+1)*m.D]
-		group[c] = slices.Index(scores, slices.Max(scores))
-		cluster[group[c]] = int32(c)
+		class[c] = slices.Index(scores, slices.Max(scores))
+		cluster[class[c]] = int32(c)
 	}
 	var ordered []float64
 	for row := range slices.Chunk(m.Landmarks.Projection, m.D) {
-		for _, g := range group {
+		for _, g := range class {
 			ordered = append(ordered, row[g])
 		}
 	}

@@ -137,7 +137,7 @@ func (r *Report) Score(t *jobflags.Truth) error {
 // Files returns the files of an output folder, result.json last. drawn are the pictures and the page. Files leaves out
 // what is too large, and warns about it: the result must not be lost.
 func (r *Report) Files(s Scene, drawn []File, warn func(format string, args ...any)) []File {
-	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelRows(w, r.labelRows()) }}}
+	files := []File{{LabelsFile, func(w io.Writer) error { return format.WriteLabelTable(w, "csv", r.labelRows()) }}}
 	files = append(files, r.kLabelFiles()...)
 	files = append(files, r.suspectFiles()...)
 	files = append(files, r.modelFiles(s, warn)...)

@@ -45,7 +45,7 @@ func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
 		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(p.GetSnapshotBytes()))
 	}
 	if p.GetProducts() > 0 {
-		line("products", "about %d of the matrix with a vector, assumed", p.GetProducts())
+		line("products", "about %d matrix-vector products (assumed)", p.GetProducts())
 	}
 	line("passes", "about %.3g over the %s", p.GetPasses(), what)
 	line("time", "about %s", text.Roughly(p.GetPredictedTime().AsDuration().Seconds()))
@@ -110,7 +110,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		line("objective", "%s %s", result.GetObjectiveName(), Exact(result.GetObjective()))
 	}
 	if s := result.GetSpectral(); s != nil {
-		line("products", "%d of the matrix with a vector (%s)", s.GetProducts(), wire.EnumWord(result.GetStopReason()))
+		line("products", "%d matrix-vector products (%s)", s.GetProducts(), wire.EnumWord(result.GetStopReason()))
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
@@ -123,7 +123,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	}
 	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(sizes, 20))
 	if g := result.GetNeighborGraph(); g != nil {
-		line("graph", "%s between points and their %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
+		line("graph", "%s; each point is connected to its %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
 	if k := result.GetKernel(); k != nil && k.Rho != nil {
 		line("rho", "%s", Brief(k.GetRho()))

@@ -25,26 +25,26 @@ import (
 // clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
 // graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
 // or no data.
-func (b *builder) clusterMap() (*page.Section, error) {
-	if len(b.Labels) == 0 || b.scene.Data == nil {
+func (s *sample) clusterMap() (*page.Section, error) {
+	if len(s.Labels) == 0 || s.scene.Data == nil {
 		return nil, nil
 	}
 	plot := picture.ClustersPlot{
-		Labels: b.Labels, K: b.k, Pairs: b.pairs, Classes: b.Classes, Sizes: b.sizesOf(), Noun: b.plural(), Describe: b.describeRow,
-		Title:    titled(b.scene.Title, text.Plural(b.k, "cluster")+" of "+b.counted(len(b.whole.Labels))),
-		Subtitle: b.subtitle(),
+		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
+		Title:    titled(s.scene.Title, text.Plural(s.k, "cluster")+" of "+s.counted(len(s.all.Labels))),
+		Subtitle: s.subtitle(),
 	}
-	if b.scene.Truth != nil {
-		plot.Truth = evaluate.Ranks(b.scene.Truth.Labels)
+	if s.scene.Truth != nil {
+		plot.Truth = evaluate.Ranks(s.scene.Truth.Labels)
 	}
-	if b.hasConfidence() {
-		plot.Fade = func(i int) int { return confidenceLevel(b.Rows.Confidence[i]) }
+	if s.hasConfidence() {
+		plot.Fade = func(i int) int { return confidenceLevel(s.Rows.Confidence[i]) }
 		plot.FadeName = func(fade int) string { return "confidence " + confidenceLevels[fade].name }
 	}
 	words := ""
-	switch data := b.scene.Data.(type) {
+	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, centers, err := b.asCompared(data)
+		points, centers, err := s.asCompared(data)
 		if err != nil {
 			return nil, err
 		}
@@ -52,9 +52,9 @@ func (b *builder) clusterMap() (*page.Section, error) {
 		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
-			plot.Axes[0], words = b.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
+			plot.Axes[0], words = s.columnName(0), "Rows by their only column; the height has no meaning and keeps them apart."
 		case 2:
-			plot.Axes, words = [2]string{b.columnName(0), b.columnName(1)}, "Rows by their two columns."
+			plot.Axes, words = [2]string{s.columnName(0), s.columnName(1)}, "Rows by their two columns."
 		}
 		if places := placesOf(plot.XY); data.D > 1 && 2*places <= len(plot.XY) {
 			words += fmt.Sprintf(" Rows of equal values lie on top of each other: %s at %s.", text.Count(len(plot.XY), "row is", "rows are"), text.Plural(places, "place"))
@@ -63,13 +63,13 @@ func (b *builder) clusterMap() (*page.Section, error) {
 		plot.XY, plot.Axes = picture.ProjectKernel(data)
 		words = "Rows by the two directions in which they differ most in the space of the kernel."
 	case *dataset.SparsePoints:
-		if e := b.Embedding; e != nil && e.Rows == len(b.Labels) && e.Columns > 0 {
+		if e := s.Embedding; e != nil && e.Rows == len(s.Labels) && e.Columns > 0 {
 			plot.XY, plot.Axes = picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
 			words = "Rows by the coordinates that the algorithm computed for them."
 			break
 		}
 		words = "Rows by the two directions in which they differ most (principal components)."
-		if b.byDirection(b.spec()) {
+		if s.byDirection(s.spec()) {
 			data = profile.Directions(data)
 			words = "Rows, scaled to length 1, by the two directions in which they differ most (principal components)."
 		}
@@ -78,14 +78,14 @@ func (b *builder) clusterMap() (*page.Section, error) {
 		const layoutSeed = 0
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
-			return b.discMap(data, plot)
+			return s.discMap(data, plot)
 		}
 		plot.XY, plot.Graph = xy, data
 		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
 	plot.Label = "Clusters in two dimensions. " + words
 	figure, err := plot.Figure()
-	return b.mapSection(words, figure, plot.Axes), err
+	return s.mapSection(words, figure, plot.Axes), err
 }
 
 // placesOf returns the number of different places.
@@ -98,36 +98,36 @@ func placesOf(xy [][2]float64) int {
 }
 
 // mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.
-func (b *builder) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
+func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
 	if figure == nil {
 		return nil
 	}
-	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: b.placesTable(figure, axes)}}
+	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
 }
 
 // discMap shows a graph that is too large for its vertices.
-func (b *builder) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
+func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
 	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
 	figure, err := picture.ClusterGraphPlot{
 		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
 	}.Figure()
-	return b.mapSection(words, figure, [2]string{}), err
+	return s.mapSection(words, figure, [2]string{}), err
 }
 
 // describeRow returns the tooltip of a row in the map.
-func (b *builder) describeRow(i int) string {
-	says := fmt.Sprintf("%s, %s", b.inSentence(int32(i)), b.clusterWords(int(b.Labels[i])))
-	if b.scene.Truth != nil {
-		says += ", true class " + page.Isolated(page.Short(className(b.scene.Truth, i), maxName))
+func (s *sample) describeRow(i int) string {
+	says := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
+	if s.scene.Truth != nil {
+		says += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
 	}
-	if b.hasConfidence() {
-		says += ", confidence " + confidenceText(b.Rows.Confidence[i])
+	if s.hasConfidence() {
+		says += ", confidence " + confidenceText(s.Rows.Confidence[i])
 	}
 	return says
 }
 
 // placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.
-func (b *builder) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
+func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table {
 	t := page.NewTable("Where the clusters are", "cluster").Numbers("size")
 	for _, name := range axes {
 		if name != "" {
@@ -135,7 +135,7 @@ func (b *builder) placesTable(figure *picture.Figure, axes [2]string) *page.Tabl
 		}
 	}
 	for _, e := range figure.Clusters {
-		row := []page.Cell{b.ofCluster(e.Cluster), page.Text(page.Count(e.Size))}
+		row := []page.Cell{s.ofCluster(e.Cluster), page.Text(page.Count(e.Size))}
 		for at, v := range [2]float64{e.X, e.Y} {
 			switch {
 			case axes[at] == "":
@@ -152,12 +152,12 @@ func (b *builder) placesTable(figure *picture.Figure, axes [2]string) *page.Tabl
 
 // asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
 // clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
-func (b *builder) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
-	centers = b.centroids()
+func (s *sample) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
+	centers = s.centroids()
 	if points.D <= 2 {
 		return points, centers, nil
 	}
-	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(b.Result))
+	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(s.Result))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,31 +173,31 @@ func (b *builder) asCompared(points *dataset.Points) (rows, centers *dataset.Poi
 
 // centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
 // the squared Euclidean one transform the points first, as landmarks do.
-func (b *builder) centroids() *dataset.Points {
-	if b.Model == nil || b.Model.Distortion != metric.SquaredEuclidean || b.Model.Landmarks != nil {
+func (s *sample) centroids() *dataset.Points {
+	if s.Model == nil || s.Model.Distortion != metric.SquaredEuclidean || s.Model.Landmarks != nil {
 		return nil
 	}
-	return &dataset.Points{N: b.Model.K, D: b.Model.D, Values: b.Model.Centroids}
+	return &dataset.Points{N: s.Model.K, D: s.Model.D, Values: s.Model.Centroids}
 }
 
-func (b *builder) subtitle() string {
-	line := fmt.Sprintf("%s %s", b.Result.GetObjectiveName(), report.Brief(b.Result.GetObjective()))
-	if b.Result.GetSpectral() == nil && b.Result.GetIterations() > 0 {
-		line += " after " + text.Plural(int(b.Result.GetIterations()), "iteration")
+func (s *sample) subtitle() string {
+	line := fmt.Sprintf("%s %s", s.Result.GetObjectiveName(), report.Brief(s.Result.GetObjective()))
+	if s.Result.GetSpectral() == nil && s.Result.GetIterations() > 0 {
+		line += " after " + text.Plural(int(s.Result.GetIterations()), "iteration")
 	}
-	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
+	if c := s.Result.GetConstraints(); c.GetTotal() > 0 {
 		line += fmt.Sprintf(", %d of %s satisfied", c.GetSatisfied(), text.Plural(int(c.GetTotal()), "constraint"))
 	}
-	if b.Run.GetEvaluation() != nil {
-		line += fmt.Sprintf(", NMI %.3f", b.Run.GetEvaluation().GetNmi())
+	if s.Run.GetEvaluation() != nil {
+		line += fmt.Sprintf(", NMI %.3f", s.Run.GetEvaluation().GetNmi())
 	}
 	return line
 }
 
 // columnName returns the name of a column of the points.
-func (b *builder) columnName(at int) string {
-	if at < len(b.scene.Header) && strings.TrimSpace(b.scene.Header[at]) != "" {
-		return b.scene.Header[at]
+func (s *sample) columnName(at int) string {
+	if at < len(s.scene.Header) && strings.TrimSpace(s.scene.Header[at]) != "" {
+		return s.scene.Header[at]
 	}
 	return fmt.Sprintf("x%d", at)
 }
@@ -213,7 +213,7 @@ func (b *builder) sizes() *page.Section {
 	sizes := b.sizesOf()
 	largest := max(1, slices.Max(sizes))
 	t := page.NewTable("Sizes of the clusters", "cluster").Numbers(b.plural()).Words("share")
-	means, known := b.clusterSilhouettes()
+	means, known := b.sample.clusterSilhouettes()
 	if known {
 		t.Numbers("mean silhouette")
 	}
@@ -233,18 +233,18 @@ func (b *builder) sizes() *page.Section {
 }
 
 // clusterSilhouettes returns the silhouettes of each cluster, in descending order.
-func (b *builder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
-	if _, known = b.meanSilhouette(); !known {
+func (s *sample) clusterSilhouettes() (clusters []picture.ClusterSilhouette, known bool) {
+	if _, known = s.meanSilhouette(); !known {
 		return nil, false
 	}
-	clusters = make([]picture.ClusterSilhouette, b.k)
-	for at, i := range b.space.rows {
-		c := &clusters[b.Labels[i]]
-		c.Values = append(c.Values, b.space.silhouettes[at])
+	clusters = make([]picture.ClusterSilhouette, s.k)
+	for at, i := range s.space.rows {
+		c := &clusters[s.Labels[i]]
+		c.Values = append(c.Values, s.space.silhouettes[at])
 	}
 	for cluster := range clusters {
 		c := &clusters[cluster]
-		c.Cluster, c.Class = cluster, b.clusterClass(cluster)
+		c.Cluster, c.Class = cluster, s.clusterClass(cluster)
 		slices.SortFunc(c.Values, func(x, y float64) int { return cmp.Compare(y, x) })
 		for _, v := range c.Values {
 			c.Mean += v / float64(len(c.Values))
@@ -254,29 +254,29 @@ func (b *builder) clusterSilhouettes() (clusters []picture.ClusterSilhouette, kn
 }
 
 // silhouette shows how well clusters are separated.
-func (b *builder) silhouette() *page.Section {
-	clusters, known := b.clusterSilhouettes()
+func (s *sample) silhouette() *page.Section {
+	clusters, known := s.clusterSilhouettes()
 	if !known {
 		return nil
 	}
-	mean, _ := b.meanSilhouette()
+	mean, _ := s.meanSilhouette()
 	below := 0
-	for _, v := range b.space.silhouettes {
+	for _, v := range s.space.silhouettes {
 		if v < 0 {
 			below++
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
 	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
-		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(b.space.rows)), b.space.words)
+		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(s.space.rows)), s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
-	if len(b.space.rows) < len(b.whole.Labels) {
-		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(b.space.rows)), b.counted(len(b.whole.Labels)))
+	if len(s.space.rows) < len(s.all.Labels) {
+		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(s.space.rows)), s.counted(len(s.all.Labels)))
 	}
 	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
 		smallest, largest := of.Values[len(of.Values)-1], of.Values[0]
-		c.Table.Add(b.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(smallest, 2)), page.Text(page.Fixed(largest, 2)))
+		c.Table.Add(s.ofCluster(of.Cluster), page.Text(page.Fixed(of.Mean, 2)), page.Text(page.Fixed(smallest, 2)), page.Text(page.Fixed(largest, 2)))
 	}
 	return &page.Section{ID: "separation", Title: "Separation", Text: []string{words}, Chart: c}
 }

@@ -88,7 +88,7 @@ func (b *builder) dataText() string {
 	case *dataset.Kernel:
 		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), columnsText(jobflags.ColumnsOf(data)))
+		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), page.Plural(jobflags.ColumnsOf(data), "column", "columns"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
@@ -97,28 +97,16 @@ func (b *builder) dataText() string {
 	return page.Count(len(b.Labels)) + " rows"
 }
 
-func columnsText(columns int) string {
-	if columns == 1 {
-		return "1 column"
-	}
-	return page.Count(columns) + " columns"
-}
-
 // pairText counts the constraints.
 func (b *builder) pairText() string {
-	must := 0
-	for _, p := range b.pairs {
-		if p.Kind == constraint.MustLink {
-			must++
-		}
+	if len(b.pairs) > 0 {
+		must, cannot := constraint.CountKinds(b.pairs)
+		return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(cannot, "cannot-link"))
 	}
-	if len(b.pairs) == 0 {
-		if total := b.Result.GetConstraints().GetTotal(); total > 0 {
-			return page.Count(int(total))
-		}
-		return ""
+	if total := b.Result.GetConstraints().GetTotal(); total > 0 {
+		return page.Count(int(total))
 	}
-	return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(len(b.pairs)-must, "cannot-link"))
+	return ""
 }
 
 // plan says how the work was divided, and how long it took.
@@ -183,7 +171,7 @@ func (b *builder) times() *page.Table {
 }
 
 // spec returns the spec of the job, nil if it is not known.
-func (b *builder) spec() *cleavev1.JobSpec { return cmp.Or(b.scene.Spec, b.Run.GetOrigin().GetSpec()) }
+func (p *part) spec() *cleavev1.JobSpec { return cmp.Or(p.scene.Spec, p.Run.GetOrigin().GetSpec()) }
 
 // repeat says how to get the same answer again.
 func (b *builder) repeat() *page.Section {
@@ -253,14 +241,12 @@ func (b *builder) answer() string {
 	if e := b.Run.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
 	}
-	if mean, ok := b.meanSilhouette(); ok {
+	if mean, ok := b.sample.meanSilhouette(); ok {
 		sentences = append(sentences, fmt.Sprintf("The clusters %s (mean silhouette %.2f).", separationWords(mean), mean))
 	}
 	switch r.GetStopReason() {
-	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT:
-		sentences = append(sentences, "The time limit ended the run; these are its labels so far.")
-	case cleavev1.StopReason_STOP_REASON_CANCELLED:
-		sentences = append(sentences, "The run was canceled; these are its labels so far.")
+	case cleavev1.StopReason_STOP_REASON_TIME_LIMIT, cleavev1.StopReason_STOP_REASON_CANCELLED:
+		sentences = append(sentences, explain.Stopped(r))
 	}
 	return strings.Join(sentences, " ")
 }
@@ -287,9 +273,9 @@ func (b *builder) sizeSentence() string {
 }
 
 // comparedBy says what the chosen method compared rows by.
-func (b *builder) comparedBy(space cleavev1.Space) string {
-	_, matrix := b.scene.Data.(*dataset.Kernel)
-	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(b.Run))
+func (p *part) comparedBy(space cleavev1.Space) string {
+	_, matrix := p.scene.Data.(*dataset.Kernel)
+	return explain.ComparedBy(space, matrix || explain.OfKernelMatrix(p.Run))
 }
 
 // separationWords describes a mean silhouette as is usual (Kaufman and Rousseeuw 1990).
@@ -306,12 +292,12 @@ func separationWords(mean float64) string {
 }
 
 // meanSilhouette returns the mean over all rows that have a silhouette.
-func (b *builder) meanSilhouette() (mean float64, ok bool) {
-	if b.space == nil || len(b.space.silhouettes) == 0 || b.k < 2 {
+func (s *sample) meanSilhouette() (mean float64, ok bool) {
+	if s.space == nil || len(s.space.silhouettes) == 0 || s.k < 2 {
 		return 0, false
 	}
-	for _, v := range b.space.silhouettes {
-		mean += v / float64(len(b.space.silhouettes))
+	for _, v := range s.space.silhouettes {
+		mean += v / float64(len(s.space.silhouettes))
 	}
 	return mean, true
 }
@@ -326,7 +312,7 @@ func (b *builder) figures() (facts page.Facts) {
 	if e := b.Run.GetEvaluation(); e != nil {
 		facts.Add("adjusted Rand index", fmt.Sprintf("%.3f", e.GetAri()))
 	}
-	if mean, ok := b.meanSilhouette(); ok {
+	if mean, ok := b.sample.meanSilhouette(); ok {
 		facts.Add("mean silhouette", page.Fixed(mean, 2))
 	}
 	if b.hasConfidence() {
@@ -342,21 +328,21 @@ func (b *builder) figures() (facts page.Facts) {
 const maxClass = 40
 
 // clusterClass returns the class of a cluster, "" if it has none.
-func (b *builder) clusterClass(cluster int) string {
-	if cluster >= len(b.Classes) {
+func (p *part) clusterClass(cluster int) string {
+	if cluster >= len(p.Classes) {
 		return ""
 	}
-	return page.Short(b.Classes[cluster], maxClass)
+	return page.Short(p.Classes[cluster], maxClass)
 }
 
 // ofCluster returns a cell that names a cluster.
-func (b *builder) ofCluster(cluster int) page.Cell {
-	return page.OfCluster(cluster, b.clusterClass(cluster))
+func (p *part) ofCluster(cluster int) page.Cell {
+	return page.OfCluster(cluster, p.clusterClass(cluster))
 }
 
 // clusterWords names a cluster within a sentence.
-func (b *builder) clusterWords(cluster int) string {
-	if class := b.clusterClass(cluster); class != "" {
+func (p *part) clusterWords(cluster int) string {
+	if class := p.clusterClass(cluster); class != "" {
 		return fmt.Sprintf("cluster %d (%s)", cluster, page.Isolated(class))
 	}
 	return fmt.Sprintf("cluster %d", cluster)

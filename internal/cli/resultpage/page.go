@@ -6,7 +6,6 @@ package resultpage
 import (
 	"cmp"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
@@ -19,23 +18,29 @@ import (
 	"github.com/cleave-project/cleave/internal/render/page"
 )
 
-// builder makes a page; each section is a method, which returns nil if there is nothing to show. The builder computes
-// once what several sections need.
-//
-// Data that is too large is shown by a sample. Sections about all points, such as sizes and constraints, are then made
-// by a builder of the whole report, and sections that need data, such as the map and typical rows, by another one in
-// its field rows, whose report has only the points of the sample. Without a sample there is one builder: rows is the
-// builder itself.
-type builder struct {
-	*report.Report                // on the points of this builder
-	whole          *report.Report // on all points
-	rows           *builder       // makes the sections that need data
-	fileRows       []int32        // rows of the data file that the points of a sample are; nil if it is not a sample
+// part is the points that a part of the page is about, with the words for them.
+type part struct {
+	*report.Report         // on these points
+	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
 	scene          report.Scene
 	k              int
 	pairs          []constraint.Pair
-	columns        []column // what rows are described by; none if nothing is known
-	space          *space   // nil if rows cannot be compared
+}
+
+// builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
+// the section is about all points, such as sizes and constraints, and of sample if it needs data.
+type builder struct {
+	*part  // all points
+	sample *sample
+}
+
+// sample makes the sections that need data, such as the map and typical rows: from a sample of the points if the data
+// is too large, otherwise from all points.
+type sample struct {
+	*part
+	all     *part
+	columns []column // what rows are described by; none if nothing is known
+	space   *space   // nil if rows cannot be compared
 }
 
 // Write writes report.html.
@@ -52,7 +57,7 @@ func layOut(r *report.Report, s report.Scene) (b *builder, clusters *page.Sectio
 	if b, err = newBuilder(r, s); err != nil {
 		return nil, nil, err
 	}
-	clusters, err = b.rows.clusterMap()
+	clusters, err = b.sample.clusterMap()
 	return b, clusters, err
 }
 
@@ -61,90 +66,94 @@ func (b *builder) write(w io.Writer, clusters *page.Section) error {
 	if err != nil {
 		return err
 	}
-	profiles, rows, confidence := b.rows.describe()
+	profiles, rows, confidence := b.sample.describe()
 	return page.Write(w, &page.Page{
 		Title: cmp.Or(b.scene.Title, "A clustering"), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
 		Sections: []*page.Section{
-			b.asked(), clusters, b.sizes(), profiles, rows, b.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
+			b.asked(), clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
 			b.methods(), course, b.plan(), b.repeat(),
 		},
 	})
 }
 
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
-	b := &builder{Report: r, whole: r, scene: s, k: int(r.Result.GetK())}
+	k := int(r.Result.GetK())
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
-		b.k = max(b.k, int(label)+1)
+		k = max(k, int(label)+1)
 	}
+	all, err := newPart(r, s, k)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{part: all, sample: &sample{part: all, all: all}}
+	if s.Sample != nil {
+		if b.sample.part, err = all.sampled(); err != nil {
+			return nil, err
+		}
+	}
+	b.sample.columns = b.sample.findColumns()
+	b.sample.space = b.sample.compare()
+	return b, nil
+}
+
+func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
-	b.pairs = set.Pairs()
-	if s.Sample != nil {
-		return b, b.addSample()
-	}
-	b.rows = b
-	b.columns = b.findColumns()
-	b.space = b.compare()
-	return b, nil
+	return &part{Report: r, scene: s, k: k, pairs: set.Pairs()}, nil
 }
 
 // fileRow returns the row of the data file that a point comes from.
-func (b *builder) fileRow(point int32) int { return b.Filter.FileRow(int(point)) }
+func (p *part) fileRow(point int32) int { return p.Filter.FileRow(int(point)) }
 
 // maxName limits the length of an id on the page.
 const maxName = 120
 
 // name returns the id of a point, or the number of its row.
-func (b *builder) name(point int32) string {
-	row := b.fileRow(point)
-	if row < len(b.RowIDs) {
-		return page.Short(b.RowIDs[row], maxName)
+func (p *part) name(point int32) string {
+	row := p.fileRow(point)
+	if row < len(p.RowIDs) {
+		return page.Short(p.RowIDs[row], maxName)
 	}
-	if b.fileRows != nil {
-		row = int(b.fileRows[point])
+	if p.fileRows != nil {
+		row = int(p.fileRows[point])
 	}
 	return strconv.Itoa(row)
 }
 
 // inSentence names a point within a sentence.
-func (b *builder) inSentence(point int32) string {
-	if len(b.RowIDs) > 0 {
-		return page.Isolated(b.name(point))
+func (p *part) inSentence(point int32) string {
+	if len(p.RowIDs) > 0 {
+		return page.Isolated(p.name(point))
 	}
-	return b.noun() + " " + b.name(point)
+	return p.noun() + " " + p.name(point)
 }
 
 // noun returns what was clustered: rows or vertices, in the singular.
-func (b *builder) noun() string {
-	if _, graph := b.scene.Data.(*dataset.Graph); graph {
+func (p *part) noun() string {
+	if _, graph := p.scene.Data.(*dataset.Graph); graph {
 		return "vertex"
 	}
 	return "row"
 }
 
-func (b *builder) plural() string {
-	if b.noun() == "vertex" {
+func (p *part) plural() string {
+	if p.noun() == "vertex" {
 		return "vertices"
 	}
 	return "rows"
 }
 
 // counted writes a number of rows or vertices.
-func (b *builder) counted(n int) string {
-	if n == 1 {
-		return "1 " + b.noun()
-	}
-	return page.Count(n) + " " + b.plural()
-}
+func (p *part) counted(n int) string { return page.Plural(n, p.noun(), p.plural()) }
 
 // idHeading returns the heading of a column of names.
-func (b *builder) idHeading() string {
-	if len(b.RowIDs) > 0 {
+func (p *part) idHeading() string {
+	if len(p.RowIDs) > 0 {
 		return "id"
 	}
-	return b.noun()
+	return p.noun()
 }
 
 // className returns the name of a point's true class.
@@ -156,51 +165,37 @@ func className(t *jobflags.Truth, point int) string {
 }
 
 // sizesOf counts the points of each cluster.
-func (b *builder) sizesOf() []int {
-	sizes := make([]int, b.k)
-	for _, label := range b.whole.Labels {
+func (p *part) sizesOf() []int {
+	sizes := make([]int, p.k)
+	for _, label := range p.Labels {
 		sizes[label]++
 	}
 	return sizes
 }
 
-// sampled returns the report and the scene of the sample of a scene, and the rows of the data file that it consists of.
-func sampled(r *report.Report, s report.Scene) (*report.Report, report.Scene, []int32) {
+// sampled returns the points of the sample of the scene.
+func (p *part) sampled() (*part, error) {
+	s := p.scene
 	few := &report.Report{Outcome: &client.Outcome{
-		Result: r.Result, Model: r.Model, SolverSteps: r.SolverSteps, Labels: choose.At(r.Labels, s.Sample), Embedding: pickRows(r.Embedding, s.Sample),
-		Rows: pickScores(r.Rows, s.Sample),
-	}, Run: r.Run, Classes: r.Classes}
+		Result: p.Result, Model: p.Model, SolverSteps: p.SolverSteps, Labels: choose.At(p.Labels, s.Sample), Embedding: pickRows(p.Embedding, s.Sample),
+		Rows: pickScores(p.Rows, s.Sample),
+	}, Run: p.Run, Classes: p.Classes}
 	fileRows := s.Sample
-	if r.Filter != nil {
-		fileRows = choose.At(r.Filter.Kept, s.Sample)
+	if p.Filter != nil {
+		fileRows = choose.At(p.Filter.Kept, s.Sample)
 	}
-	few.RowIDs = choose.At(r.RowIDs, fileRows)
-	s.Constraints = constraint.Among(len(r.Labels), s.Sample, s.Constraints)
+	few.RowIDs = choose.At(p.RowIDs, fileRows)
+	s.Constraints = constraint.Among(len(p.Labels), s.Sample, s.Constraints)
 	if t := s.Truth; t != nil {
 		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
 	}
 	s.Sample = nil
-	return few, s, fileRows
-}
-
-// addSample builds the sections about single rows from the sample of the scene.
-func (b *builder) addSample() (err error) {
-	few, scene, fileRows := sampled(b.Report, b.scene)
-	if b.rows, err = newBuilder(few, scene); err != nil {
-		return err
+	sampled, err := newPart(few, s, p.k)
+	if err != nil {
+		return nil, err
 	}
-	b.rows.whole, b.rows.k, b.rows.fileRows = b.Report, b.k, fileRows
-	if b.rows.space == nil {
-		return nil
-	}
-	space := *b.rows.space
-	space.rows = choose.At(b.scene.Sample, space.rows)
-	space.places = slices.Clone(space.places)
-	for at := range space.places {
-		space.places[at].Row = b.scene.Sample[space.places[at].Row]
-	}
-	b.space = &space
-	return nil
+	sampled.fileRows = fileRows
+	return sampled, nil
 }
 
 func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {

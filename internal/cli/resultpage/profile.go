@@ -41,43 +41,43 @@ const (
 
 // describe returns what the columns tell: what sets clusters apart, typical and borderline rows, and the confidence of
 // rows. Each is nil if nothing is known.
-func (b *builder) describe() (profiles, rows, confidence *page.Section) {
-	telling := choose.All[int](len(b.columns))
-	if len(b.columns) > 0 && b.k > 1 && len(b.Labels) > 0 {
-		sample := profile.Sample(b.Labels, b.k, max(minProfileRows, maxProfileValues/len(b.columns)))
-		columns, labels := b.profiled(sample)
-		traits := profile.Traits(columns, labels, b.k)
+func (s *sample) describe() (profiles, rows, confidence *page.Section) {
+	telling := choose.All[int](len(s.columns))
+	if len(s.columns) > 0 && s.k > 1 && len(s.Labels) > 0 {
+		sample := profile.Sample(s.Labels, s.k, max(minProfileRows, maxProfileValues/len(s.columns)))
+		columns, labels := s.profiled(sample)
+		traits := profile.Traits(columns, labels, s.k)
 		telling = tellingColumns(traits, len(columns))
-		profiles = b.profiles(traits, telling)
-		if profiles != nil && len(sample) < len(b.whole.Labels) {
-			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), b.counted(len(b.whole.Labels))))
+		profiles = s.profiles(traits, telling)
+		if profiles != nil && len(sample) < len(s.all.Labels) {
+			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), s.counted(len(s.all.Labels))))
 		}
 	}
-	if sparse, ok := b.scene.Data.(*dataset.SparsePoints); ok && b.k > 1 && len(b.Labels) > 0 {
-		profiles = b.sparseProfiles(sparse)
+	if sparse, ok := s.scene.Data.(*dataset.SparsePoints); ok && s.k > 1 && len(s.Labels) > 0 {
+		profiles = s.sparseProfiles(sparse)
 	}
 	shown := telling[:min(rowColumns, len(telling))]
-	return profiles, b.describeRows(shown), b.confidence(shown)
+	return profiles, s.describeRows(shown), s.confidence(shown)
 }
 
 // describeRows lists typical and borderline rows, with the given columns. It returns nil if rows cannot be compared.
-func (b *builder) describeRows(columns []int) *page.Section {
-	if b.space == nil {
+func (s *sample) describeRows(columns []int) *page.Section {
+	if s.space == nil {
 		return nil
 	}
-	title, note := "Typical "+b.plural(), "Typical rows are nearest to the middle of their cluster, "+b.space.words+"."
-	if b.space.graph {
+	title, note := "Typical "+s.plural(), "Typical rows are nearest to the middle of their cluster, "+s.space.words+"."
+	if s.space.graph {
 		note = "Typical vertices have most of their edges within their cluster."
 	}
-	borderline := b.borderline(columns)
+	borderline := s.borderline(columns)
 	if borderline != nil {
-		title = "Typical and borderline " + b.plural()
+		title = "Typical and borderline " + s.plural()
 		note += " Borderline ones lie between two clusters: a margin of 1 is in the middle of a cluster, 0 halfway to the next, less than 0 nearer to the next."
 	}
-	if n := len(b.space.places); n < len(b.whole.Labels) {
-		note += fmt.Sprintf(" Chosen from a sample of %s.", b.counted(n))
+	if n := len(s.space.places); n < len(s.all.Labels) {
+		note += fmt.Sprintf(" Chosen from a sample of %s.", s.counted(n))
 	}
-	return &page.Section{ID: "rows", Title: title, Text: []string{note}, Tables: []*page.Table{b.typical(columns), borderline}}
+	return &page.Section{ID: "rows", Title: title, Text: []string{note}, Tables: []*page.Table{s.typical(columns), borderline}}
 }
 
 // tellingColumns orders the columns, those that tell clusters apart best first.
@@ -93,25 +93,25 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	return order
 }
 
-func (b *builder) profiles(traits [][]profile.Trait, telling []int) *page.Section {
-	return b.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
-		b.overview(traits, telling), traits)
+func (s *sample) profiles(traits [][]profile.Trait, telling []int) *page.Section {
+	return s.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
+		s.overview(traits, telling), traits)
 }
 
 // profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
-func (b *builder) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
+func (s *sample) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
 	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
-	sizes := b.sizesOf()
-	shown := choose.All[int](b.k)
-	if b.k > profiledClusters {
+	sizes := s.all.sizesOf()
+	shown := choose.All[int](s.k)
+	if s.k > profiledClusters {
 		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 		shown = shown[:profiledClusters]
 		slices.Sort(shown)
-		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, page.Count(b.k))
+		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, page.Count(s.k))
 	}
 	for _, cluster := range shown {
 		if list := traits[cluster]; len(list) > 0 {
-			p.Profiles = append(p.Profiles, b.profile(cluster, sizes[cluster], list))
+			p.Profiles = append(p.Profiles, s.profile(cluster, sizes[cluster], list))
 		}
 	}
 	if len(p.Profiles) == 0 {
@@ -121,12 +121,12 @@ func (b *builder) profileSection(text string, overview *page.Table, traits [][]p
 }
 
 // profile lists the traits of a cluster.
-func (b *builder) profile(cluster, size int, traits []profile.Trait) page.Profile {
-	t := page.NewTable(fmt.Sprintf("What sets %s apart", b.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
+func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile {
+	t := page.NewTable(fmt.Sprintf("What sets %s apart", s.clusterWords(cluster)), "column").Numbers("here", "elsewhere").Words("difference")
 	var words []string
 	for _, trait := range traits[:min(len(traits), profileTraits)] {
-		name := b.traitName(trait.Column)
-		here, elsewhere := b.meanCell(trait.Inside), b.meanCell(trait.Outside)
+		name := s.traitName(trait.Column)
+		here, elsewhere := s.meanCell(trait.Inside), s.meanCell(trait.Outside)
 		word := page.Isolated(page.Short(name, 50))
 		more, less := "higher "+word, "lower "+word
 		if trait.Category != "" {
@@ -149,7 +149,7 @@ func (b *builder) profile(cluster, size int, traits []profile.Trait) page.Profil
 	if len(words) > 0 {
 		summary = upperFirst(strings.Join(words, ", ") + ".")
 	}
-	return page.Profile{Cluster: cluster, Class: b.clusterClass(cluster), Size: b.counted(size), Summary: summary, Table: t}
+	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
 }
 
 func upperFirst(text string) string {
@@ -158,11 +158,11 @@ func upperFirst(text string) string {
 }
 
 // meanCell shows the mean, and the median below, or the share of rows that have a value.
-func (b *builder) meanCell(s profile.Summary) page.Cell {
-	if b.columns == nil {
-		return page.Cell{Text: page.Number(s.Mean), Below: "in " + page.Percent(s.Present)}
+func (s *sample) meanCell(mean profile.Summary) page.Cell {
+	if s.columns == nil {
+		return page.Cell{Text: page.Number(mean.Mean), Below: "in " + page.Percent(mean.Present)}
 	}
-	return page.Cell{Text: page.Number(s.Mean), Below: "median " + page.Number(s.Median)}
+	return page.Cell{Text: page.Number(mean.Mean), Below: "median " + page.Number(mean.Median)}
 }
 
 // differenceText writes a difference, in words where nothing varies.
@@ -177,18 +177,18 @@ func differenceText(difference float64) string {
 }
 
 // overview shows the most telling columns and all clusters in one table.
-func (b *builder) overview(traits [][]profile.Trait, telling []int) *page.Table {
-	if b.k > overviewClusters || len(telling) < 2 {
+func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
+	if s.k > overviewClusters || len(telling) < 2 {
 		return nil
 	}
 	t := page.NewTable("Differences at a glance, in standard deviations", "column")
 	t.Wide = true
-	for cluster := range b.k {
-		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: b.clusterClass(cluster)})
+	for cluster := range s.k {
+		t.Columns = append(t.Columns, page.Column{Name: fmt.Sprint(cluster), Numbers: true, Mark: &cluster, Class: s.clusterClass(cluster)})
 	}
 	for _, at := range telling[:min(len(telling), overviewColumns)] {
-		row := []page.Cell{page.Named(page.Short(b.columns[at].name, maxName))}
-		for cluster := range b.k {
+		row := []page.Cell{page.Named(page.Short(s.columns[at].name, maxName))}
+		for cluster := range s.k {
 			found := slices.IndexFunc(traits[cluster], func(t profile.Trait) bool { return t.Column == at })
 			if found < 0 {
 				row = append(row, page.Text(""))
@@ -220,31 +220,31 @@ func shortDifference(difference float64) string {
 }
 
 // typical lists the rows that are nearest to the middle of their clusters.
-func (b *builder) typical(columns []int) *page.Table {
+func (s *sample) typical(columns []int) *page.Table {
 	each := typicalRowsOfMany
-	if b.k <= fewClusters {
+	if s.k <= fewClusters {
 		each = typicalRowsOfFew
 	}
-	t := page.NewTable("Typical "+b.plural(), b.idHeading(), "cluster")
-	b.headColumns(t, columns)
-	for cluster, list := range profile.Typical(b.space.places, b.Labels, b.k, each) {
+	t := page.NewTable("Typical "+s.plural(), s.idHeading(), "cluster")
+	s.headColumns(t, columns)
+	for cluster, list := range profile.Typical(s.space.places, s.Labels, s.k, each) {
 		if cluster == profiledClusters {
 			t.Note = fmt.Sprintf("Shown: the first %d clusters.", profiledClusters)
 			break
 		}
 		for _, p := range list {
-			b.addRow(t, p.Row, columns)
+			s.addRow(t, p.Row, columns)
 		}
 	}
 	return t
 }
 
 // borderline lists the rows of the smallest margins.
-func (b *builder) borderline(columns []int) *page.Table {
-	t := page.NewTable("Borderline "+b.plural(), b.idHeading(), "cluster", "next").Numbers("margin")
-	b.headColumns(t, columns)
-	for _, p := range profile.Borderline(b.space.places, borderlineRows) {
-		b.addRow(t, p.Row, columns, b.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)))
+func (s *sample) borderline(columns []int) *page.Table {
+	t := page.NewTable("Borderline "+s.plural(), s.idHeading(), "cluster", "next").Numbers("margin")
+	s.headColumns(t, columns)
+	for _, p := range profile.Borderline(s.space.places, borderlineRows) {
+		s.addRow(t, p.Row, columns, s.ofCluster(int(p.Next)), page.Text(page.Signed(p.Margin(), 2)))
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -252,17 +252,17 @@ func (b *builder) borderline(columns []int) *page.Table {
 	return t
 }
 
-func (b *builder) headColumns(t *page.Table, columns []int) {
+func (s *sample) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
-		t.Columns = append(t.Columns, page.Column{Name: page.Short(b.columns[at].name, maxHeading), Numbers: b.columns[at].number != nil})
+		t.Columns = append(t.Columns, page.Column{Name: page.Short(s.columns[at].name, maxHeading), Numbers: s.columns[at].number != nil})
 	}
 }
 
 // addRow adds a row about a point to a table: its name, its cluster, more cells, and its values in the given columns.
-func (b *builder) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
-	cells := append([]page.Cell{page.Named(b.name(point)), b.ofCluster(int(b.Labels[point]))}, more...)
+func (s *sample) addRow(t *page.Table, point int32, columns []int, more ...page.Cell) {
+	cells := append([]page.Cell{page.Named(s.name(point)), s.ofCluster(int(s.Labels[point]))}, more...)
 	for _, at := range columns {
-		cells = append(cells, page.Named(page.Short(b.columns[at].text(point), maxName)))
+		cells = append(cells, page.Named(page.Short(s.columns[at].text(point), maxName)))
 	}
 	t.Add(cells...)
 }
@@ -279,54 +279,54 @@ const maxCategories = 50
 
 // findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
 // if the points do not match the labels.
-func (b *builder) findColumns() []column {
-	if b.scene.Table != nil {
-		return b.tableColumns(b.scene.Table)
+func (s *sample) findColumns() []column {
+	if s.scene.Table != nil {
+		return s.tableColumns(s.scene.Table)
 	}
-	points, ok := b.scene.Data.(*dataset.Points)
-	if !ok || points.N != len(b.Labels) {
+	points, ok := s.scene.Data.(*dataset.Points)
+	if !ok || points.N != len(s.Labels) {
 		return nil
 	}
 	list := make([]column, points.D)
 	for at := range list {
 		number := func(point int32) float64 { return points.Values[int(point)*points.D+at] }
-		list[at] = column{b.columnName(at), number, func(point int32) string { return page.Number(number(point)) }}
+		list[at] = column{s.columnName(at), number, func(point int32) string { return page.Number(number(point)) }}
 	}
 	return list
 }
 
 // tableColumns returns the columns of a table without ids, texts with too many values, and the true classes, which do
 // not describe clusters that were made to agree with them.
-func (b *builder) tableColumns(t *table.Table) (list []column) {
-	if b.fileRow(int32(len(b.Labels)-1)) >= t.Rows() {
+func (s *sample) tableColumns(t *table.Table) (list []column) {
+	if s.fileRow(int32(len(s.Labels)-1)) >= t.Rows() {
 		return nil
 	}
-	steps := wire.Recipe(b.Result.GetRecipe())
+	steps := wire.Recipe(s.Result.GetRecipe())
 	for at := range t.Columns {
 		c := &t.Columns[at]
 		if steps != nil {
 			c = steps.AsRead(c)
 		}
-		if b.isID(c) || c.Name == b.scene.LabelColumn {
+		if s.isID(c) || c.Name == s.scene.LabelColumn {
 			continue
 		}
 		empty := func(row int) bool { return c.Empty != nil && c.Empty[row] }
 		switch c.Type {
 		case table.Integer:
-			list = append(list, b.numbers(c.Name, empty, func(row int) float64 { return float64(c.Integers[row]) },
+			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return float64(c.Integers[row]) },
 				func(row int) string { return strconv.FormatInt(c.Integers[row], 10) }))
 		case table.Number:
-			list = append(list, b.numbers(c.Name, empty, func(row int) float64 { return c.Numbers[row] },
+			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return c.Numbers[row] },
 				func(row int) string { return page.Number(c.Numbers[row]) }))
 		default:
-			list = append(list, column{name: c.Name, text: func(point int32) string { return c.Texts[b.fileRow(point)] }})
+			list = append(list, column{name: c.Name, text: func(point int32) string { return c.Texts[s.fileRow(point)] }})
 		}
 	}
 	return list
 }
 
 // isID reports whether a column holds row ids, or so many different texts that none describes a cluster.
-func (b *builder) isID(c *table.Column) bool {
+func (s *sample) isID(c *table.Column) bool {
 	if c.Type == table.Text {
 		seen := map[string]bool{}
 		for _, value := range c.Texts {
@@ -337,25 +337,25 @@ func (b *builder) isID(c *table.Column) bool {
 		}
 		return len(seen) == c.Len() && c.Len() > 1
 	}
-	if len(b.RowIDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(b.RowIDs) {
+	if len(s.RowIDs) == 0 || c.Type != table.Integer || c.Len() == 0 || c.Len() != len(s.RowIDs) {
 		return false
 	}
 	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
-		if strconv.FormatInt(c.Integers[row], 10) != b.RowIDs[row] {
+		if strconv.FormatInt(c.Integers[row], 10) != s.RowIDs[row] {
 			return false
 		}
 	}
 	return true
 }
 
-func (b *builder) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
+func (s *sample) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
 	return column{name, func(point int32) float64 {
-		if row := b.fileRow(point); !empty(row) {
+		if row := s.fileRow(point); !empty(row) {
 			return value(row)
 		}
 		return math.NaN()
 	}, func(point int32) string {
-		if row := b.fileRow(point); !empty(row) {
+		if row := s.fileRow(point); !empty(row) {
 			return written(row)
 		}
 		return ""
@@ -363,12 +363,12 @@ func (b *builder) numbers(name string, empty func(row int) bool, value func(row 
 }
 
 // profiled returns the columns of the given points, and their labels.
-func (b *builder) profiled(points []int32) ([]profile.Column, []int32) {
-	columns, labels := make([]profile.Column, len(b.columns)), make([]int32, len(points))
+func (s *sample) profiled(points []int32) ([]profile.Column, []int32) {
+	columns, labels := make([]profile.Column, len(s.columns)), make([]int32, len(points))
 	for at, i := range points {
-		labels[at] = b.Labels[i]
+		labels[at] = s.Labels[i]
 	}
-	for at, c := range b.columns {
+	for at, c := range s.columns {
 		columns[at].Name = c.name
 		for _, i := range points {
 			if c.number != nil {
@@ -385,39 +385,39 @@ func (b *builder) profiled(points []int32) ([]profile.Column, []int32) {
 const maxMeanValues = 5e7
 
 // byDirection reports whether the run compared sparse rows by their directions, as auto does.
-func (b *builder) byDirection(spec *cleavev1.JobSpec) bool {
-	return b.Result.GetChoice() != nil || b.Model != nil && b.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
+func (s *sample) byDirection(spec *cleavev1.JobSpec) bool {
+	return s.Result.GetChoice() != nil || s.Model != nil && s.Model.Distortion == metric.Cosine || spec != nil && wire.ComparesDirections(spec)
 }
 
 // amongSparse compares sparse rows as the run did. It returns nil if there are too many columns.
-func (b *builder) amongSparse(points *dataset.SparsePoints) *space {
-	if float64(b.k)*float64(points.D) > maxMeanValues {
+func (s *sample) amongSparse(points *dataset.SparsePoints) *space {
+	if float64(s.k)*float64(points.D) > maxMeanValues {
 		return nil
 	}
 	words := "by distances between rows"
-	if b.byDirection(b.spec()) {
+	if s.byDirection(s.spec()) {
 		points, words = profile.Directions(points), "by the directions of rows"
 	}
 	perRow := max(1, float64(points.NonZeros())/float64(max(1, points.N)))
-	rows := profile.Sample(b.Labels, b.k, max(minSampleRows, int(maxPlaceWork/(float64(b.k)*perRow))))
-	few := profile.Sample(b.Labels, b.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/(2*perRow))))))
+	rows := profile.Sample(s.Labels, s.k, max(minSampleRows, int(maxPlaceWork/(float64(s.k)*perRow))))
+	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/(2*perRow))))))
 	return &space{
-		words: words, places: profile.SparsePlaces(points, b.Labels, b.k, rows),
-		rows: few, silhouettes: profile.Silhouettes(profile.SparseEuclidean(points), b.Labels, b.k, few),
+		words: words, places: profile.SparsePlaces(points, s.Labels, s.k, rows),
+		rows: few, silhouettes: profile.Silhouettes(profile.SparseEuclidean(points), s.Labels, s.k, few),
 	}
 }
 
 // sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
-func (b *builder) sparseProfiles(points *dataset.SparsePoints) *page.Section {
-	return b.profileSection("The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, "+
+func (s *sample) sparseProfiles(points *dataset.SparsePoints) *page.Section {
+	return s.profileSection("The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, "+
 		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
-		nil, profile.SparseTraits(points, b.Labels, b.k, profileTraits))
+		nil, profile.SparseTraits(points, s.Labels, s.k, profileTraits))
 }
 
 // traitName returns the name of a column that distinguishes a cluster.
-func (b *builder) traitName(at int) string {
-	if b.columns == nil {
-		return b.columnName(at)
+func (s *sample) traitName(at int) string {
+	if s.columns == nil {
+		return s.columnName(at)
 	}
-	return b.columns[at].name
+	return s.columns[at].name
 }

@@ -39,62 +39,62 @@ const (
 // compare finds where rows lie in the space that was clustered: by the coordinates that the algorithm computed, by its
 // kernel, or by columns in its units and with its metric. It returns nil if that cannot be computed again, as for
 // values that are too large; the page leaves those sections out.
-func (b *builder) compare() *space {
-	n := len(b.Labels)
+func (s *sample) compare() *space {
+	n := len(s.Labels)
 	if n == 0 {
 		return nil
 	}
-	if e := b.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
-		return b.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data")
+	if e := s.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
+		return s.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data")
 	}
-	switch data := b.scene.Data.(type) {
+	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, words, err := b.inUnits(data)
+		points, words, err := s.inUnits(data)
 		if err != nil {
 			return nil
 		}
-		if k := b.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			s, err := b.underKernel(points)
+		if k := s.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
+			found, err := s.underKernel(points)
 			if err != nil {
 				return nil
 			}
-			return s
+			return found
 		}
-		return b.amongPoints(points, words)
+		return s.amongPoints(points, words)
 	case *dataset.Kernel:
-		rows := profile.Sample(b.Labels, b.k, maxSilhouetteRows)
+		rows := profile.Sample(s.Labels, s.k, maxSilhouetteRows)
 		return &space{
-			words: "by distances in the space of the kernel", places: profile.KernelPlaces(data, b.Labels, b.k, rows),
-			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), b.Labels, b.k, rows),
+			words: "by distances in the space of the kernel", places: profile.KernelPlaces(data, s.Labels, s.k, rows),
+			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), s.Labels, s.k, rows),
 		}
 	case *dataset.SparsePoints:
-		return b.amongSparse(data)
+		return s.amongSparse(data)
 	case *dataset.Graph:
-		rows := profile.Sample(b.Labels, b.k, 1<<20)
-		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, b.Labels, b.k, rows)}
+		rows := profile.Sample(s.Labels, s.k, 1<<20)
+		return &space{words: "by where the edges of a vertex lead", graph: true, places: profile.GraphPlaces(data, s.Labels, s.k, rows)}
 	}
 	return nil
 }
 
 // amongPoints compares points by Euclidean distance.
-func (b *builder) amongPoints(points *dataset.Points, words string) *space {
-	rows := profile.Sample(b.Labels, b.k, max(minSampleRows, maxPlaceWork/(b.k*points.D)))
-	few := profile.Sample(b.Labels, b.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
+func (s *sample) amongPoints(points *dataset.Points, words string) *space {
+	rows := profile.Sample(s.Labels, s.k, max(minSampleRows, maxPlaceWork/(s.k*points.D)))
+	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
 	return &space{
-		words: words, places: profile.Places(points, b.Labels, b.k, rows),
-		rows: few, silhouettes: profile.Silhouettes(profile.Euclidean(points), b.Labels, b.k, few),
+		words: words, places: profile.Places(points, s.Labels, s.k, rows),
+		rows: few, silhouettes: profile.Silhouettes(profile.Euclidean(points), s.Labels, s.k, few),
 	}
 }
 
 // underKernel compares a sample of points by the kernel of the run.
-func (b *builder) underKernel(points *dataset.Points) (*space, error) {
-	rows := profile.Sample(b.Labels, b.k, maxKernelRows)
+func (s *sample) underKernel(points *dataset.Points) (*space, error) {
+	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
 	few, labels := &dataset.Points{N: len(rows), D: points.D}, make([]int32, len(rows))
 	for at, i := range rows {
 		few.Values = append(few.Values, points.Row(int(i))...)
-		labels[at] = b.Labels[i]
+		labels[at] = s.Labels[i]
 	}
-	of := b.Result.GetKernel()
+	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
 		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(), Coef0: of.GetCoef0(),
 		Degree: int(of.GetDegree()), Rows: few.N, Columns: few.D,
@@ -108,20 +108,20 @@ func (b *builder) underKernel(points *dataset.Points) (*space, error) {
 	if err != nil {
 		return nil, err
 	}
-	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, b.k, few.N)
-	s := &space{
+	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, s.k, few.N)
+	found := &space{
 		words: "by distances in the space of the " + wire.EnumWord(of.GetFunction()) + " kernel", rows: rows,
-		places: profile.KernelPlaces(matrix, labels, b.k, all), silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, b.k, all),
+		places: profile.KernelPlaces(matrix, labels, s.k, all), silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, s.k, all),
 	}
-	for at := range s.places {
-		s.places[at].Row = rows[s.places[at].Row]
+	for at := range found.places {
+		found.places[at].Row = rows[found.places[at].Row]
 	}
-	return s, nil
+	return found, nil
 }
 
 // inUnits converts points to what the run compared: in its units, with its metric, or as directions.
-func (b *builder) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
-	scale := wire.ScaleOf(b.Result)
+func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
+	scale := wire.ScaleOf(s.Result)
 	scaled, _, _, err := clustering.InUnits(points, scale)
 	if err != nil {
 		return nil, "", err
@@ -131,7 +131,7 @@ func (b *builder) inUnits(points *dataset.Points) (*dataset.Points, string, erro
 	if scale == clustering.ScaleZscore {
 		words += ", with columns of equal variance"
 	}
-	m := b.Model
+	m := s.Model
 	if m == nil || m.Landmarks != nil || m.D != points.D {
 		return points, words, nil
 	}
@@ -178,8 +178,8 @@ func confidenceLevel(confidence float64) int {
 }
 
 // hasConfidence reports whether rows have confidences, and there are several clusters.
-func (b *builder) hasConfidence() bool {
-	return b.Rows != nil && len(b.Rows.Confidence) == len(b.Labels) && len(b.Labels) > 0 && b.k > 1
+func (p *part) hasConfidence() bool {
+	return p.Rows != nil && len(p.Rows.Confidence) == len(p.Labels) && len(p.Labels) > 0 && p.k > 1
 }
 
 func confidenceText(confidence float64) string {
@@ -198,9 +198,9 @@ func meanText(mean float64) string {
 }
 
 // meanConfidence returns the mean over all rows that have a confidence.
-func (b *builder) meanConfidence() float64 {
+func (p *part) meanConfidence() float64 {
 	sum, count := 0.0, 0
-	for _, c := range b.whole.Rows.Confidence {
+	for _, c := range p.Rows.Confidence {
 		if !math.IsNaN(c) {
 			sum, count = sum+c, count+1
 		}
@@ -209,82 +209,82 @@ func (b *builder) meanConfidence() float64 {
 }
 
 // confidence shows the confidence of the rows. It returns nil if they have none.
-func (b *builder) confidence(columns []int) *page.Section {
-	if !b.hasConfidence() {
+func (s *sample) confidence(columns []int) *page.Section {
+	if !s.hasConfidence() {
 		return nil
 	}
 	sure := 1.0
-	if b.Rows.Posterior {
+	if s.Rows.Posterior {
 		sure = confidenceLevels[0].from
 	}
 	unsure := 0
-	for _, c := range b.whole.Rows.Confidence {
+	for _, c := range s.all.Rows.Confidence {
 		if c < sure {
 			unsure++
 		}
 	}
-	words := b.agreement
-	if b.Rows.Posterior {
-		words = b.posterior
+	words := s.agreement
+	if s.Rows.Posterior {
+		words = s.posterior
 	}
-	s := &page.Section{ID: "confidence", Title: "Confidence", Text: []string{words(unsure)}}
+	section := &page.Section{ID: "confidence", Title: "Confidence", Text: []string{words(unsure)}}
 	if unsure > 0 {
-		s.Tables = []*page.Table{b.confidenceTable(), b.leastConfident(columns)}
+		section.Tables = []*page.Table{s.confidenceTable(), s.leastConfident(columns)}
 	}
-	return s
+	return section
 }
 
 // posterior describes the probabilities of rows by a mixture of Gaussians; unsure of them are below the highest level.
-func (b *builder) posterior(unsure int) string {
-	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, given the %s alone.", b.noun(), b.noun())
+func (s *sample) posterior(unsure int) string {
+	words := fmt.Sprintf("The confidence of a %s is the probability of its cluster by the mixture of Gaussians, given the %s alone.", s.noun(), s.noun())
 	if unsure == 0 {
-		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, b.noun())
+		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, s.noun())
 	}
 	return words + fmt.Sprintf(" On average it is %s; it is below %g for %s of %s.",
-		meanText(b.meanConfidence()), confidenceLevels[0].from, page.Count(unsure), b.counted(len(b.whole.Labels)))
+		meanText(s.all.meanConfidence()), confidenceLevels[0].from, page.Count(unsure), s.counted(len(s.all.Labels)))
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
-func (b *builder) agreement(unsure int) string {
+func (s *sample) agreement(unsure int) string {
 	others := "restarts"
-	if len(b.Result.GetChoice().GetTried()) > 0 {
+	if len(s.Result.GetChoice().GetTried()) > 0 {
 		others = "restarts, and answers to parts of the constraints"
 	}
-	words := fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(b.Rows.Runs-1, "other run"), others)
+	words := fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(s.Rows.Runs-1, "other run"), others)
 	if unsure == 0 {
-		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", b.noun())
+		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", s.noun())
 	}
 	return words + fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
-		b.noun(), meanText(b.meanConfidence()), page.Count(unsure), b.counted(len(b.whole.Labels)))
+		s.noun(), meanText(s.all.meanConfidence()), page.Count(unsure), s.counted(len(s.all.Labels)))
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.
-func (b *builder) confidenceTable() *page.Table {
-	t := page.NewTable("How many "+b.plural()+" of each cluster have which confidence", "cluster").Numbers("mean")
+func (s *sample) confidenceTable() *page.Table {
+	t := page.NewTable("How many "+s.plural()+" of each cluster have which confidence", "cluster").Numbers("mean")
 	t.Wide = true
-	for _, s := range confidenceLevels {
-		t.Numbers(s.name)
+	for _, level := range confidenceLevels {
+		t.Numbers(level.name)
 	}
-	sums, counts := make([]float64, b.k), make([][]int, b.k)
+	sums, counts := make([]float64, s.k), make([][]int, s.k)
 	for cluster := range counts {
 		counts[cluster] = make([]int, len(confidenceLevels))
 	}
-	for i, label := range b.whole.Labels {
-		if c := b.whole.Rows.Confidence[i]; !math.IsNaN(c) {
+	for i, label := range s.all.Labels {
+		if c := s.all.Rows.Confidence[i]; !math.IsNaN(c) {
 			sums[label] += c
 			counts[label][confidenceLevel(c)]++
 		}
 	}
 	for cluster, list := range counts {
 		if cluster == maxListedClusters {
-			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(b.k))
+			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(s.k))
 			break
 		}
 		size := 0
 		for _, count := range list {
 			size += count
 		}
-		row := []page.Cell{b.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
+		row := []page.Cell{s.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
 		for _, count := range list {
 			row = append(row, page.Text(page.Count(count)).Shaded(float64(count)/float64(max(1, size))))
 		}
@@ -294,8 +294,8 @@ func (b *builder) confidenceTable() *page.Table {
 }
 
 // leastConfident lists the rows of the smallest confidence, of equal ones those of the smallest margin.
-func (b *builder) leastConfident(columns []int) *page.Table {
-	confidence, margins := b.Rows.Confidence, b.Rows.Margin
+func (s *sample) leastConfident(columns []int) *page.Table {
+	confidence, margins := s.Rows.Confidence, s.Rows.Margin
 	var rows []int32
 	for i, c := range confidence {
 		if c < 1 {
@@ -311,13 +311,13 @@ func (b *builder) leastConfident(columns []int) *page.Table {
 	slices.SortStableFunc(rows, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margin(x), margin(y)))
 	})
-	t := page.NewTable(upperFirst(b.plural())+" of the least confidence", b.idHeading(), "cluster", "confidence")
-	if len(b.Labels) < len(b.whole.Labels) {
-		t.Note = fmt.Sprintf("Chosen from a sample of %s.", b.counted(len(b.Labels)))
+	t := page.NewTable(upperFirst(s.plural())+" of the least confidence", s.idHeading(), "cluster", "confidence")
+	if len(s.Labels) < len(s.all.Labels) {
+		t.Note = fmt.Sprintf("Chosen from a sample of %s.", s.counted(len(s.Labels)))
 	}
-	b.headColumns(t, columns)
+	s.headColumns(t, columns)
 	for _, i := range rows[:min(leastConfidentRows, len(rows))] {
-		b.addRow(t, i, columns, page.ShareBar(confidenceText(confidence[i]), confidence[i]))
+		s.addRow(t, i, columns, page.ShareBar(confidenceText(confidence[i]), confidence[i]))
 	}
 	return t
 }

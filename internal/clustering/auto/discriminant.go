@@ -41,19 +41,19 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	for at, share := range shares {
 		scores[at] += c.forest.Score(share, len(scores))
 	}
-	for at, g := range c.classes {
-		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][g])
+	for at, class := range c.classes {
+		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][class])
 	}
 	if c.reach == nil {
 		return
 	}
 	total := 0.0
-	for _, g := range c.classes {
-		total += c.reach[g][row]
+	for _, class := range c.classes {
+		total += c.reach[class][row]
 	}
 	if total > 0 {
-		for at, g := range c.classes {
-			scores[at] += float64(spreadShare * (c.reach[g][row] / total))
+		for at, class := range c.classes {
+			scores[at] += float64(spreadShare * (c.reach[class][row] / total))
 		}
 	}
 }
@@ -142,8 +142,8 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	}
 	for at, row := range known.Rows {
 		c := clusters[row]
-		shares[c][known.Classes[at]] += known.Trust[at]
-		total[c] += known.Trust[at]
+		shares[c][known.Classes[at]] += known.Weights[at]
+		total[c] += known.Weights[at]
 	}
 	for c := range shares {
 		for g := range shares[c] {
@@ -160,36 +160,33 @@ func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxE
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
-	most := r.mostFitted()
-	c := &classifier{rows: known.Rows}
-	classes, trust := known.Classes, known.Trust
-	if len(c.rows) > most {
-		c.rows, classes, trust = nil, nil, nil
-		for _, at := range discriminant.Sample(known.Classes, r.spec.K, most) {
-			c.rows, classes, trust = append(c.rows, known.Rows[at]), append(classes, known.Classes[at]), append(trust, known.Trust[at])
-		}
+	fitted := known
+	if most := r.mostFitted(); len(known.Rows) > most {
+		some := discriminant.Sample(known.Classes, r.spec.K, most)
+		fitted = &discriminant.Known{Rows: choose.At(known.Rows, some), Classes: choose.At(known.Classes, some), Weights: choose.At(known.Weights, some)}
 	}
+	c := &classifier{rows: fitted.Rows}
 	var err error
 	if c.raw, c.scaled, err = r.take(c.rows, units); err != nil {
 		return nil, err
 	}
-	c.classes = slices.Compact(slices.Sorted(slices.Values(classes)))
-	own := make([]int32, len(classes)) // indices into c.classes
-	for at, g := range classes {
-		place, _ := slices.BinarySearch(c.classes, g)
-		own[at] = int32(place)
+	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
+	index := make([]int32, len(fitted.Classes)) // of the class of each row in c.classes
+	for at, class := range fitted.Classes {
+		place, _ := slices.BinarySearch(c.classes, class)
+		index[at] = int32(place)
 	}
-	if c.rule, err = discriminant.Choose(ctx, c.scaled, own, trust, len(c.classes)); err != nil {
+	if c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
 	}
-	if c.coefficients, err = c.rule.Fit(c.scaled, own, trust, len(c.classes)); err != nil {
+	if c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
 	}
 	for at := range c.coefficients {
 		c.coefficients[at] *= 1 - forestWeight
 	}
 	if r.forests[fold] == nil { // the same in all units
-		trees, err := forest.Fit(ctx, c.raw, own, trust, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
+		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
 		if err != nil {
 			return nil, err
 		}
@@ -256,14 +253,14 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 		if err := features.Compute(scores, rows); err != nil {
 			return err
 		}
-		own, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
+		ofRow, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
 		for at := range rows.Len() {
-			for g := range own {
-				own[g] = scores[g*kernel.FeatureRows+at]
+			for class := range ofRow {
+				ofRow[class] = scores[class*kernel.FeatureRows+at]
 			}
 			row := wanted[rows.From+at]
-			c.blend(row, raw.Row(rows.From+at), own, shares)
-			labels[row] = c.classes[choose.Largest(own)]
+			c.blend(row, raw.Row(rows.From+at), ofRow, shares)
+			labels[row] = c.classes[choose.Largest(ofRow)]
 		}
 		return nil
 	})
@@ -278,17 +275,17 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
-	class := r.kept(known)
+	kept := r.kept(known)
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
-			clustering.GroupScores(distances[i*k:(i+1)*k], scores)
+			clustering.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
 			a.labels[i] = int32(choose.Largest(scores))
-			if g, isKnown := class[int32(i)]; isKnown {
-				a.labels[i] = g
+			if class, isKnown := kept[int32(i)]; isKnown {
+				a.labels[i] = class
 			}
-			a.own[i], a.next[i] = clustering.FromGroups(scores, int(a.labels[i]))
+			a.own[i], a.next[i] = clustering.FromIdealScores(scores, int(a.labels[i]))
 		}
 		return ctx.Err()
 	})
@@ -307,7 +304,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 func (r *run) kept(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
 	for at, row := range known.Rows {
-		if known.Trust[at] == 1 && r.options.Enforce != EnforceNever {
+		if known.Weights[at] == 1 && r.options.Enforce != EnforceNever {
 			classes[row] = known.Classes[at]
 		}
 	}
@@ -337,12 +334,7 @@ func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset
 		return nil, nil, err
 	}
 	defer release()
-	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: make([]float64, k*k)}
-	for at := range ideal.Centroids {
-		if ideal.Centroids[at] = -1 / float64(k); at%(k+1) == 0 {
-			ideal.Centroids[at]++
-		}
-	}
+	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: clustering.IdealScores(k)}
 	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
 	if err != nil {
 		return nil, nil, err

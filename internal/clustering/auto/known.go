@@ -1,6 +1,8 @@
 package auto
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -43,7 +45,7 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		} else if p.supervision.Contradictions > 0 {
 			continue // contradictory constraints imply nothing
 		}
-		k.Rows, k.Classes, k.Trust = append(k.Rows, i), append(k.Classes, class), append(k.Trust, certainty)
+		k.Rows, k.Classes, k.Weights = append(k.Rows, i), append(k.Classes, class), append(k.Weights, certainty)
 		present[class] = true
 	}
 	if len(present) < 2 {
@@ -134,15 +136,8 @@ func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
 	for _, s := range seeds {
 		count[[2]int32{labels[s.Point], s.Label}]++
 	}
-	common := make([][2]int32, 0, len(count)) // pairs of cluster and label
-	for pair := range count {
-		common = append(common, pair)
-	}
-	slices.SortFunc(common, func(a, b [2]int32) int {
-		if count[a] != count[b] {
-			return count[b] - count[a]
-		}
-		return slices.Compare(a[:], b[:])
+	common := slices.SortedFunc(maps.Keys(count), func(a, b [2]int32) int { // pairs of cluster and label
+		return cmp.Or(count[b]-count[a], slices.Compare(a[:], b[:]))
 	})
 	numbers, taken := clustering.Unassigned(k), make([]bool, k)
 	for _, pair := range common {

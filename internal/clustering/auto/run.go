@@ -220,7 +220,7 @@ func (r *run) score(ctx context.Context, found *answer, result *clustering.Resul
 	case s.name == clustering.SpaceMixture:
 		return r.scoreMixture(ctx, result)
 	case found.own != nil:
-		result.SetDistances(clustering.MeasureGroupScores, slices.Clone(found.own), slices.Clone(found.next))
+		result.SetDistances(clustering.MeasureClassScores, slices.Clone(found.own), slices.Clone(found.next))
 	case s.name == clustering.SpaceLevels:
 		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
 		result.SetDistances(clustering.MeasureEdgeShare, own, next)

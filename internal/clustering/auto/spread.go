@@ -41,14 +41,14 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 	k := r.spec.K
 	total := make([]float64, k)
 	for at, g := range known.Classes {
-		total[g] += known.Trust[at]
+		total[g] += known.Weights[at]
 	}
 	given := make([][]float64, k)
 	for g := range given {
 		given[g] = make([]float64, r.n)
 	}
 	for at, row := range known.Rows {
-		given[known.Classes[at]][row] = known.Trust[at] / total[known.Classes[at]]
+		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
 	}
 	graph := newNormalized(g)
 	reach := make([][]float64, k)
@@ -78,7 +78,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	}
 	weights := make([]float64, r.spec.K) // of the classes
 	for at, g := range known.Classes {
-		weights[g] += known.Trust[at]
+		weights[g] += known.Weights[at]
 	}
 	for g, total := range weights {
 		weights[g] = math.Sqrt(total)

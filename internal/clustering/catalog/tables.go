@@ -229,7 +229,7 @@ var Options = []Option{
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how the first clusters of a run are chosen, its `START`"},
+		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how the first clusters are chosen: the name of a `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,

@@ -26,7 +26,7 @@ import (
 type Known struct {
 	Rows    []int32
 	Classes []int32   // of each row, 0 to k-1
-	Trust   []float64 // the certainty of each class, above 0 and at most 1
+	Weights []float64 // the certainty of each class, above 0 and at most 1
 }
 
 // Rule is a kernel and a penalty, with the error by which rules are compared.
@@ -223,10 +223,7 @@ func Sample(classes []int32, k, most int) []int32 {
 	for i, g := range classes {
 		members[g] = append(members[g], int32(i))
 	}
-	order := make([]int, k)
-	for c := range order {
-		order[c] = c
-	}
+	order := choose.All[int](k)
 	slices.SortStableFunc(order, func(a, b int) int { return len(members[a]) - len(members[b]) })
 	var chosen []int32
 	for at, c := range order {

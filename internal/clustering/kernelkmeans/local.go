@@ -31,8 +31,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 		return nil, err
 	}
 	l := &Local{shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(p.n)}
-	_, err = l.shard.Build(ctx, l.tiles, true)
-	return l, err
+	return l, l.shard.Build(ctx, l.tiles, true)
 }
 
 // Degrees implements Executor.

@@ -57,7 +57,7 @@ func localOver(t *testing.T, p *Prediction) *Local {
 		t.Fatal(err)
 	}
 	l := &Local{shard: kernel.NewShard(source, 2), tiles: partition.AllTiles(p.Points.Rows())}
-	if _, err := l.shard.Build(context.Background(), l.tiles, false); err != nil {
+	if err := l.shard.Build(context.Background(), l.tiles, false); err != nil {
 		t.Fatal(err)
 	}
 	return l

@@ -37,7 +37,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 		shard: vector.NewShard(source, threads), shape: shape, tiles: partition.AllTiles(p.n),
 		labels: clustering.Unassigned(shape.Lanes * p.n), sums: make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),
 	}
-	if _, err = l.shard.Build(ctx, l.tiles); err != nil {
+	if err = l.shard.Build(ctx, l.tiles); err != nil {
 		return nil, err
 	}
 	return l, l.shard.Load(l.step, shape.Clusters, l.labels)

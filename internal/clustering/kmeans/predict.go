@@ -78,7 +78,7 @@ func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]f
 func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
-	if _, err := shard.Build(ctx, tiles); err != nil {
+	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
 	if err := shard.Load(step, m.Clusters, labels); err != nil {
@@ -170,14 +170,14 @@ func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.D
 	return found, nil
 }
 
-// predictByForest assigns points, which follow the landmarks in a shard, to the group with the largest score, by
+// predictByForest assigns points, which follow the landmarks in a shard, to the class with the largest score, by
 // landmarks and by trees together.
 func predictByForest(
 	ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points,
 ) (*clustering.Prediction, error) {
 	first := m.Landmarks.Points.N
 	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
-	if _, err := shard.Build(ctx, tiles); err != nil {
+	if err := shard.Build(ctx, tiles); err != nil {
 		return nil, err
 	}
 	for i := range rows {
@@ -187,21 +187,21 @@ func predictByForest(
 	if err != nil {
 		return nil, err
 	}
-	groups := make([]int, m.K) // of the clusters
-	for c := range groups {
+	classes := make([]int, m.K) // of the clusters
+	for c := range classes {
 		scores := m.Centroids[c*m.D : (c+1)*m.D]
-		groups[c] = slices.Index(scores, slices.Max(scores))
+		classes[c] = slices.Index(scores, slices.Max(scores))
 	}
 	labels, own, next := make([]int32, points.N), make([]float64, points.N), make([]float64, points.N)
 	scores, shares := make([]float64, m.K), make([]float64, m.K)
 	for i := range labels {
-		clustering.GroupScores(distances[0][i*m.K:(i+1)*m.K], scores)
+		clustering.ClassScores(distances[0][i*m.K:(i+1)*m.K], scores)
 		m.Forest.Trees.Score(points.Row(i), shares)
-		for c, g := range groups {
+		for c, g := range classes {
 			scores[c] += m.Forest.Score(shares[g], m.K)
 		}
 		labels[i] = int32(slices.Index(scores, slices.Max(scores)))
-		own[i], next[i] = clustering.FromGroups(scores, int(labels[i]))
+		own[i], next[i] = clustering.FromIdealScores(scores, int(labels[i]))
 	}
-	return clustering.Predicted(labels, clustering.MeasureGroupScores, own, next), nil
+	return clustering.Predicted(labels, clustering.MeasureClassScores, own, next), nil
 }

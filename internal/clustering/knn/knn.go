@@ -76,7 +76,7 @@ func (p *Problem) Outline() (*dataset.Graph, error) {
 // MaxGraphBytes returns an upper bound of the size of the graph: every neighbor is an edge, stored in both directions.
 func (p *Problem) MaxGraphBytes() int64 {
 	n := int64(p.scaled.Rows())
-	return dataset.GraphBytes(n, min(2*n*int64(p.Count), n*(n-1)))
+	return dataset.CompressedBytes(n, min(2*n*int64(p.Count), n*(n-1)))
 }
 
 // Observe reports the notices of the problem.

@@ -234,13 +234,7 @@ func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 // isPeak reports whether the silhouette of best exceeds that of all smaller comparable numbers and best is not the
 // first.
 func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
-	if best.Silhouette == nil || best.K == h.Min {
-		return false
-	}
-	for _, s := range h.Scores {
-		if s.K < best.K && alike(s, best) && separation(s) >= separation(best) {
-			return false
-		}
-	}
-	return true
+	return best.Silhouette != nil && best.K != h.Min && !slices.ContainsFunc(h.Scores, func(s clustering.KScore) bool {
+		return s.K < best.K && alike(s, best) && separation(s) >= separation(best)
+	})
 }

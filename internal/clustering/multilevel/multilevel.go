@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -126,7 +127,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		}
 		levels[level+1] = nil
 		report(level)
-		best = newLabeling(levels[level], o.K, expand(best.labels, maps[level]), balance)
+		best = newLabeling(levels[level], o.K, choose.At(best.labels, maps[level]), balance)
 		before := slices.Clone(best.labels)
 		best.occupy(r.links) // if there were fewer merged vertices than clusters
 		if err := r.improve(ctx, best); err != nil {
@@ -154,15 +155,6 @@ func moved(before, after []int32) int {
 		}
 	}
 	return count
-}
-
-// expand gives vertices the labels of those that they were merged into.
-func expand(labels, into []int32) []int32 {
-	fine := make([]int32, len(into))
-	for v, to := range into {
-		fine[v] = labels[to]
-	}
-	return fine
 }
 
 // Value returns Q of the labels minus the penalties.

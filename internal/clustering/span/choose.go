@@ -237,7 +237,7 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 		limit += float64(c.all[which].weight * v)
 	}
 	for _, fold := range c.folds {
-		found, err := c.Paper(ctx, rule, c.some(fold.known))
+		found, err := c.Paper(ctx, rule, choose.At(c.Pairs, fold.known))
 		if err != nil {
 			return nil, err
 		}

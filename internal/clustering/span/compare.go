@@ -9,7 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // maxSample is the default number of points that are labeled when finalists are compared.
@@ -56,7 +56,7 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 		return clustering.Ones(len(held)), nil
 	}
 	r := rounding{k: c.K, starts: 3, goOn: 1, iterations: 10, ofStarts: c.Iterations, seed: c.seeds[fold], threads: 1}
-	pairs := c.some(known)
+	pairs := choose.At(c.Pairs, known)
 	for at := range pairs {
 		pairs[at].I, pairs[at].J = c.place(pairs[at].I), c.place(pairs[at].J)
 	}
@@ -125,15 +125,6 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 	}
 	answer.Labels, answer.Runs, err = r.run(ctx, answer.Embedding, c.Pairs)
 	return err
-}
-
-// some returns the pairs of some links.
-func (c *chooser) some(subset []int) []constraint.Pair {
-	pairs := make([]constraint.Pair, len(subset))
-	for at, which := range subset {
-		pairs[at] = c.Pairs[which]
-	}
-	return pairs
 }
 
 // trial is a candidate and its loss on every link when that was held out.

@@ -150,6 +150,16 @@ func checkConstraint(n, at int, c Constraint) error {
 	return nil
 }
 
+// CountKinds counts the must-links and the cannot-links of a list.
+func CountKinds(pairs []Pair) (must, cannot int) {
+	for _, p := range pairs {
+		if p.Kind == MustLink {
+			must++
+		}
+	}
+	return must, len(pairs) - must
+}
+
 // Points returns the number of points, constrained or not.
 func (s *Set) Points() int { return s.n }
 
@@ -270,10 +280,7 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 		return all
 	}
 	const none = -1
-	number := make([]int32, n)
-	for i := range number {
-		number[i] = none
-	}
+	number := slices.Repeat([]int32{none}, n)
 	for at, i := range kept {
 		number[i] = int32(at)
 	}

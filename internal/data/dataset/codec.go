@@ -41,18 +41,16 @@ func EncodedSize(d Dataset) int64 {
 	case *Kernel:
 		return headerSize + 8*int64(len(d.Values))
 	case *Graph:
-		return GraphBytes(int64(d.N), int64(len(d.Column)))
+		return CompressedBytes(int64(d.N), int64(len(d.Column)))
 	case *SparsePoints:
-		return sparseBytes(int64(d.N), int64(len(d.Column)))
+		return CompressedBytes(int64(d.N), int64(len(d.Column)))
 	}
 	return 0
 }
 
-// GraphBytes returns the number of canonical bytes of a graph with n vertices and the given number of entries.
-func GraphBytes(n, entries int64) int64 { return sparseBytes(n, entries) }
-
-// sparseBytes returns the number of canonical bytes of n compressed rows.
-func sparseBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
+// CompressedBytes returns the number of canonical bytes of a graph or of sparse points with n rows and the given number
+// of entries.
+func CompressedBytes(n, entries int64) int64 { return headerSize + 8*(n+1) + 12*entries }
 
 // RowRange returns where rows [from, to) are in the canonical bytes of points or of a kernel matrix with the
 // given number of columns.
@@ -98,7 +96,7 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 		if b != 0 && a > body/8/b || a*b*8 != body {
 			return nil, corrupt("sizes do not match the length")
 		}
-		values, err := readFloats(r, n*m)
+		values, err := DecodeRows(r, n*m)
 		if err != nil {
 			return nil, err
 		}
@@ -120,9 +118,6 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 	}
 	return nil, corrupt("unknown kind")
 }
-
-// DecodeRows reads count values from a range of canonical bytes without a header; see RowRange.
-func DecodeRows(r io.Reader, count int) ([]float64, error) { return readFloats(r, count) }
 
 func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
 	starts, columns, weights, err := readRows(r, n, nonZeros)
@@ -161,7 +156,7 @@ func readRows(r io.Reader, n, nonZeros int) (starts []int64, columns []int32, va
 	if columns, err = readBlocks(r, nil, nonZeros, 4, getInts); err != nil {
 		return nil, nil, nil, err
 	}
-	values, err = readFloats(r, nonZeros)
+	values, err = DecodeRows(r, nonZeros)
 	return starts, columns, values, err
 }
 
@@ -209,7 +204,8 @@ func (g *Graph) checkSymmetry() error {
 	return nil
 }
 
-func readFloats(r io.Reader, count int) ([]float64, error) {
+// DecodeRows reads count values from a range of canonical bytes without a header; see RowRange.
+func DecodeRows(r io.Reader, count int) ([]float64, error) {
 	return readBlocks(r, nil, count, 8, getFloats)
 }
 

@@ -21,7 +21,7 @@ type Span struct{ Offset, Length int64 }
 // Bytes returns the number of canonical bytes of all points.
 func (p Part) Bytes() int64 {
 	if p.Entries != nil {
-		return sparseBytes(int64(p.N), p.Entries.All)
+		return CompressedBytes(int64(p.N), p.Entries.All)
 	}
 	_, length := RowRange(p.D, 0, p.N)
 	return headerSize + length

@@ -1,5 +1,7 @@
 package evaluate
 
+import "slices"
+
 // Match assigns a different cluster to every class, such that as many points as possible are in the cluster of their
 // class. counts[class][cluster] is the number of points of a class in a cluster; there must be at least as many
 // clusters as classes. The result is the cluster of each class, and always the same one of equally good assignments.
@@ -17,10 +19,7 @@ func Match(counts [][]int64) []int {
 	for added := 1; added <= len(counts); added++ {
 		const unreached = int64(1) << 62
 		class[0] = added
-		cost := make([]int64, clusters+1)
-		for at := range cost {
-			cost[at] = unreached
-		}
+		cost := slices.Repeat([]int64{unreached}, clusters+1)
 		done := make([]bool, clusters+1)
 		at := 0
 		for class[at] != 0 {

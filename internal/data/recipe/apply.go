@@ -260,7 +260,7 @@ func blankRows(t *table.Table) []int32 {
 // leaveOut leaves out blank rows.
 func (p *Prepared) leaveOut(blank []int32, rows int) {
 	p.Blank = len(blank)
-	p.Notices = append(p.Notices, fmt.Sprintf("%s no values and so no cluster (label -1)", text.Count(p.Blank, "row has", "rows have")))
+	p.Notices = append(p.Notices, fmt.Sprintf("%s no cluster (label -1)", text.Count(p.Blank, "row has no values, so it gets", "rows have no values, so they get")))
 	for row := range int32(rows) {
 		if len(blank) > 0 && blank[0] == row {
 			blank = blank[1:]
@@ -378,7 +378,7 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q, and counts as none of its categories",
+	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q; it counts as none of its categories",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 

@@ -66,7 +66,8 @@ func (f *fitting) read(g *candidate) error {
 		}
 	}
 	for _, v := range g.made.Absent {
-		f.notice(absent, "column %q: %s %v and read as missing; --keep %s keeps them", c.Name, text.Count(countOf(whole, v), "cell is", "cells are"), v, name)
+		f.notice(absent, "column %q: %s read as missing; --keep %s uses them as numbers", c.Name,
+			text.Count(countOf(whole, v), fmt.Sprintf("cell with %v is", v), fmt.Sprintf("cells with %v are", v)), name)
 	}
 	g.column, g.empty = column, empty
 	return nil

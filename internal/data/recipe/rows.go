@@ -45,10 +45,7 @@ func (r *Rows) Number(t *table.Table) (*table.Table, error) {
 	if err != nil || r.Kept == nil {
 		return numbered, err
 	}
-	place := make([]int32, r.Count)
-	for row := range place {
-		place[row] = -1
-	}
+	place := slices.Repeat([]int32{-1}, r.Count)
 	for point, row := range r.Kept {
 		place[row] = int32(point)
 	}

@@ -145,7 +145,7 @@ func TestRowsWithoutValues(t *testing.T) {
 		t.Errorf("the cells of the row without values are counted: %s", said)
 	}
 	p, err := r.Apply(of)
-	if err != nil || !slices.Equal(p.Kept, []int32{0, 2, 3, 4}) || p.Blank != 1 || p.Points.N != 4 || !slices.Equal(p.Notices, []string{"1 row has no values and so no cluster (label -1)"}) {
+	if err != nil || !slices.Equal(p.Kept, []int32{0, 2, 3, 4}) || p.Blank != 1 || p.Points.N != 4 || !slices.Equal(p.Notices, []string{"1 row has no values, so it gets no cluster (label -1)"}) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	r.Missing = Median

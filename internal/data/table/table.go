@@ -1,6 +1,7 @@
 // Package table holds tables: the ones that points are made from, and the ones that say something about points, such as
 // constraints, seeds, weights, beliefs and labels. A table has named columns of integers, numbers or texts, like the
-// CSV file it may come from. It is immutable, and its ID is the SHA-256 of its canonical bytes.
+// CSV file it may come from. Readers fill, resolve and check a table; once it is shared, it is immutable. Its ID is the
+// SHA-256 of its canonical bytes.
 package table
 
 import (

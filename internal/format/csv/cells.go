@@ -153,14 +153,7 @@ func nextQuote(text []byte, at int) int {
 }
 
 // isBlank reports whether a line contains nothing but white space.
-func isBlank(line []byte) bool {
-	for _, c := range line {
-		if c != ' ' && c != '\r' && c != '\n' {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \r\n")) == 0 }
 
 // reserve allocates memory for the given number of rows.
 func (p *csvRows) reserve(kinds []kind, rows int) {

@@ -82,7 +82,7 @@ type search struct {
 	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
 	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
 	residuals, bx      [][]float64 // A x - value B x, and B x, of these pairs
-	errors             []float64   // the residuals' lengths, as assessed
+	measured           []float64   // the residuals' lengths, as assessed
 	tolerances         []float64
 	converged          int
 	iteration          int
@@ -132,7 +132,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 		}
 		worst := 0.0
 		s.converged = 0
-		for j, e := range s.errors[:s.count] {
+		for j, e := range s.measured[:s.count] {
 			if s.tolerances[j] == s.Tolerance {
 				worst = max(worst, e)
 			}
@@ -234,9 +234,9 @@ func (s *search) solve(ctx context.Context) (err error) {
 	if len(s.excluded) > 0 {
 		project(s.rows, s.residuals, s.excluded)
 	}
-	s.errors, s.tolerances = s.errors[:0], s.tolerances[:0]
+	s.measured, s.tolerances = s.measured[:0], s.tolerances[:0]
 	for j, r := range s.residuals {
-		s.errors = append(s.errors, s.assess(s.values[j], length(r)))
+		s.measured = append(s.measured, s.assess(s.values[j], length(r)))
 		tolerance := s.Tolerance
 		if s.Rough > 0 && j >= s.count-s.Rough {
 			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
@@ -275,7 +275,7 @@ func (s *search) relax() {
 func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 	var residuals [][]float64
 	var values []float64
-	for j, e := range s.errors {
+	for j, e := range s.measured {
 		if e > s.tolerances[j] {
 			residuals = append(residuals, append([]float64(nil), s.residuals[j]...))
 			values = append(values, s.values[j])
@@ -292,7 +292,7 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 func (s *search) restart() {
 	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
 	for j, y := range s.previousRitz {
-		if s.errors[j] > s.tolerances[j] {
+		if s.measured[j] > s.tolerances[j] {
 			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
 		}
 	}

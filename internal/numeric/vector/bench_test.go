@@ -67,7 +67,7 @@ func iterate(b *testing.B, data dataset.Dataset, preparation Preparation, distor
 		b.Fatal(err)
 	}
 	shard, tiles := NewShard(source, threads), partition.AllTiles(spec.Rows)
-	if _, err := shard.Build(b.Context(), tiles); err != nil {
+	if err := shard.Build(b.Context(), tiles); err != nil {
 		b.Fatal(err)
 	}
 	labels, counts := make([]int32, spec.Rows), make([]int, k)

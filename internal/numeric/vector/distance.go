@@ -124,7 +124,7 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) (
 		return nil, err
 	}
 	count := func(q int, t *tile) int { return len(t.pointsOf(queries[q].Points)) * queries[q].Model.Clusters }
-	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+	return s.measure(ctx, tiles, queries, count, func(q int, t *tile, w *workspace, dst []float64) {
 		terms, points := s.terms[q], t.pointsOf(queries[q].Points)
 		if terms.hasDistanceRoutine(t) {
 			s.distancesDense(dst, t, points, terms, w)
@@ -150,7 +150,7 @@ func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([]
 		return nil, err
 	}
 	count := func(_ int, t *tile) int { return t.rows.Len() }
-	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+	return s.measure(ctx, tiles, queries, count, func(q int, t *tile, w *workspace, dst []float64) {
 		s.nearestDistances(t, s.terms[q], w, dst)
 	})
 }

@@ -222,7 +222,7 @@ func built(t testing.TB, source *Source, threads int, tiles ...int) *Shard {
 		tiles = partition.AllTiles(source.Rows())
 	}
 	shard := NewShard(source, threads)
-	if _, err := shard.Build(context.Background(), tiles); err != nil {
+	if err := shard.Build(context.Background(), tiles); err != nil {
 		t.Fatal(err)
 	}
 	return shard

@@ -122,7 +122,7 @@ func TestRememberedDistancesAreRight(t *testing.T) {
 				step++
 			case event < 11:
 				s.Drop(all[2:5])
-				if _, err := s.Build(ctx, all); err != nil {
+				if err := s.Build(ctx, all); err != nil {
 					t.Fatal(err)
 				}
 				if err := s.Load(step, k, labels); err != nil {

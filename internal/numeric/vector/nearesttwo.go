@@ -24,7 +24,7 @@ func (s *Shard) NearestTwo(ctx context.Context, numbers []int, queries []Query) 
 		return nil, err
 	}
 	count := func(_ int, t *tile) int { return PerNearestTwo * t.rows.Len() }
-	return s.measure(ctx, tiles, queries, 1, count, func(q int, t *tile, w *workspace, dst []float64) {
+	return s.measure(ctx, tiles, queries, count, func(q int, t *tile, w *workspace, dst []float64) {
 		s.nearestTwo(t, s.terms[q], w, dst)
 	})
 }

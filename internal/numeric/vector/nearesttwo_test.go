@@ -34,7 +34,7 @@ func TestTheTwoNearestOfAllDistances(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, tiles := NewShard(source, 2), partition.AllTiles(n)
-		if _, err := s.Build(ctx, tiles); err != nil {
+		if err := s.Build(ctx, tiles); err != nil {
 			t.Fatal(err)
 		}
 		m := &Model{Distortion: distortion, Clusters: k, Centroids: make([]float64, k*d), Absent: make([]bool, k)}

@@ -126,7 +126,7 @@ func (s *Shard) perTileOn(ctx context.Context, threads int, tiles []*tile, do fu
 }
 
 // measure computes count values for each query and tile. It returns one list per query, tile after tile.
-func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query, uses int,
+func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query,
 	count func(q int, t *tile) int, compute func(q int, t *tile, w *workspace, dst []float64)) ([][]float64, error) {
 	begin, values := make([][]int, len(queries)), make([][]float64, len(queries))
 	for q := range queries {
@@ -136,7 +136,7 @@ func (s *Shard) measure(ctx context.Context, tiles []*tile, queries []Query, use
 		}
 		values[q] = make([]float64, begin[q][len(tiles)])
 	}
-	err := s.perTile(ctx, tiles, uses*len(queries), func(at int, t *tile, w *workspace) {
+	err := s.perTile(ctx, tiles, len(queries), func(at int, t *tile, w *workspace) {
 		for q := range queries {
 			compute(q, t, w, values[q][begin[q][at]:begin[q][at+1]])
 		}

@@ -148,7 +148,7 @@ func TestRetries(t *testing.T) {
 	s.Drop(first)
 	_, err = s.Update(ctx, all, 6, nil)
 	notReady("a dropped tile", err)
-	if _, err := s.Build(ctx, all); err != nil {
+	if err := s.Build(ctx, all); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Update(ctx, all, 6, nil)
@@ -198,7 +198,7 @@ func TestBadOperations(t *testing.T) {
 		}
 	}
 	for _, tiles := range [][]int{{-1}, {1}, {math.MaxInt}} {
-		if _, err := s.Build(ctx, tiles); err == nil {
+		if err := s.Build(ctx, tiles); err == nil {
 			t.Errorf("built tiles %v", tiles)
 		}
 		if _, err := s.Nearest(ctx, tiles, one(euclidean(1), nil)); !errors.Is(err, kernel.ErrNotReady) {
@@ -358,7 +358,7 @@ func TestBadData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewShard(other, 1).Build(t.Context(), []int{0}); !fault.Is(err, "ZERO_ROW") {
+	if err := NewShard(other, 1).Build(t.Context(), []int{0}); !fault.Is(err, "ZERO_ROW") {
 		t.Errorf("a row of zeros: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func (s *Shard) Scatter(ctx context.Context, numbers []int, step uint64, queries
 	}
 	s.rememberModels(totals)
 	count := func(q int, _ *tile) int { return queries[q].Kind.Size(s.source.spec.Columns) }
-	return s.measure(ctx, tiles, queries, 1, count, func(at int, t *tile, w *workspace, dst []float64) {
+	return s.measure(ctx, tiles, queries, count, func(at int, t *tile, w *workspace, dst []float64) {
 		switch q := queries[at]; {
 		case q.Kind == Full:
 			s.addFull(dst, t, q.Lane, s.terms[at], w)

@@ -38,12 +38,12 @@ func NewShard(source *Source, threads int) *Shard {
 	return &Shard{source: source, threads: max(1, threads), pool: parallel.NewPool(threads), tiles: map[int]*tile{}}
 }
 
-// Build creates the given tiles, unless they exist, and returns the bytes that all of them take.
-func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
+// Build creates the given tiles, unless they exist.
+func (s *Shard) Build(ctx context.Context, numbers []int) error {
 	var missing []int
 	for _, number := range numbers {
 		if number < 0 || number >= partition.TileCount(s.source.Rows()) {
-			return 0, fmt.Errorf("vector: there is no tile %d", number)
+			return fmt.Errorf("vector: there is no tile %d", number)
 		}
 		if s.tiles[number] == nil {
 			missing = append(missing, number)
@@ -55,16 +55,12 @@ func (s *Shard) Build(ctx context.Context, numbers []int) (int64, error) {
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for at, number := range missing {
 		s.tiles[number] = built[at]
 	}
-	total := int64(0)
-	for _, number := range numbers {
-		total += s.tiles[number].bytes()
-	}
-	return total, nil
+	return nil
 }
 
 // Drop removes tiles and frees their memory. Unknown numbers are ignored.

@@ -92,7 +92,7 @@ func TestStepIsFourOperations(t *testing.T) {
 					}
 					if rng.IntN(2) == 0 { // it is rebuilt, and loaded at the step before
 						one.Drop(part)
-						if _, err := one.Build(ctx, part); err != nil {
+						if err := one.Build(ctx, part); err != nil {
 							t.Fatal(err)
 						}
 						if _, err := one.Step(ctx, part, step, queries); !errors.Is(err, kernel.ErrNotReady) {

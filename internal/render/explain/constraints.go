@@ -37,7 +37,7 @@ func (e *explainer) constraints() (all []string) {
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
 	if e.ConstraintsUnknown {
-		return []string{"Which ones is unknown: their file has changed, or is gone. Give it by --constraints."}
+		return []string{"Their file has changed or is gone, so the violated ones cannot be named. Pass it with --constraints."}
 	}
 	if len(violated) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (e *explainer) worst() (all []string) {
 	}
 	all = append(all, fmt.Sprintf("%s %s.", lead, strings.Join(named, ", ")))
 	if points := e.atFault(violated); len(points) > 0 {
-		all = append(all, fmt.Sprintf("Some points are in several violated ones, so these points may be wrong rather than all their partners: %s.", strings.Join(points, ", ")))
+		all = append(all, fmt.Sprintf("These points are in several violated constraints each, so the points themselves may be wrong: %s.", strings.Join(points, ", ")))
 		e.pointsAtFault = true
 	}
 	return all
@@ -204,7 +204,7 @@ func (e *explainer) suspects() []string {
 		lead = "It is"
 	}
 	return []string{
-		fmt.Sprintf("When they are held out, the best methods get %s wrong: either these are wrong, or they lie between clusters that touch.", SuspectCount(e.r)),
+		fmt.Sprintf("The best methods get %s wrong when they are held out: either these are wrong, or their points lie between touching clusters.", SuspectCount(e.r)),
 		fmt.Sprintf("%s %s; the last number is how clearly the data contradicts it, 1 at most.", lead, strings.Join(named, ", ")),
 	}
 }

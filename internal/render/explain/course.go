@@ -29,7 +29,7 @@ func (e *explainer) course() (all []string) {
 		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), brief(r.GetSigma())))
 	}
 	if s := r.GetSpectral(); s != nil {
-		all = append(all, fmt.Sprintf("The eigenvectors took %s of the matrix with a vector.", text.Plural(int(s.GetProducts()), "product")))
+		all = append(all, fmt.Sprintf("Computing the eigenvectors took %s.", text.Plural(int(s.GetProducts()), "matrix-vector product")))
 	}
 	return append(all, e.time()...)
 }

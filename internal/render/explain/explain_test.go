@@ -107,7 +107,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
 			f.Result.Constraints, f.ConstraintsUnknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
-		}, []string{"Give it by --constraints."}, nil},
+		}, []string{"Pass it with --constraints."}, nil},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
 		}, []string{"no point: 0 (good)."}, nil},
@@ -135,7 +135,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Constraints = []constraint.Constraint{must(0, 1), must(0, 2), must(0, 3), {I: 0, J: 4, Kind: constraint.MustLink, Weight: 7, Weighted: true}, must(4, 5), {I: 0, J: 5, Kind: constraint.CannotLink}}
 			f.IDs = []string{"a", "b", "c", "d", "e", "f"}
 		}, []string{"2 of 6 are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
-			"rather than all their partners: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
+			"so the points themselves may be wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true classes: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
 		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed, so the start was good already."}, nil},

@@ -67,8 +67,8 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 	}
 
 	_, violated := splitPairs(c.Pairs, c.Labels)
-	must, cannot := countKinds(c.Pairs)
-	mustViolated, cannotViolated := countKinds(violated)
+	must, cannot := constraint.CountKinds(c.Pairs)
+	mustViolated, cannotViolated := constraint.CountKinds(violated)
 	satisfied := func(name string, all, violated int) {
 		if all > 0 {
 			g.Kinds = append(g.Kinds, KindEntry{Name: name + "s satisfied", Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})

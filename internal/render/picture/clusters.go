@@ -83,7 +83,8 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 	for _, p := range drawnSatisfied {
 		g.data.line("link "+pairClass(p, false), place(p.I), place(p.J))
 	}
-	c.drawPoints(g, points, drawnViolated, place)
+	differs, mismatches := c.mismatches()
+	c.drawPoints(g, points, drawnViolated, differs, place)
 	for _, cluster := range centers {
 		g.data.use("center", cluster, "mark "+ColorClass(cluster)+" center", f.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
 	}
@@ -100,12 +101,12 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 		violated bool
 		name     string
 	}{{satisfied, false, ", satisfied"}, {violated, true, ", violated"}} {
-		must, cannot := countKinds(links.pairs)
+		must, cannot := constraint.CountKinds(links.pairs)
 		kind(pairClass(constraint.Pair{Kind: constraint.MustLink}, links.violated), "must-link"+links.name, must)
 		kind(pairClass(constraint.Pair{Kind: constraint.CannotLink}, links.violated), "cannot-link"+links.name, cannot)
 	}
 	kind("edge", "edge", allEdges)
-	kind("ring", "true class differs", len(c.mismatches()))
+	kind("ring", "true class differs", mismatches)
 	c.addFades(points, kind)
 
 	noun := cmp.Or(c.Noun, "points")
@@ -297,15 +298,16 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 	return choose.At(edges, evenSample(len(edges), maxEdges)), total
 }
 
-// drawPoints draws the points, then the violated constraints, then the points at their ends.
-func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constraint.Pair, place func(int32) point) {
-	mismatch, ends := c.mismatches(), map[int32]bool{}
+// drawPoints draws the points, then the violated constraints, then the points at their ends. See mismatches for
+// differs.
+func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constraint.Pair, differs []bool, place func(int32) point) {
+	ends := map[int32]bool{}
 	for _, p := range violated {
 		ends[p.I], ends[p.J] = true, true
 	}
 	put := func(i int32) {
 		class, title := "", ""
-		if mismatch[i] {
+		if differs != nil && differs[i] {
 			class = "ring"
 		}
 		if ends[i] {
@@ -417,15 +419,6 @@ func splitPairs(pairs []constraint.Pair, labels []int32) (satisfied, violated []
 	return satisfied, violated
 }
 
-func countKinds(pairs []constraint.Pair) (must, cannot int) {
-	for _, p := range pairs {
-		if p.Kind == constraint.MustLink {
-			must++
-		}
-	}
-	return must, len(pairs) - must
-}
-
 // pairClass returns the CSS class of a constraint.
 func pairClass(p constraint.Pair, violated bool) string {
 	class := "cannot"
@@ -438,10 +431,10 @@ func pairClass(p constraint.Pair, violated bool) string {
 	return class
 }
 
-// mismatches returns the points whose true class is not the most frequent one of their cluster, the errors that purity
-// counts; of equally frequent classes the smaller number counts. If that is more than half of the points it returns
-// none, because rings around most points say nothing about any of them.
-func (c ClustersPlot) mismatches() map[int32]bool {
+// mismatches marks the points whose true class is not the most frequent one of their cluster, the errors that purity
+// counts, and returns their number; of equally frequent classes the smaller number counts. If that is more than half of
+// the points it returns nil and 0, because rings around most points say nothing about any of them.
+func (c ClustersPlot) mismatches() (differs []bool, count int) {
 	type cell struct{ label, class int32 }
 	counts := make(map[cell]int)
 	for i, class := range c.Truth {
@@ -453,14 +446,15 @@ func (c ClustersPlot) mismatches() map[int32]bool {
 			most[k], common[k] = number, at.class
 		}
 	}
-	differs := make(map[int32]bool)
+	differs = make([]bool, len(c.Labels))
 	for i, class := range c.Truth {
 		if class != common[c.Labels[i]] {
-			differs[int32(i)] = true
+			differs[i] = true
+			count++
 		}
 	}
-	if 2*len(differs) > len(c.Truth) {
-		return nil
+	if 2*count > len(c.Truth) {
+		return nil, 0
 	}
-	return differs
+	return differs, count
 }

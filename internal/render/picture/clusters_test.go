@@ -31,8 +31,8 @@ func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
 		constraint.Pair{I: 0, J: 40, Kind: constraint.MustLink},
 		constraint.Pair{I: 1, J: 50, Kind: constraint.CannotLink}) // both violated
 	satisfied, violated := splitPairs(pairs, labels)
-	mustSatisfied, cannotSatisfied := countKinds(satisfied)
-	mustViolated, cannotViolated := countKinds(violated)
+	mustSatisfied, cannotSatisfied := constraint.CountKinds(satisfied)
+	mustViolated, cannotViolated := constraint.CountKinds(violated)
 	if mustViolated == 0 || cannotViolated == 0 {
 		t.Fatal("the example should violate both kinds")
 	}
@@ -120,7 +120,7 @@ func TestClustersSamplesLargeData(t *testing.T) {
 		t.Errorf("%d markers, want about %d", markers, maxPoints)
 	}
 	satisfied, violated := splitPairs(pairs, labels)
-	_, cannotSatisfied := countKinds(satisfied)
+	_, cannotSatisfied := constraint.CountKinds(satisfied)
 	if len(violated) == 0 || len(violated) > maxConstraints {
 		t.Fatalf("the example violates %d", len(violated))
 	}
@@ -198,8 +198,8 @@ func TestFilesHaveNoVariables(t *testing.T) {
 	if style := fileStyle(); strings.Contains(style, "var(") || strings.Contains(style, "--") || !strings.Contains(style, ".c0 { color: #0072b2; }") {
 		t.Error(style)
 	}
-	if palette[1] != (color.NRGBA{R: 0xE6, G: 0x9F, A: 255}) {
-		t.Errorf("the second color is %v", palette[1])
+	if palette()[1] != (color.NRGBA{R: 0xE6, G: 0x9F, A: 255}) {
+		t.Errorf("the second color is %v", palette()[1])
 	}
 }
 

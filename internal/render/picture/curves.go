@@ -166,7 +166,7 @@ func (g *Figure) drawPanel(f frame, panel CurvesPanel, values bool, names []stri
 	for _, curve := range panel.Curves {
 		look, line := slices.Index(names, curve.Name), through(curve.X, curve.Mean)
 		if len(line) > 1 {
-			g.data.lines("curve "+ColorClass(look), line)
+			g.data.line("curve "+ColorClass(look), line...)
 		}
 		for _, p := range line {
 			if dots {

@@ -190,12 +190,8 @@ type canvas struct{ strings.Builder }
 
 func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
-func (c *canvas) line(class string, from, to point) { c.lines(class, []point{from, to}) }
-
-// lines draws a line through some points.
-func (c *canvas) lines(class string, through []point) {
-	c.path(class, pathThrough(through), "")
-}
+// line draws a line through some points.
+func (c *canvas) line(class string, through ...point) { c.path(class, pathThrough(through), "") }
 
 // path draws a path; title is what a browser shows under the pointer, "" for nothing.
 func (c *canvas) path(class, d, title string) {
@@ -340,8 +336,8 @@ func Shapes(scale float64) template.HTML {
 // markerScale makes the markers of crowded figures smaller, by class. A page does that in its style sheet.
 var markerScale = map[string]float64{"crowd": 0.5, "many": 0.7, "some": 0.85}
 
-// palette has the light colors of chart.css, for pictures that are not SVG.
-var palette = func() (list [colors]color.NRGBA) {
+// palette returns the light colors of chart.css, for pictures that are not SVG.
+func palette() (list [colors]color.NRGBA) {
 	values := lightColors()
 	for at := range list {
 		if rgb, err := hex.DecodeString(strings.TrimPrefix(values["--c"+strconv.Itoa(at)], "#")); err == nil && len(rgb) == 3 {
@@ -349,7 +345,7 @@ var palette = func() (list [colors]color.NRGBA) {
 		}
 	}
 	return list
-}()
+}
 
 var white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
 

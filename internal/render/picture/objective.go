@@ -143,7 +143,7 @@ func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	var line, dots []point
 	flush := func() {
 		if len(line) > 1 {
-			g.data.lines("curve", line)
+			g.data.line("curve", line...)
 		}
 		line = nil
 	}
@@ -193,6 +193,6 @@ func (o ObjectivePlot) drawMoves(g *Figure, f frame) {
 		}
 	}
 	if perIteration < 3 {
-		g.data.lines("curve", line)
+		g.data.line("curve", line...)
 	}
 }

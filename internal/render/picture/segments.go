@@ -37,12 +37,13 @@ func (o Overlay) Segments(w io.Writer, labels []int64) error {
 	if err := o.check(len(labels)); err != nil {
 		return fmt.Errorf("draw the segments: %w", err)
 	}
+	tints := palette()
 	drawn := o.paint(func(pixel int) color.NRGBA {
 		gray := grayColor(o.Picture.Gray[pixel])
 		if labels[pixel] < 0 {
 			return gray
 		}
-		return mix(gray, palette[labels[pixel]%int64(len(palette))], 1, 2)
+		return mix(gray, tints[labels[pixel]%colors], 1, 2)
 	})
 	o.drawBoundaries(drawn, labels)
 	o.drawBoxes(drawn)

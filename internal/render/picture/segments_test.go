@@ -51,18 +51,18 @@ func TestSegmentsAreTintedAndSeparated(t *testing.T) {
 		x, y int
 		want color.NRGBA
 	}{
-		{"blue on black", 1, 1, half(0, palette[0])},
-		{"no line within a cluster", 3, 1, half(0, palette[0])},
-		{"no line within a cluster, downwards", 1, 3, half(0, palette[0])},
-		{"amber on white", 9, 1, half(255, palette[1])},
-		{"blue on gray", 1, 5, half(100, palette[0])},
+		{"blue on black", 1, 1, half(0, palette()[0])},
+		{"no line within a cluster", 3, 1, half(0, palette()[0])},
+		{"no line within a cluster, downwards", 1, 3, half(0, palette()[0])},
+		{"amber on white", 9, 1, half(255, palette()[1])},
+		{"blue on gray", 1, 5, half(100, palette()[0])},
 		{"no label", 5, 5, opaque(0, 0, 0)},
-		{"colors repeat", 9, 5, half(0, palette[1])},
+		{"colors repeat", 9, 5, half(0, palette()[1])},
 		{"line to the right", 7, 0, white},
 		{"line below", 4, 3, white},
 		{"line from no label", 7, 6, white},
 		{"same color, other cluster", 10, 3, white},
-		{"the edge of the image has none", 11, 6, half(0, palette[1])},
+		{"the edge of the image has none", 11, 6, half(0, palette()[1])},
 	} {
 		if got := at(t, drawn, c.x, c.y); got != c.want {
 			t.Errorf("%s: (%d, %d) is %v, want %v", c.name, c.x, c.y, got, c.want)

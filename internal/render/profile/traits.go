@@ -4,6 +4,7 @@ package profile
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -183,11 +184,7 @@ func textsTraits(c Column, labels []int32, k int) []Trait {
 		sizes[label]++
 		all++
 	}
-	categories := make([]string, 0, len(totals))
-	for category := range totals {
-		categories = append(categories, category)
-	}
-	slices.Sort(categories)
+	categories := slices.Sorted(maps.Keys(totals))
 	traits := make([]Trait, k)
 	for cluster := range traits {
 		best := &traits[cluster]

@@ -115,7 +115,7 @@ func matrix(ctx context.Context, spec kernel.MatrixSpec, data dataset.Dataset, k
 		return Cost{}, err
 	}
 	s := kernel.NewShard(source, 1)
-	if _, err := s.Build(ctx, partition.AllTiles(spec.Rows), true); err != nil {
+	if err := s.Build(ctx, partition.AllTiles(spec.Rows), true); err != nil {
 		return Cost{}, err
 	}
 	weights := clustering.Ones(spec.Rows)
@@ -157,7 +157,7 @@ func Vectors(ctx context.Context, rows, width, k int) (Cost, error) {
 		return Cost{}, err
 	}
 	s := vector.NewShard(source, 1)
-	if _, err := s.Build(ctx, partition.AllTiles(rows)); err != nil {
+	if err := s.Build(ctx, partition.AllTiles(rows)); err != nil {
 		return Cost{}, err
 	}
 	query := func(kind vector.ScatterKind, shift float64) []vector.Query {
