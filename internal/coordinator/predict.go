@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"runtime"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,17 +28,51 @@ import (
 )
 
 func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	found, err := s.c.predict(stream.Context(), request)
+	return s.c.predict(stream.Context(), request, stream.Send)
+}
+
+// maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
+// computes on all processors. They bypass the job queue, where waiting may take hours.
+const maxPredictions = 2
+
+// predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
+// the pace of the client, for which it holds the memory of the answer as a download.
+func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
+	select {
+	case c.predictions <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryQueue)
+	}
+	endTurn := sync.OnceFunc(func() { <-c.predictions })
+	defer endTurn()
+	record, err := c.resultRecord(ctx, request.GetJobId())
 	if err != nil {
 		return err
 	}
-	defer found.held.End()
-	notices := wire.NoticesProto(found.notices)
-	send := downloads.Paced(found.held, stream.Send)
+	fresh, err := c.freshPoints(ctx, record, request)
+	if err != nil {
+		return err
+	}
+	held, err := c.downloads.Begin(ctx, fresh.answerBytes())
+	if err != nil {
+		return err
+	}
+	defer held.End()
+	found, err := c.predictPoints(ctx, record, fresh.data)
+	if err != nil {
+		return err
+	}
+	fresh.data = nil // it may be much larger than the answer
+	endTurn()
+
+	send = downloads.Paced(held, send)
+	notices := wire.NoticesProto(fresh.notices)
 	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
-	return eachLabelPart(0, found.labels, found.rows, atOnce, func(part labelPart) error {
+	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
 		response := &cleavev1.PredictJobResponse{FirstIndex: uint32(part.first), Labels: part.labels, Rows: part.rows, Ids: part.ids}
-		if scores, after := found.scores, part.first+len(part.labels); scores != nil {
+		if scores, after := found.Rows, part.first+len(part.labels); scores != nil {
 			response.Distances, response.Margins = scores.Distance[part.first:after], scores.Margin[part.first:after]
 			if scores.Posterior {
 				response.Confidences = scores.Confidence[part.first:after]
@@ -46,52 +81,6 @@ func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc
 		response.Notices, notices = notices, nil
 		return send(response)
 	})
-}
-
-// maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
-// computes on all processors. They bypass the job queue, where waiting may take hours.
-const maxPredictions = 2
-
-// prediction is the answer to a PredictJob request. It does not refer to the new points, which may be much larger.
-type prediction struct {
-	labels  []int32
-	scores  *clustering.RowScores // nil if there are none
-	rows    *recipe.Rows          // rows of the table that the points were made from; nil if they are a data set
-	notices []clustering.Notice
-	held    *downloads.Download // the memory of the answer; the caller ends it
-}
-
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest) (answer *prediction, err error) {
-	select {
-	case c.predictions <- struct{}{}:
-		defer func() { <-c.predictions }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryQueue)
-	}
-	record, err := c.resultRecord(ctx, request.GetJobId())
-	if err != nil {
-		return nil, err
-	}
-	fresh, err := c.freshPoints(ctx, record, request)
-	if err != nil {
-		return nil, err
-	}
-	held, err := c.downloads.Begin(ctx, fresh.answerBytes())
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if answer == nil {
-			held.End()
-		}
-	}()
-	found, err := c.predictPoints(ctx, record, fresh.data)
-	if err != nil {
-		return nil, err
-	}
-	return &prediction{labels: found.Labels, scores: found.Rows, rows: fresh.rows, notices: fresh.notices, held: held}, nil
 }
 
 func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {

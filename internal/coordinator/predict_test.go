@@ -46,6 +46,9 @@ func (h *harness) predict(job, data string) ([]uint32, error) {
 	}
 }
 
+// unsent drops the answer of a prediction.
+func unsent(*cleavev1.PredictJobResponse) error { return nil }
+
 func (h *harness) send(name string, data dataset.Dataset) string {
 	h.t.Helper()
 	stored, err := wire.SendDataset(h.t.Context(), h.datasets, name, data, wire.UploadStart{})
@@ -144,8 +147,7 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	predict := func() error {
-		_, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
-		return err
+		return h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("got %v", err)
@@ -212,11 +214,7 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	predict := func() error {
-		found, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data})
-		if err == nil {
-			found.held.End()
-		}
-		return err
+		return h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
 	maxWait := h.c.predictionWait
 	h.c.predictionWait = time.Millisecond
@@ -238,17 +236,17 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}); !errors.Is(err, context.Canceled) {
+	if err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
 	maxWait := h.c.cfg.Limits.SlowReader
 	h.c.cfg.Limits.SlowReader = time.Millisecond
-	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, "TOO_MANY_PREDICTIONS") {
+	if err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !fault.Is(err, "TOO_MANY_PREDICTIONS") {
 		t.Errorf("while all turns are taken for long: %v", err)
 	}
 	h.c.cfg.Limits.SlowReader = maxWait
 	<-h.c.predictions
-	if _, err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}); !fault.Is(err, reasonJobNotFound) {
+	if err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !fault.Is(err, reasonJobNotFound) {
 		t.Errorf("with a free turn: %v", err)
 	}
 	if len(h.c.predictions) != maxPredictions-1 {

@@ -60,17 +60,32 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 type resultPart struct {
 	name   string // for messages
 	blob   string // "" if the job has no such part
+	offset int64  // the first byte to read
 	reason string // of the error if the job has no such part
 	why    string // continues the message "job ID ..." of that error
 }
 
-// openResult opens a part of a job's result at a byte offset.
-func (c *Coordinator) openResult(ctx context.Context, record *statev1.JobRecord, part resultPart, offset int64) (io.ReadCloser, error) {
+// sendResult opens a part of a job's result, which part describes, and calls send with it.
+func (c *Coordinator) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart, send func(*statev1.JobRecord, io.Reader) error) error {
+	record, err := c.resultRecord(ctx, id)
+	if err != nil {
+		return err
+	}
+	r, err := c.openResult(ctx, record, part(record))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return send(record, r)
+}
+
+// openResult opens a part of a job's result.
+func (c *Coordinator) openResult(ctx context.Context, record *statev1.JobRecord, part resultPart) (io.ReadCloser, error) {
 	id := record.GetJob().GetJobId()
 	if part.blob == "" {
 		return nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
-	return c.openPart(ctx, id, part.blob, part.name, offset)
+	return c.openPart(ctx, id, part.blob, part.name, part.offset)
 }
 
 // labelBytes is the size of a stored label.
@@ -79,9 +94,9 @@ const labelBytes = 4
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
 func (c *Coordinator) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32, yield func(first uint64, labels []int32) error) error {
 	r, err := c.openResult(ctx, record, resultPart{
-		name: records.PartLabels, blob: record.GetLabelsBlob(),
+		name: records.PartLabels, blob: record.GetLabelsBlob(), offset: labelBytes * int64(from),
 		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
-	}, labelBytes*int64(from))
+	})
 	if err != nil {
 		return err
 	}
@@ -150,51 +165,39 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 }
 
 func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
-	values, err := s.c.openResult(stream.Context(), record, resultPart{
-		name: records.PartModel, blob: record.GetModelBlob(),
-		reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
-	}, wire.ValueBytes*int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes))) // does not overflow
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendModel(record.GetModel(), values, stream.Send)
+	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+		return resultPart{
+			name: records.PartModel, blob: record.GetModelBlob(),
+			offset: wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)), // does not overflow
+			reason: "JOB_HAS_NO_MODEL", why: "has no model: only jobs that describe clusters by centroids or by a mixture have one, and only once they have labels",
+		}
+	}, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendModel(record.GetModel(), values, stream.Send)
+	})
 }
 
 func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
-	values, err := s.c.openResult(stream.Context(), record, resultPart{
-		name: records.PartRowScores, blob: record.GetRowScoresBlob(),
-		reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
-	}, wire.ValueBytes*int64(request.GetFirstRow())*int64(wire.RowScoreWidth(record.GetRowScores())))
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
+	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+		return resultPart{
+			name: records.PartRowScores, blob: record.GetRowScoresBlob(),
+			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(record.GetRowScores())),
+			reason: "JOB_HAS_NO_ROW_SCORES", why: "has no row scores: it was canceled, or an earlier version of Cleave ran it",
+		}
+	}, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendRowScores(record.GetRowScores(), values, stream.Send)
+	})
 }
 
 func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
-	values, err := s.c.openResult(stream.Context(), record, resultPart{
-		name: records.PartEmbedding, blob: record.GetEmbeddingBlob(),
-		reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
-	}, wire.ValueBytes*int64(request.GetFirstRow())*int64(record.GetEmbedding().GetColumns()))
-	if err != nil {
-		return err
-	}
-	defer values.Close()
-	return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
+	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+		return resultPart{
+			name: records.PartEmbedding, blob: record.GetEmbeddingBlob(),
+			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(record.GetEmbedding().GetColumns()),
+			reason: "JOB_HAS_NO_EMBEDDING", why: "has no embedding: only the spectral family computes one, and only once its eigenvectors are complete",
+		}
+	}, func(record *statev1.JobRecord, values io.Reader) error {
+		return wire.SendEmbedding(record.GetEmbedding(), values, stream.Send)
+	})
 }
 
 func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
@@ -210,7 +213,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	content, err := s.c.openResult(stream.Context(), record, resultPart{
 		name: records.PartNeighborGraph, blob: record.GetNeighborGraphBlob(),
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
-	}, 0)
+	})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +48,7 @@ func (s *Spool) Read(into []byte) (int, error) {
 func (s *Spool) keep(part []byte) {
 	if s.file == nil && len(s.memory)+len(part) <= spoolMemory {
 		s.memory = append(s.memory, part...)
-	} else if err := s.write(part); err != nil {
+	} else if s.Room != nil && !s.Room() || s.write(part) != nil {
 		s.Lost, s.memory = true, nil
 		return
 	}
@@ -59,9 +58,6 @@ func (s *Spool) keep(part []byte) {
 
 // write appends to the file, which it creates with the content of the memory.
 func (s *Spool) write(part []byte) (err error) {
-	if s.Room != nil && !s.Room() {
-		return errNoRoom
-	}
 	if s.file == nil {
 		if s.file, err = newTemporary(); err != nil {
 			return err
@@ -71,8 +67,6 @@ func (s *Spool) write(part []byte) (err error) {
 	_, err = s.file.Write(part)
 	return err
 }
-
-var errNoRoom = errors.New("there is no room for a temporary file")
 
 // copied returns the copy.
 func (s *Spool) copied() io.ReaderAt {
