@@ -116,7 +116,7 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 	return combinations, nil
 }
 
-// sweep is a running sweep. Its jobs run concurrently; mu guards results.
+// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags

@@ -35,13 +35,13 @@ const (
 // Sweep has the results of the jobs of a sweep, in the order of the combinations of their options.
 type Sweep struct {
 	Rows    []SweepRow
-	places  []int         // of the rows among all combinations
 	earlier []optionedRow // results of an earlier call, see ReadSweep
 }
 
 // SweepRow is the result of one job. Scores are nil if they are not known. The names in JSON are an interface to
 // users: add fields, but do not rename any.
 type SweepRow struct {
+	place         int                  // among all combinations
 	Options       jobflags.Combination `json:"-"`
 	State         string               `json:"state,omitempty"`
 	ObjectiveName string               `json:"objectiveName,omitempty"`
@@ -87,8 +87,9 @@ func (r *SweepRow) Line() string {
 
 // Add adds the result of a job, given the place of its combination.
 func (s *Sweep) Add(place int, row SweepRow) {
-	at, _ := slices.BinarySearch(s.places, place)
-	s.places, s.Rows = slices.Insert(s.places, at, place), slices.Insert(s.Rows, at, row)
+	row.place = place
+	at, _ := slices.BinarySearchFunc(s.Rows, place, func(r SweepRow, place int) int { return cmp.Compare(r.place, place) })
+	s.Rows = slices.Insert(s.Rows, at, row)
 }
 
 // Failed returns the number of jobs that failed.
