@@ -187,7 +187,7 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 		return err
 	}
 	if f.Given("name") || j.Name == "" {
-		j.Name = f.name()
+		j.Name = f.displayName()
 	}
 	return nil
 }
