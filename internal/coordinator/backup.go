@@ -77,7 +77,6 @@ func (s backupStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-
 // restore restores the configured backup, if there is one, and refuses stores with a part of one.
 func (c *Coordinator) restore(ctx context.Context) error {
 	if c.cfg.Restore == "" {
