@@ -48,8 +48,8 @@ type download struct {
 	until  time.Time // from then on it makes room for others
 }
 
-// begin waits until a call may hold an object of this size. It waits only so long for room, and then
-// fails with TOO_MANY_DOWNLOADS, so that the client can retry. The caller calls end when it no longer needs the object.
+// begin waits until a call may hold an object of this size. It fails if there is no room for too long, instead of
+// keeping the client waiting without a word. The caller calls end when it no longer needs the object.
 func (d *downloads) begin(ctx context.Context, bytes uint64) (*download, error) {
 	held := &download{pool: &d.small, weight: int64(bytes)}
 	if held.weight > d.largest {
