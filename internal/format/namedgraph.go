@@ -140,8 +140,8 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	if len(g.names) == 0 {
 		return nil, s.Invalid("EMPTY_DATA", "the file has no edges")
 	}
-	for len(g.names) < o.Vertices {
-		g.vertex(fmt.Sprintf("unnamed %d", len(g.names)))
+	for at := len(g.names); len(g.names) < o.Vertices; at++ {
+		g.vertex(fmt.Sprintf("unnamed %d", at)) // adds nothing if the file has a vertex of this name
 	}
 	graph, err := dataset.GraphOf(len(g.names), []dataset.Edges{g.edges})
 	if err != nil {

@@ -37,6 +37,7 @@ func TestGraphsOfNames(t *testing.T) {
 		"white space":  {"e.txt", "# friends\nann bob\nbob cat 3\n", GraphOptions{}, "ann bob cat", 4, ""},
 		"a list":       {"e.csv", "src,dst\nb,a\n", GraphOptions{List: []string{"a", "lonely", "b"}}, "a lonely b", 2, ""},
 		"more":         {"e.csv", "src,dst\nb,a\n", GraphOptions{Vertices: 3}, "b a unnamed 2", 2, ""},
+		"taken name":   {"e.csv", "src,dst\na,b\nb,unnamed 3\n", GraphOptions{Vertices: 5}, "a b unnamed 3 unnamed 4 unnamed 5", 4, ""},
 	} {
 		g, err := namedGraph(t, c.file, c.text, c.options)
 		if err != nil {

@@ -74,6 +74,8 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2 1\n2\n", "TRUNCATED_FILE", "claims 2 vertices, but the file ends after 1"},
 		{"g.metis", "2000000000 1\n2\n", "TRUNCATED_FILE", "2000000000"},
 		{"g.metis", "2 5\n2\n1\n", "WRONG_COUNT", "claims 5 edges"},
+		{"g.metis", "3 2\n2 3\n1\n2\n", "NOT_SYMMETRIC", "between vertex 1 and a larger one"},
+		{"g.metis", "2 1 1\n2 5\n1 6\n", "NOT_SYMMETRIC", "with two weights"},
 		{"g.metis", "2 1\n3\n1\n", "INDEX_OUT_OF_RANGE", "line 2: vertex 3 is outside 1..2"},
 		{"g.metis", "2 1\n1\n1\n", "SELF_LOOP", "line 2"},
 		{"g.metis", "2 1\nx\n1\n", "NOT_AN_INDEX", `"x"`},

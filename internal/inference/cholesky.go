@@ -34,6 +34,8 @@ const (
 	hugePivot = 1e128
 )
 
+// newBlockCholesky lays out the factor for an order of elimination. Consecutive points with the same later neighbors
+// share a panel, which is factored as one dense matrix.
 func newBlockCholesky(e *elimination, width []int32) *blockCholesky {
 	n := len(e.order)
 	c := &blockCholesky{width: width, panel: make([]int32, n), column: make([]int32, n), row: make([]int32, n)}

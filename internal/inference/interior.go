@@ -30,6 +30,8 @@ type interior struct {
 	offset              []int32 // per point: where its values begin in rhs
 }
 
+// blockPlace is where the block of an edge is in the factor: entry (a, b) is at a*stride+b, or at b*stride+a if
+// transposed.
 type blockPlace struct {
 	entry      []float64
 	stride     int
@@ -53,6 +55,7 @@ type solution struct {
 	steps        int
 }
 
+// newInterior returns the start of the path: strictly positive variables whose products are at least startProduct.
 func newInterior(x *relaxation, e *elimination, width []int32) *interior {
 	variables, terms := len(x.cost), len(x.terms)
 	p := &interior{x: x, factor: newBlockCholesky(e, width),

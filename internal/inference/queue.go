@@ -6,6 +6,7 @@ import "container/heap"
 // add the point again; the caller must skip the stale entry.
 type pointQueue []keyed
 
+// keyed is a point and its key.
 type keyed struct {
 	key   float64
 	point int32

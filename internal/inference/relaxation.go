@@ -43,6 +43,7 @@ type termsOfEdge struct {
 	from, until int
 }
 
+// relax returns the linear program of a graph. Labels of infinite cost have no variable.
 func relax(g *graph) *relaxation {
 	x := &relaxation{first: make([]int32, 1, g.size()+1)}
 	variable := make([]int32, len(g.unary))

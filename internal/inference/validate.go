@@ -31,6 +31,7 @@ func check(engine Engine, p *terms, current []int32) error {
 	return checkCosts(p)
 }
 
+// checkCosts returns an error unless all costs, and their sum, are finite and pairs join two different points.
 func checkCosts(p *terms) error {
 	total := 0.0
 	for at, cost := range p.unary {

@@ -137,6 +137,7 @@ func (t *graphTile) pick(dst []float64, width int, rows, columns []int32) error 
 	return nil
 }
 
+// pick writes the entries of some rows, which must be in the tile, and columns to dst, row by row.
 func (t *denseTile) pick(dst []float64, width int, rows, columns []int32) error {
 	at := 0
 	copyColumn := func(column []float32) {

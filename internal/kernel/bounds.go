@@ -38,6 +38,8 @@ func FindBounds(spec MatrixSpec, data dataset.Dataset) (Bounds, error) {
 	return Bounds{}, fault.Invalid("UNSUPPORTED_DATA", "a kernel matrix cannot be made from this kind of data")
 }
 
+// pointsBound returns bounds for a kernel of points, by the norms of the rows. It fails if an entry may exceed a
+// float32.
 func (s *Source) pointsBound() (Bounds, error) {
 	if s.spec.Function.directional() {
 		for i, norm := range s.points.norms {
@@ -69,6 +71,7 @@ func (s *Source) pointsBound() (Bounds, error) {
 	return Bounds{RowSum: largest * total, Entry: largest * largest}, nil
 }
 
+// givenBound returns the bounds of a given matrix, by looking at every entry.
 func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
 	var bound Bounds
 	for i := range k.N {
@@ -88,6 +91,7 @@ func givenBound(spec MatrixSpec, k *dataset.Kernel) (Bounds, error) {
 	return bound, nil
 }
 
+// graphBound returns the bounds of a graph, by looking at every edge.
 func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 	var bound Bounds
 	for i := range g.N {

@@ -80,6 +80,7 @@ func (t *denseTile) addColumns(dst []float64, columns []int32) error {
 	return t.forEachPass(columns, func(_ []int32, p *pass) { t.source.routines.addColumns(dst, p) })
 }
 
+// degrees adds the sums of the rows to dst. It fails if an entry is negative.
 func (t *denseTile) degrees(dst []float64) error {
 	var negative error
 	err := t.forEachPass(t.source.allColumns(), func(columns []int32, p *pass) {

@@ -72,6 +72,8 @@ func find(row []adjacency, c int32) int {
 	return len(row)
 }
 
+// sweep brings the sums of a tile up to date: from all neighbors if the plan says so, else from the changes in its
+// rows.
 func (s *graphSums) sweep(t *tile, p *plan, w *workspace) error {
 	if p.recompute[0] {
 		for r := range s.used {

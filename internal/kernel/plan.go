@@ -296,6 +296,7 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	return c, each(s.placeChanges)
 }
 
+// countChanges counts, for each tile, how many changes placeChanges will put there.
 func (s *Shard) countChanges(next []int, moves []labeling.Move, _ int) {
 	wanted, tileRows := s.changes.wanted, uint32(s.changes.tileRows)
 	count := func(rows ...int32) {
@@ -316,6 +317,8 @@ func (s *Shard) countChanges(next []int, moves []labeling.Move, _ int) {
 	}
 }
 
+// placeChanges puts the changes of moves into the lists of their tiles; next is where each list goes on. first is
+// the number of the first move.
 func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 	wanted, list, tileRows := s.changes.wanted, s.changes.list, uint32(s.changes.tileRows)
 	put := func(i int32, weight float64, move int) {

@@ -26,6 +26,7 @@ type pointSet struct {
 	sparse *sparseRows // nil if the points are dense
 }
 
+// newPointSet rounds points to float32, less the mean if there is one, and computes the norms of the rounded rows.
 func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 	p := &pointSet{n: points.N, d: points.D, values: make([]float32, len(points.Values)), norms: make([]float64, points.N)}
 	for i := range p.n {
@@ -83,6 +84,7 @@ type sparseRows struct {
 	features int
 }
 
+// newSparsePointSet is newPointSet for sparse points. Columns are numbered anew, without those that no point has.
 func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet, error) {
 	if mean != nil {
 		return nil, errors.New("kernel: sparse points cannot be centered")

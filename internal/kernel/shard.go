@@ -149,6 +149,7 @@ func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) (int64, e
 	return total, nil
 }
 
+// buildBases returns the matrices of tiles: stored entries, or what recomputes them on each use.
 func (s *Shard) buildBases(ctx context.Context, numbers []int, stored bool) ([]matrix, error) {
 	bases := make([]matrix, len(numbers))
 	switch {

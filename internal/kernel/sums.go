@@ -136,6 +136,8 @@ func (s *denseSums) moveSparse(moves []labeling.Move) {
 	}
 }
 
+// assign appends the moves of a tile. A point whose own cluster is farther than the nearest one by more than
+// rounding moves to the first cluster that is not.
 func (s *denseSums) assign(moves []labeling.Move, w *workspace) []labeling.Move {
 	a := &w.assignment
 	if len(a.terms.nonEmpty) == 0 {

@@ -182,6 +182,7 @@ type minTree struct {
 	size  int
 }
 
+// set builds the tree over the values of size items.
 func (m *minTree) set(size int, value func(at int) float64) {
 	leaves := 1
 	for leaves < size {

@@ -29,6 +29,7 @@ type admin struct {
 // readyTimeout is how long the readiness check may take.
 const readyTimeout = 2 * time.Second
 
+// listenAdmin opens the admin port. It refuses an address that other machines reach unless insecure allows it.
 func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log hclog.Logger) (*admin, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -58,6 +59,7 @@ func listenAdmin(address string, insecure bool, metrics prometheus.Gatherer, log
 	return a, nil
 }
 
+// handler serves metrics, health, readiness and profiles.
 func (a *admin) handler(metrics prometheus.Gatherer, log hclog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{

@@ -111,10 +111,10 @@ func (t *tracing) start(parent string, kind spanKind, name string, attributes ..
 		return nil
 	}
 	within := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{traceParentHeader: parent})
-	return startSpan(t.tracer, within, kind, name, time.Now(), attributes)
+	return startSpan(within, t.tracer, kind, name, time.Now(), attributes)
 }
 
-func startSpan(tracer trace.Tracer, within context.Context, kind spanKind, name string, began time.Time, attributes []any) *span {
+func startSpan(within context.Context, tracer trace.Tracer, kind spanKind, name string, began time.Time, attributes []any) *span {
 	_, started := tracer.Start(within, name, trace.WithSpanKind(kinds[kind]), trace.WithTimestamp(began), trace.WithAttributes(pairs(attributes)...))
 	if !started.IsRecording() {
 		return nil
@@ -153,7 +153,7 @@ func (s *span) start(kind spanKind, name string, began time.Time, attributes ...
 	if s == nil {
 		return nil
 	}
-	return startSpan(s.tracer, trace.ContextWithSpan(context.Background(), s.span), kind, name, began, attributes)
+	return startSpan(trace.ContextWithSpan(context.Background(), s.span), s.tracer, kind, name, began, attributes)
 }
 
 // parent returns what another process needs to start a span below s, or "".

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 // directory of another ("a" next to "a/b").
 //
 // Bytes are verified before they are returned: reading a blob that was altered or truncated fails with the fault
-// BLOB_DAMAGED. Only blobs of versions without checksums are read unverified. All methods may be called concurrently.
+// BLOB_DAMAGED. All methods may be called concurrently.
 type Blobs interface {
 	// Put stores what write writes. The blob is visible and durable when Put returns nil. If write fails or the name
 	// is taken (ErrExists), nothing changes.
@@ -35,10 +36,9 @@ type Blobs interface {
 	// Size returns the length of a blob in bytes, or ErrNotFound.
 	Size(ctx context.Context, name string) (int64, error)
 
-	// SignedURL returns a URL by which anyone can read a blob for a time, as it is stored: sealed says that it has
-	// the format of package seal. The URL is empty if the blobs are not in an object store. It returns ErrNotFound if
-	// there is no such blob.
-	SignedURL(ctx context.Context, name string, valid time.Duration) (url string, sealed bool, err error)
+	// SignedURL returns a URL by which anyone can read a blob for a time, in the format of package seal. The URL is
+	// empty if the blobs are not in an object store. It returns ErrNotFound if there is no such blob.
+	SignedURL(ctx context.Context, name string, valid time.Duration) (string, error)
 
 	// Delete removes a blob, or returns ErrNotFound. Its name must not be used again.
 	Delete(ctx context.Context, name string) error
@@ -64,7 +64,6 @@ const (
 	maxNameLength = 512
 	maxPartLength = 200 // leaves room for the suffix of a temporary file
 	tempSuffix    = ".tmp"
-	escapeMark    = "__" // earlier versions wrote __0x2f__ for a byte that a file name cannot have
 )
 
 var blobName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
@@ -98,19 +97,18 @@ type bucket interface {
 	close() error
 }
 
-// sealedBlobs implements Blobs with a bucket. It stores blobs in the format of package seal, and also reads those of
-// versions that did not.
+// sealedBlobs implements Blobs with a bucket. It stores blobs in the format of package seal.
 type sealedBlobs struct {
 	bucket bucket
 	closed atomic.Bool
 }
 
-// check returns an error if the store is closed or a name is not valid.
-func (b *sealedBlobs) check(name string) error {
+// key returns the key of a blob. It returns an error if the store is closed or the name is not valid.
+func (b *sealedBlobs) key(name string) (string, error) {
 	if b.closed.Load() {
-		return ErrClosed
+		return "", ErrClosed
 	}
-	return checkName(name)
+	return name + seal.Suffix, checkName(name)
 }
 
 // OpenBlobs opens the blobs at a URL: mem://, file:///DIR or a plain directory, which is created if it does not
@@ -153,14 +151,16 @@ func driverMissing(where string, u *url.URL) error {
 
 // Put implements Blobs.
 func (b *sealedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
-	// Avoid writing if the name is already taken; create checks again.
-	if _, _, err := b.find(ctx, name); err == nil {
-		return fmt.Errorf("blob %q: %w", name, ErrExists)
-	} else if !errors.Is(err, ErrNotFound) {
+	key, err := b.key(name)
+	if err != nil {
 		return err
 	}
+	// Avoid writing if the name is already taken; create checks again.
+	if _, err := b.bucket.size(ctx, key); !errors.Is(err, ErrNotFound) {
+		return b.bucket.explain(name, cmp.Or(err, ErrExists))
+	}
 	var failed error // of writing; explained if it is the bucket's, and otherwise the caller's
-	err := b.bucket.create(ctx, name+seal.Suffix, func(w io.Writer) error {
+	err = b.bucket.create(ctx, key, func(w io.Writer) error {
 		sealed := seal.NewWriter(name, &explainingWriter{w, b.bucket, name})
 		if failed = write(sealed); failed == nil {
 			failed = sealed.Finish()
@@ -185,70 +185,56 @@ func (w *explainingWriter) Write(p []byte) (int, error) {
 	return n, w.bucket.explain(w.name, err)
 }
 
-// find returns the key of a blob and the size of its object, or ErrNotFound.
-func (b *sealedBlobs) find(ctx context.Context, name string) (key string, size int64, err error) {
-	if err := b.check(name); err != nil {
-		return "", 0, err
-	}
-	key = name + seal.Suffix
-	if size, err = b.bucket.size(ctx, key); errors.Is(err, ErrNotFound) { // an earlier version may have written it
-		key = name
-		size, err = b.bucket.size(ctx, key)
-	}
-	return key, size, b.bucket.explain(name, err)
-}
-
 // Open implements Blobs.
 func (b *sealedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
-	if err := b.check(name); err != nil {
+	key, err := b.key(name)
+	if err != nil {
 		return nil, err
 	}
 	if offset < 0 || length < -1 {
 		return nil, fmt.Errorf("blob %q: cannot read %d bytes from offset %d", name, length, offset)
 	}
 	from, bytes := seal.Range(offset, length)
-	r, err := b.bucket.open(ctx, name+seal.Suffix, from, bytes)
-	if err == nil {
-		return seal.NewReader(name, r, offset, length, b.bucket.explain), nil
-	}
-	if errors.Is(err, ErrNotFound) { // an earlier version may have written it
-		r, err = b.bucket.open(ctx, name, offset, length)
-	}
+	r, err := b.bucket.open(ctx, key, from, bytes)
 	if err != nil {
 		return nil, b.bucket.explain(name, err)
 	}
-	return r, nil
+	return seal.NewReader(name, r, offset, length, b.bucket.explain), nil
 }
 
 // Size implements Blobs.
 func (b *sealedBlobs) Size(ctx context.Context, name string) (int64, error) {
-	key, size, err := b.find(ctx, name)
-	if err != nil || key == name {
-		return size, err
+	key, err := b.key(name)
+	if err != nil {
+		return 0, err
+	}
+	size, err := b.bucket.size(ctx, key)
+	if err != nil {
+		return 0, b.bucket.explain(name, err)
 	}
 	return seal.Size(name, size)
 }
 
 // SignedURL implements Blobs.
-func (b *sealedBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
-	key, _, err := b.find(ctx, name)
+func (b *sealedBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, error) {
+	key, err := b.key(name)
 	if err != nil {
-		return "", false, err
+		return "", err
+	}
+	if _, err := b.bucket.size(ctx, key); err != nil {
+		return "", b.bucket.explain(name, err)
 	}
 	signed, err := b.bucket.signedURL(ctx, key, valid)
-	return signed, signed != "" && key != name, b.bucket.explain(name, err)
+	return signed, b.bucket.explain(name, err)
 }
 
 // Delete implements Blobs.
 func (b *sealedBlobs) Delete(ctx context.Context, name string) error {
-	if err := b.check(name); err != nil {
+	key, err := b.key(name)
+	if err != nil {
 		return err
 	}
-	err := b.bucket.remove(ctx, name+seal.Suffix)
-	if errors.Is(err, ErrNotFound) {
-		err = b.bucket.remove(ctx, name)
-	}
-	return b.bucket.explain(name, err)
+	return b.bucket.explain(name, b.bucket.remove(ctx, key))
 }
 
 // List implements Blobs.
@@ -297,16 +283,15 @@ func (b *sealedBlobs) Close() error {
 }
 
 // checkName rejects names that could leave the bucket, that differ between file systems and object stores, or that
-// clash with files of the driver.
+// clash with temporary files.
 func checkName(name string) error {
-	ok := len(name) <= maxNameLength && blobName.MatchString(name) && !strings.Contains(name, escapeMark)
+	ok := len(name) <= maxNameLength && blobName.MatchString(name)
 	for part := range strings.SplitSeq(name, "/") {
-		ok = ok && len(part) <= maxPartLength &&
-			!strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, ".attrs") && !strings.HasSuffix(part, seal.Suffix)
+		ok = ok && len(part) <= maxPartLength && !strings.HasSuffix(part, tempSuffix) && !strings.HasSuffix(part, seal.Suffix)
 	}
 	if !ok {
 		return fault.Invalid("BLOB_NAME_INVALID", "the blob name %.100q is not lower-case letters, digits and ._- "+
-			"in parts joined by slashes, or is too long, holds __ or ends in a reserved suffix", name)
+			"in parts joined by slashes, or is too long or ends in a reserved suffix", name)
 	}
 	return nil
 }

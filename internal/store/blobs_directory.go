@@ -54,6 +54,8 @@ func (d *directory) path(key string) string { return filepath.Join(d.root, filep
 
 func (d *directory) explain(name string, err error) error { return blobError(name, err) }
 
+// create implements bucket. It writes a temporary file in the same directory, syncs it, and gives it its name. A
+// crash leaves the temporary file behind, which removeTemporary deletes.
 func (d *directory) create(ctx context.Context, key string, write func(io.Writer) error) error {
 	path := d.path(key)
 	file, err := d.createTemporary(path)
@@ -174,6 +176,7 @@ func (d *directory) free() (bytes int64, known bool) { return FreeBytes(d.root) 
 
 func (d *directory) close() error { return nil }
 
+// each implements bucket. It also visits temporary and foreign files.
 func (d *directory) each(ctx context.Context, prefix string, visit func(string, int64)) error {
 	// Only the last part of a prefix can be incomplete. The walk starts at the directory before it.
 	start := d.path(prefix[:strings.LastIndex(prefix, "/")+1])

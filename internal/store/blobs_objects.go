@@ -42,6 +42,7 @@ func openObjectStore(ctx context.Context, where string, u *url.URL) (bucket, err
 	return objectStore{b}, nil
 }
 
+// create implements bucket. The store itself rejects a key that another writer has taken meanwhile.
 func (s objectStore) create(ctx context.Context, key string, write func(io.Writer) error) error {
 	ctx, discard := context.WithCancel(ctx)
 	defer discard()

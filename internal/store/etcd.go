@@ -212,6 +212,8 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 	}
 }
 
+// commitOnce commits a transaction on the conditions that this process still leads and that the mark of its term has not
+// moved. It returns errMoved if it has.
 func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (int64, error) {
 	mark, err := term.fence(ctx)
 	if err != nil {
@@ -286,6 +288,7 @@ func (s *etcdState) explain(err error) error {
 	return explainEtcd(err)
 }
 
+// explainEtcd returns a fault that says what to do for the errors of etcd that somebody can do something about.
 func explainEtcd(err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps):

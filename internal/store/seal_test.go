@@ -124,30 +124,6 @@ func TestRangesOfSealedBlobs(t *testing.T) {
 	}
 }
 
-// Blobs that were stored without checksums are read, listed and deleted as before.
-func TestBlobsOfEarlierVersions(t *testing.T) {
-	dir := t.TempDir()
-	check(t, os.MkdirAll(filepath.Join(dir, "jobs", "1"), 0o700))
-	check(t, os.WriteFile(filepath.Join(dir, "jobs", "1", "labels"), []byte("labels"), 0o600))
-	b, err := OpenBlobs(t.Context(), dir)
-	check(t, err)
-	defer b.Close()
-	if got := read(t, b, "jobs/1/labels", 2, 3); string(got) != "bel" {
-		t.Errorf("read %q", got)
-	}
-	if size, err := b.Size(t.Context(), "jobs/1/labels"); size != 6 || err != nil {
-		t.Errorf("size %d, %v", size, err)
-	}
-	wantIs(t, b.Put(t.Context(), "jobs/1/labels", func(io.Writer) error { return nil }), ErrExists)
-	put(t, b, "jobs/1/model", nil)
-	if names, err := b.List(t.Context(), "jobs/1/"); err != nil || len(names) != 2 || names[0] != "jobs/1/labels" || names[1] != "jobs/1/model" {
-		t.Errorf("listed %q, %v", names, err)
-	}
-	check(t, b.Delete(t.Context(), "jobs/1/labels"))
-	_, err = b.Open(t.Context(), "jobs/1/labels", 0, -1)
-	wantIs(t, err, ErrNotFound)
-}
-
 func BenchmarkReadSealed(b *testing.B) {
 	blobs, err := OpenBlobs(b.Context(), b.TempDir())
 	if err != nil {

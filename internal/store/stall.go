@@ -177,16 +177,8 @@ func (g *stallGuard) Size(ctx context.Context, name string) (int64, error) {
 }
 
 // SignedURL implements Blobs.
-func (g *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, bool, error) {
-	type location struct {
-		url    string
-		sealed bool
-	}
-	found, err := try(ctx, g, name, func(ctx context.Context) (l location, err error) {
-		l.url, l.sealed, err = g.Blobs.SignedURL(ctx, name, valid)
-		return l, err
-	})
-	return found.url, found.sealed, err
+func (g *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, error) {
+	return try(ctx, g, name, func(ctx context.Context) (string, error) { return g.Blobs.SignedURL(ctx, name, valid) })
 }
 
 // Delete implements Blobs.

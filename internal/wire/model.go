@@ -167,6 +167,8 @@ func notFinite(values []float64) int {
 	return slices.IndexFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
+// modelOf returns the model of a head and its values, which have the lengths that the head says. It rejects values
+// that are not finite.
 func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
 	m := &clustering.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
 	centroids := m.K * m.D

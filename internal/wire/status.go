@@ -112,6 +112,8 @@ func Unavailable(reason, message string) error {
 	return newStatus(codes.Unavailable, reason, message, "", nil, 0)
 }
 
+// newStatus returns a gRPC status whose details have the reason, the field and when to retry. What is not printable
+// is escaped.
 func newStatus(code codes.Code, reason, message, field string, metadata map[string]string, retry float64) error {
 	message = printable(message)
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: Domain}

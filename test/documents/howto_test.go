@@ -88,13 +88,14 @@ func TestNamedThingsExist(t *testing.T) {
 		}
 	}
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch path.Ext(name) {
-		case ".go", ".proto", "":
-		default:
+		if err != nil {
 			return err
 		}
-		if err != nil || !entry.Type().IsRegular() || strings.HasPrefix(name, ".git/") {
-			return err
+		if entry.IsDir() && slices.Contains([]string{".git", "bin", "dist", "node_modules"}, entry.Name()) {
+			return fs.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".proto"}, path.Ext(name)) && name != "Makefile" {
+			return nil
 		}
 		text, err := os.ReadFile(filepath.Join(root, name))
 		learn(string(text))

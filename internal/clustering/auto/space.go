@@ -57,6 +57,7 @@ func (r *run) open(ctx context.Context, name clustering.Space) (*space, error) {
 	return s, nil
 }
 
+// newSpace opens a space: it makes the points, the graph or the matrix that its methods compare points by.
 func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, error) {
 	s := &space{name: name}
 	switch name {

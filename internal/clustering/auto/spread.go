@@ -106,6 +106,8 @@ type normalized struct {
 	factor []float64 // 1 / sqrt(degree), 0 for vertices without edges
 }
 
+// newNormalized returns D^-1/2 A D^-1/2 of a graph, where D has the sums of absolute weights without loops. A vertex
+// without neighbors has the factor 0.
 func newNormalized(g *dataset.Graph) *normalized {
 	n := &normalized{g, make([]float64, g.N)}
 	for i := range n.factor {

@@ -185,6 +185,7 @@ func (o Option) Parse(given string) (string, error) {
 	return given, nil
 }
 
+// inRange returns an error that names the range unless value is in it. An option whose Max is 0 has no range.
 func (o Option) inRange(value float64) error {
 	switch {
 	case o.Max == 0 || value >= o.Min && value <= o.Max && !(o.MaxExcluded && value == o.Max):

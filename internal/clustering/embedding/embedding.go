@@ -67,6 +67,7 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	return Clusters{found.Labels, found.Runs}, nil
 }
 
+// scaledMatrix is diag(factors) matrix diag(factors), which is never formed.
 type scaledMatrix struct {
 	matrix  Multiplier
 	factors []float64

@@ -343,6 +343,7 @@ func (a *assignment) search(ctx context.Context, root int32) {
 	}
 }
 
+// search looks for a coloring by backtracking, with a limit on its work.
 type search struct {
 	*assignment
 	ctx    context.Context

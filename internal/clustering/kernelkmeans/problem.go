@@ -75,6 +75,8 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	return p, p.checkCut()
 }
 
+// prepareConstraints sets the constraints, whose weights are in the unit of the objective unless the weight is
+// chosen by held-out pairs.
 func (p *Problem) prepareConstraints() error {
 	spec, weight := p.spec, constraint.UnitWeight
 	if !p.spec.Choose {
@@ -118,6 +120,7 @@ func (p *Problem) prepareWeights() error {
 	return nil
 }
 
+// prepareMatrix decides which matrix is built: its function, the scales of its rows, and its diagonal.
 func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	m := &p.Matrix
 	m.Rows, m.Function = p.n, p.options.Function

@@ -63,6 +63,8 @@ type blocks struct {
 	pairs []constraint.Pair // cannot-links between the first points of two blocks
 }
 
+// newBlocks makes a block of each must-link component that has constraints. Several cannot-links between two blocks
+// become one, with their mean weight times the number of pairs of points.
 func newBlocks(set *constraint.Set) *blocks {
 	all := set.Components()
 	var components []int32 // in the order of the pairs

@@ -17,6 +17,8 @@ type coloring struct {
 	neighbors  [][]int32 // of each vertex, ascending
 }
 
+// newColoring returns the graph of cannot-links between components. Single points without cannot-links are not part
+// of it.
 func newColoring(set *constraint.Set, k int) *coloring {
 	g := &coloring{k: k}
 	all := set.Components()

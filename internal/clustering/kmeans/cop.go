@@ -70,6 +70,8 @@ func (m *cop) assignPoints() (moved int, err error) {
 	return m.apply(moves, together)
 }
 
+// assignComponents returns the moves to a valid assignment that costs no more than the current one, if that is
+// valid.
 func (m *cop) assignComponents() ([]labeling.Move, error) {
 	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {

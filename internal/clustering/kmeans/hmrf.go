@@ -94,6 +94,8 @@ func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
 	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
 }
 
+// step is one iteration: assignment by inference, means, and the metric. Its report has the objective after each
+// part.
 func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 	previous := m.Value()
 	moved, distortion, err := m.assign(ctx)

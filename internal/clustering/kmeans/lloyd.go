@@ -57,6 +57,7 @@ func (m *lloyd) move() (moved int, distortion float64, err error) {
 // Step runs one iteration. If it fails, the labels are those of the last one.
 func (m *lloyd) Step(context.Context) (clustering.Report, error) { return m.try(m.step) }
 
+// step is one iteration: assignment, then means. It stops if no point moves, or the objective falls too little.
 func (m *lloyd) step() (clustering.Report, error) {
 	previous := m.value
 	moved, assigned, err := m.move()

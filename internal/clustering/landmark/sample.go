@@ -36,6 +36,7 @@ type sample struct {
 	landmarks []int32 // indices of the landmarks among points
 }
 
+// drawSample returns the landmarks and random other points, in ascending order.
 func (p *Problem) drawSample(points *dataset.Points) *sample {
 	landmarks := p.Vectors.Features.Landmarks
 	rows := slices.Clone(landmarks)

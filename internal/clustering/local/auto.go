@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
+// executors runs the parts of auto in this process.
 type executors struct {
 	data    dataset.Dataset
 	threads int

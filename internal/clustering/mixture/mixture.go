@@ -81,6 +81,7 @@ type fit struct {
 	pool        *parallel.Pool
 }
 
+// apartFrom says that a component should be in another cluster, and the weight of that.
 type apartFrom struct {
 	component int32
 	weight    float64
@@ -157,6 +158,9 @@ func (f *fit) plainCost() float64 {
 	return float64(float64(len(columns))*elementary.Log(variance))/2 - total/float64(p.N) // exact, fused or not
 }
 
+// newFit divides the columns: constant ones are left out, those with few values have one variance in all clusters,
+// and the others a covariance in each. The first probabilities of a component are the shares of its rows in the
+// clusters of Labels.
 func newFit(p *Problem) *fit {
 	n, k, d := p.Points.N, p.K, p.Points.D
 	f := &fit{Problem: p, mixture: &Mixture{d: d, shares: make([]float64, k)}, variances: variances(p.Points), distances: make([]float64, n*k), pool: parallel.NewPool(p.Threads)}

@@ -47,6 +47,8 @@ func agglomerate(g *Graph, k int) []int32 {
 	return a.labels()
 }
 
+// agglomeration merges clusters, always the two whose merger costs least. within, mass and between describe each
+// cluster that still exists. An entry of queue whose versions are not the current ones is out of date and skipped.
 type agglomeration struct {
 	within, mass []float64
 	between      []map[int32]float64

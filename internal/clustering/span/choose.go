@@ -37,6 +37,7 @@ type Answer struct {
 	Embedding  *clustering.Embedding // nil for a rule of the paper
 }
 
+// chooser compares coordinates by how well labels found from them agree with held-out pairs.
 type chooser struct {
 	*Problem
 	*basis

@@ -24,6 +24,7 @@ type rounding struct {
 	threads      int
 }
 
+// rounded is the result of k-means on rows of coordinates.
 type rounded struct {
 	labels    []int32
 	objective float64
@@ -73,6 +74,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	return slices.MinFunc(best, byObjective).labels, runs, nil
 }
 
+// cluster runs k-means on rows of coordinates.
 func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {
 	spec.K = r.k
 	p, err := kmeans.Prepare(points, spec)

@@ -125,6 +125,7 @@ type links struct {
 	all    []link
 }
 
+// newLinks returns pairs as links between rows of the basis, with weights of mean 1.
 func (b *basis) newLinks(pairs []constraint.Pair) *links {
 	l := &links{}
 	total := 0.0

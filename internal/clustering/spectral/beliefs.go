@@ -92,6 +92,7 @@ type pairBeliefs struct{ *symmetric }
 
 func (q pairBeliefs) points() []int32 { return q.rows }
 
+// groups returns the sets of points that pairs connect.
 func (q pairBeliefs) groups() [][]int32 {
 	var groups [][]int32
 	seen := make([]bool, q.n)

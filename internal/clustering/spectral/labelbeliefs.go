@@ -31,6 +31,7 @@ func (q labelBeliefs) points() []int32 {
 
 func (q labelBeliefs) groups() [][]int32 { return [][]int32{q.points()} }
 
+// entry returns 2p-1, where p is the chance that two points have the same label; 0 for points without seeds.
 func (q labelBeliefs) entry(i, j int32) float64 {
 	if i == j {
 		return 0
@@ -86,6 +87,8 @@ func diagonalOf(s constraint.SeededPoint) float64 {
 	return float64(2*square) - 1
 }
 
+// multiply adds the products with x to dst. It takes time proportional to the number of labels of all seeds,
+// although the matrix has an entry for every two of them.
 func (q labelBeliefs) multiply(dst, x [][]float64, scale []float64) {
 	byLabel := make([]float64, q.k)
 	for v := range x {

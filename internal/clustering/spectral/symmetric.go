@@ -17,6 +17,7 @@ type symmetric struct {
 	value   []float64
 }
 
+// entry is one of the entries at a place; their sum counts.
 type entry struct {
 	i, j  int32
 	value float64

@@ -61,7 +61,7 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 const urlTime = time.Hour
 
 // LocateDataset implements distribution.Locator: it returns a URL for a data set in an object store, and "" for
-// others.
+// others, and the name by which package seal checks it.
 func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
 	if d.InMemory(id) != nil {
 		return "", "", nil
@@ -70,11 +70,8 @@ func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedNam
 	if record == nil || err != nil {
 		return "", "", err
 	}
-	url, sealed, err := d.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
-	if sealed {
-		sealedName = record.GetBlob()
-	}
-	return url, sealedName, err
+	url, err = d.Blobs.SignedURL(ctx, record.GetBlob(), urlTime)
+	return url, record.GetBlob(), err
 }
 
 // temporaryDataset is a data set that only workers can open, while an operation needs it.

@@ -53,6 +53,7 @@ func (u *unionFind) union(i, j int32) {
 	u.size[i] += u.size[j]
 }
 
+// components numbers the sets in the order of their first points.
 func (u *unionFind) components() *Components {
 	n := len(u.parent)
 	c := &Components{of: make([]int32, n), members: make([]int32, n)}

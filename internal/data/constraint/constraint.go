@@ -185,6 +185,7 @@ func (s *Set) Without(excluded []bool) *Set {
 	return rest
 }
 
+// computeClosure finds the components of must-links, and which components cannot-links keep apart.
 func (s *Set) computeClosure() {
 	sets := newUnionFind(s.n)
 	for _, p := range s.pairs {

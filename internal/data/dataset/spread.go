@@ -159,6 +159,7 @@ func ColumnSpans(p *Points) Spans {
 	return spansOf(widths)
 }
 
+// spansOf compares the widths of columns by their logarithms. Constant columns do not count.
 func spansOf(widths []float64) Spans {
 	s := Spans{Ratio: 1, SameUnit: true}
 	var logs []float64

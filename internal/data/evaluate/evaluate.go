@@ -159,11 +159,14 @@ type contingency struct {
 	cells     []cell  // the nonempty cells, sorted by (predicted, truth)
 }
 
+// cell is an entry of the contingency table that is not 0.
 type cell struct {
 	predicted, truth int32 // indices into the lists of the same names
 	count            int64
 }
 
+// tabulate counts the rows of every pair of labels that occurs, by sorting, so that memory does not grow with the
+// number of possible pairs.
 func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 	rows, columns := Ranks(predicted), Ranks(truth)
 	keys := make([]uint64, len(rows))

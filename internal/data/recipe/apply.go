@@ -93,6 +93,8 @@ type source struct {
 	unknown map[string]int // the number of rows with each unknown category; guarded by mu
 }
 
+// sources finds the column of each feature in a table and reads it as the recipe says. It fails if a column is
+// missing, or if one of numbers has too many other cells.
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
 	columns := make(map[string]*table.Column, len(t.Columns)) // a table may have thousands
 	for at := range t.Columns {

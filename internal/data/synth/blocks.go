@@ -42,6 +42,7 @@ func Blocks(n, k int, inside, outside float64, rng *rand.Rand) ([]dataset.Edge, 
 	return g.edges, truth, nil
 }
 
+// blockGraph collects edges and counts those of each vertex.
 type blockGraph struct {
 	edges  []dataset.Edge
 	degree []int32
@@ -95,6 +96,7 @@ func eachRandomPair(n int, probability float64, rng *rand.Rand, yield func(i, j 
 	}
 }
 
+// checkBlocks returns an error if no graph has these sizes and degrees.
 func checkBlocks(n, k int, inside, outside float64) error {
 	if err := checkSizes(n, k); err != nil {
 		return err

@@ -211,6 +211,8 @@ func integerOf(s string) (int64, bool) {
 	return int64(v), true
 }
 
+// resolveLabels turns names of classes into numbers. Whole numbers stay as they are, unless there are as many
+// different ones as clusters and some is not the number of a cluster, as in 1..k.
 func (t *Table) resolveLabels(c *Column, n Naming) {
 	numbers, classes := make([]int64, t.rows), n.Classes
 	whole, numbered := true, true

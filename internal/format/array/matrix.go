@@ -62,6 +62,7 @@ func readDelimited(l *scan.Lines) (*Matrix, error) {
 	return m, nil
 }
 
+// appendRow appends a line, which must have as many finite numbers as the first.
 func (m *Matrix) appendRow(l *scan.Lines, cells [][]byte) error {
 	if len(cells) != m.Columns {
 		return l.Invalid("RAGGED_ROWS", "the line has %s, but the first line has %d; every row needs the same number", text.Plural(len(cells), "cell"), m.Columns).

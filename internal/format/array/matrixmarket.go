@@ -52,6 +52,7 @@ func OpenMatrixMarket(s *scan.Source) (*MatrixMarket, error) {
 	return m, m.parseSize(cells)
 }
 
+// parseBanner reads the first line, which says how the matrix is stored.
 func (m *MatrixMarket) parseBanner(words []string) error {
 	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
 		return m.Invalid("NOT_MATRIX_MARKET", "the first line must look like %q", "%%MatrixMarket matrix coordinate real symmetric")
@@ -83,6 +84,7 @@ func (m *MatrixMarket) parseBanner(words []string) error {
 	return nil
 }
 
+// parseSize reads the line of counts. Nothing is allocated by them.
 func (m *MatrixMarket) parseSize(cells [][]byte) error {
 	sizes := [3]int64{}
 	want := 2
@@ -236,6 +238,8 @@ func ReadDenseMatrixMarket(s *scan.Source) (*Matrix, error) {
 	return dense, nil
 }
 
+// denseFromCoordinates returns a dense matrix. It refuses one that has far more zeros than entries, so that a short
+// file cannot take much memory.
 func (m *MatrixMarket) denseFromCoordinates() (*Matrix, error) {
 	entries, err := m.Coordinates()
 	if err != nil {

@@ -70,6 +70,7 @@ func expectEnd(s *scan.Source, rows, columns int64) error {
 	return nil
 }
 
+// readNPYHeader reads the magic string, the version and the dictionary that describes the array.
 func readNPYHeader(s *scan.Source) (*npyHeader, error) {
 	start := make([]byte, len(scan.NPYMagic)+2)
 	if _, err := io.ReadFull(s, start); err != nil {
@@ -227,6 +228,7 @@ func (p *pythonParser) boolean() bool {
 	return false
 }
 
+// tuple reads a tuple of sizes, such as (3, 4) or (3,).
 func (p *pythonParser) tuple() []int64 {
 	var numbers []int64
 	p.expect("(")

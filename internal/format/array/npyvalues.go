@@ -23,6 +23,7 @@ type npyElement struct {
 	decode func(values []float64, from []byte)
 }
 
+// npyElementOf returns how values of a NumPy type such as "<f8" are stored.
 func npyElementOf(s *scan.Source, descr string) (npyElement, error) {
 	unsupported := s.Invalid("UNSUPPORTED_DTYPE", "values of type %q are not supported; use floats of 2, 4 or 8 bytes, integers or booleans", descr)
 	if len(descr) != 3 {

@@ -52,6 +52,7 @@ func ReadSVMLight(source *scan.Source, features int) (*Sparse, error) {
 	return &s.Sparse, s.countFromZero()
 }
 
+// readRows reads all lines. A comment at the end of a line is ignored.
 func (s *svmlight) readRows() error {
 	for {
 		line, err := s.Next()
@@ -105,6 +106,7 @@ func (s *svmlight) checkLabel(label []byte) error {
 	return nil
 }
 
+// appendRow appends the entries of a row, whose indices must ascend.
 func (s *svmlight) appendRow(entries []byte) error {
 	previous := int32(-1)
 	for token := range bytes.FieldsSeq(entries) {

@@ -114,6 +114,7 @@ func (a *Arrow) Next() (t *table.Table, err error) {
 	}
 }
 
+// nextBatch returns the next batch as a table, or io.EOF after the last.
 func (a *Arrow) nextBatch() (t *table.Table, err error) {
 	defer rescueEOF(arrowName, &err)
 	record, err := a.reader.Read()

@@ -127,6 +127,7 @@ func (f *field) checkUnsigned(values arrow.Array, c *table.Column) error {
 	return nil
 }
 
+// integers returns the values of an array of a type that fits into int64.
 func (f *field) integers(values arrow.Array) ([]int64, error) {
 	switch values := values.(type) {
 	case *array.Int8:
@@ -161,6 +162,7 @@ func asIntegers[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint6
 	return out
 }
 
+// numbers returns the values of an array of fractions or durations.
 func (f *field) numbers(values arrow.Array) ([]float64, error) {
 	switch values := values.(type) {
 	case *array.Float64:
@@ -277,6 +279,7 @@ func momentOf(values arrow.Array) func(row int) string {
 	return nil
 }
 
+// binaryViews lets views of bytes be read as texts.
 type binaryViews struct{ *array.BinaryView }
 
 func (v binaryViews) Value(row int) string { return v.ValueString(row) }

@@ -68,6 +68,8 @@ type element struct {
 	logical  int16 // the id of its logical type; 0 if it has none
 }
 
+// readElement reads an element of the schema, of which only the name, the number of children and the type matter
+// here.
 func readElement(p thrift.TProtocol) (e element, err error) {
 	ctx := context.Background()
 	err = eachField(p, func(id int16, kind thrift.TType) (read bool, err error) {

@@ -351,6 +351,7 @@ func (f *Parquet) batchRows() int64 {
 	return int64(max(leastRows, min(mostRows, batchCells/columns)))
 }
 
+// beginGroup opens the columns of the next row group.
 func (f *Parquet) beginGroup() (err error) {
 	defer rescue(parquetName, &err)
 	group := f.reader.RowGroup(f.group)

@@ -54,6 +54,7 @@ func (c *column) setType(node schema.Node) (refusal string) {
 	return ""
 }
 
+// setInteger decides how a column stored as integers is read. It returns why it cannot be, or "".
 func (c *column) setInteger(means schema.LogicalType) (refusal string) {
 	c.to = table.Text
 	switch m := means.(type) {
@@ -96,6 +97,7 @@ func (c *column) setDecimal(scale int) (refusal string) {
 	return ""
 }
 
+// setBytes decides how a column stored as bytes is read. It returns why it cannot be, or "".
 func (c *column) setBytes(means schema.LogicalType, width int) (refusal string) {
 	fixed := c.physical == parquet.Types.FixedLenByteArray
 	if fixed && (width <= 0 || width > table.MaxTextBytes) {

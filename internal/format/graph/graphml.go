@@ -46,6 +46,7 @@ func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 	return edges, count, err
 }
 
+// graphML is the state of the reader between two tokens.
 type graphML struct {
 	*listedGraph
 	input     *scan.Counter
@@ -68,6 +69,7 @@ func (r *graphML) line() int {
 	return line
 }
 
+// take reads the next token.
 func (r *graphML) take(token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
@@ -103,6 +105,7 @@ func (r *graphML) endWeight(into *float64) (err error) {
 	return err
 }
 
+// start reads the beginning of an element.
 func (r *graphML) start(t xml.StartElement) error {
 	attribute := func(name string) string {
 		for _, a := range t.Attr {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -27,6 +28,10 @@ type metis struct {
 	beforeEdges int // the count of numbers before the neighbors on each line
 	list        dataset.Edges
 	mirrored    int64 // edges to a smaller vertex, already read on its line
+
+	// open has a sum for each vertex read: the hashes of its edges to larger vertices, less those that the lines of
+	// these list. It is 0 once every edge is listed on both lines, with the same weight.
+	open []uint64
 }
 
 // ReadMetis reads the neighbor lists of all vertices.
@@ -69,9 +74,13 @@ func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
 			m.edges, found, m.mirrored)
 	}
+	if at := slices.IndexFunc(m.open, func(sum uint64) bool { return sum != 0 }); at >= 0 {
+		return nil, 0, s.Invalid("NOT_SYMMETRIC", "an edge between vertex %d and a larger one is listed on only one of their two lines, or with two weights", at+1)
+	}
 	return []dataset.Edges{m.list}, m.vertices, nil
 }
 
+// parseHeader reads the first line. Nothing is allocated by its counts.
 func (m *metis) parseHeader(cells [][]byte) error {
 	bad := m.Invalid("BAD_SIZE_LINE", "the first line must hold the number of vertices, the number of edges, and optionally a format such as 001 and a number of weights")
 	if len(cells) < 2 || len(cells) > 4 {
@@ -107,6 +116,7 @@ func (m *metis) parseHeader(cells [][]byte) error {
 
 // parseVertex parses the neighbors of a vertex. Each edge is kept where it is listed first.
 func (m *metis) parseVertex(vertex int32, line []byte) error {
+	m.open = append(m.open, 0)
 	cells, err := m.Split(bytes.TrimSpace(line))
 	if err != nil {
 		return err
@@ -138,11 +148,21 @@ func (m *metis) parseVertex(vertex int32, line []byte) error {
 				return m.Invalid("NOT_A_NUMBER", "the weight is %s, which is not a finite number", scan.Quote(cells[at+1]))
 			}
 		}
-		if int32(neighbor-1) < vertex {
+		other := int32(neighbor - 1)
+		if other < vertex {
+			m.open[other] -= edgeHash(vertex, weight)
 			m.mirrored++
 			continue
 		}
-		m.list.Append(vertex, int32(neighbor-1), weight)
+		m.open[vertex] += edgeHash(other, weight)
+		m.list.Append(vertex, other, weight)
 	}
 	return nil
+}
+
+// edgeHash returns a hash of the edge from a smaller vertex to a larger one.
+func edgeHash(larger int32, weight float64) uint64 {
+	h := (math.Float64bits(weight) ^ uint64(larger)<<1 ^ 1) * 0x9E3779B97F4A7C15
+	h = (h ^ h>>32) * 0xBF58476D1CE4E5B9
+	return h ^ h>>29
 }

@@ -55,6 +55,8 @@ func (s *minresSystem) start(b []float64) {
 	s.solved = s.remaining == 0
 }
 
+// step takes the product of the matrix with the last Lanczos vector: it extends the basis by one vector, updates the
+// QR factorization of the tridiagonal matrix by a rotation, and the solution along with it.
 func (s *minresSystem) step(product []float64) {
 	if s.solved {
 		return

@@ -33,6 +33,7 @@ const (
 	vanishing    = 1e-12 // relative to |B z|: a smaller z'B z is 0 except for rounding
 )
 
+// reduce eliminates the null vectors of a problem. It fails if they are dependent or not in the null space.
 func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 	n := p.Affinity.Rows()
 	r := &reduction{CutProblem: p}

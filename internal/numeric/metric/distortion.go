@@ -41,6 +41,7 @@ func (d Distortion) Prepare(i int, row []float64) error {
 	return nil
 }
 
+// smooth adds Smoothing to a row in place, and for KL makes it a distribution. It refuses negative values.
 func (d Distortion) smooth(i int, row []float64) error {
 	total := 0.0
 	for column, v := range row {

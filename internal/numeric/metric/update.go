@@ -58,6 +58,8 @@ func (s *Step) check(old *Metric) error {
 	return nil
 }
 
+// proposeDiagonal proposes the inverses of the sums of the columns. A weight whose sum is not positive beyond
+// rounding stays as it is.
 func (s *Step) proposeDiagonal(ctx context.Context, old *Metric) (proposal, error) {
 	inverse, sizes, err := s.inverse(ctx, old)
 	if err != nil {
@@ -80,6 +82,8 @@ func (s *Step) proposeDiagonal(ctx context.Context, old *Metric) (proposal, erro
 	return proposal{m, kept, floored}, nil
 }
 
+// proposeFull proposes the inverse of the matrix of sums. Along eigenvectors whose eigenvalue is not positive beyond
+// rounding, the old metric stays.
 func (s *Step) proposeFull(ctx context.Context, old *Metric) (proposal, error) {
 	d := old.d
 	unchanged := proposal{Metric: old, Kept: d}

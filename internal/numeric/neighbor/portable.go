@@ -38,6 +38,8 @@ func gapsPortable(sums *[blockBatches]float64, batches *boxes, from box) {
 	}
 }
 
+// distancesPortable adds squared differences to sums, and sets the bits of hits for the rows within each query's
+// limit.
 func distancesPortable(sums *[batchQueries * groupRows]float64, hits *[batchQueries]uint16, rows, queries []float64, limits *[batchQueries]float64, first bool) {
 	if first {
 		clear(sums[:])

@@ -19,6 +19,7 @@ type sparseSearch struct {
 	values  []float64
 }
 
+// newSparseSearch returns an index of rows of length 1 by column.
 func newSparseSearch(data *dataset.SparsePoints) *sparseSearch {
 	unit := unitRows(data)
 	columns := slices.Clone(unit.Column)

@@ -43,6 +43,7 @@ func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count in
 	})
 }
 
+// gaussians are self-tuning weights: exp(-d(i,j)^2 / (scale i * scale j)).
 type gaussians struct {
 	squared func(i, j int32) float64
 	scales  []float64

@@ -46,6 +46,8 @@ func portable() routines {
 		distances: distancesPortable, distanceBlock: distanceBlockPortable, scoreSparse: scoreSparsePortable}
 }
 
+// scoreBlockPortable adds the products of a group of rows with the weights of a block of clusters to scores, which
+// begin at bias if it is given.
 func scoreBlockPortable(scores, rows, weights, bias []float64) {
 	for c := range blockClusters {
 		sums := (*[groupRows]float64)(scores[c*groupRows:])

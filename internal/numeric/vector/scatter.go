@@ -124,6 +124,7 @@ func (s *Shard) addSparseDiagonal(dst []float64, t *tile, lane int, terms *terms
 	}
 }
 
+// addFull adds the outer products of the differences between rows and their centroids to the lower triangle of dst.
 func (s *Shard) addFull(dst []float64, t *tile, lane int, terms *terms, w *workspace) {
 	first := s.firstCluster(lane)
 	d := s.source.spec.Columns

@@ -41,6 +41,7 @@ type tile struct {
 	stepped uint64          // the step that the last Step took the tile to, by moves; 0 if moves are not those of a Step
 }
 
+// buildTile prepares the rows of a tile. It fetches them first if this process does not hold the data set.
 func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 	t := &tile{rows: partition.Tile(s.spec.Rows, number), width: s.spec.Width()}
 	if s.features != nil {

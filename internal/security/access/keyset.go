@@ -59,6 +59,8 @@ type keySet struct {
 	next     *time.Timer // starts the next regular fetch; nil if the keys are in a file
 }
 
+// newKeySet reads the keys from a file, if one is configured, or checks the addresses that they will be fetched
+// from. It sends nothing.
 func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error) {
 	k := &keySet{cfg: cfg, log: log, now: now}
 	k.ctx, k.stop = context.WithCancel(context.Background())
@@ -162,6 +164,7 @@ func (k *keySet) refreshLocked() {
 	})
 }
 
+// fetch asks the issuer for its keys, and first for their address unless that is configured.
 func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 	ctx, cancel := context.WithTimeout(k.ctx, fetchTimeout)
 	defer cancel()
@@ -193,6 +196,7 @@ func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 	return parseKeys(content)
 }
 
+// get returns the body of a response, up to a limit.
 func get(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -8,8 +8,6 @@
 // Only the last block is short, possibly empty, so truncation between two blocks is detected. A checksum covers the
 // blob's name, the number of the block, and its bytes, so swapped blocks and blobs are detected too. Blocks have fixed
 // positions, so a range can be read and verified without the rest.
-//
-// Versions without checksums stored a blob as it is under its name. Those are still readable.
 package seal
 
 import (

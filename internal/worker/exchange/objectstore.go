@@ -13,10 +13,7 @@ import (
 
 // fromStore reads a range of a blob in an object store into a buffer. Errors never contain the URL, which is a secret.
 func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, offset int64, buffer []byte, arrived func(int)) error {
-	from, bytes := offset, int64(len(buffer))
-	if source.GetSealedName() != "" {
-		from, bytes = seal.Range(offset, bytes)
-	}
+	from, bytes := seal.Range(offset, int64(len(buffer)))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.GetUrl(), nil)
 	if err != nil {
 		return ranged.WithoutURL(err)
@@ -35,12 +32,9 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	default:
 		return fmt.Errorf("the object store answers %s", response.Status)
 	}
-	body := io.LimitReader(&countingReader{response.Body, arrived}, bytes)
-	if source.GetSealedName() != "" {
-		plain := func(_ string, err error) error { return err }
-		body = seal.NewReader(source.GetSealedName(), io.NopCloser(body), offset, int64(len(buffer)), plain)
-	}
-	_, err = io.ReadFull(body, buffer)
+	body := io.NopCloser(io.LimitReader(&countingReader{response.Body, arrived}, bytes))
+	plain := func(_ string, err error) error { return err }
+	_, err = io.ReadFull(seal.NewReader(source.GetSealedName(), body, offset, int64(len(buffer)), plain), buffer)
 	return ranged.WithoutURL(err)
 }
 
