@@ -230,7 +230,9 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 // once; a job that has to wait prepares it again later, so that queued jobs use no memory.
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.jobs.add(j)
-	if atOnce := c.enterQueue(j); atOnce {
+	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
+	c.advanceQueue()
+	if c.queue.Runs(j) {
 		j.problem = ready
 	}
 	c.supervisors.Go(func() { c.supervise(j) })
@@ -281,13 +283,6 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 			OnField("request_id").With("job_id", record.GetJobId())
 	}
 	return record.GetJobId(), nil
-}
-
-// enterQueue queues a job and reports whether it may run at once.
-func (c *Coordinator) enterQueue(j *job) (atOnce bool) {
-	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
-	c.advanceQueue()
-	return c.queue.Runs(j)
 }
 
 // leaveQueue removes a job that has run or no longer wants to, and starts those that can run instead. It may be called

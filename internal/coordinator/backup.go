@@ -23,8 +23,11 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	defer context.AfterFunc(c.runCtx, func() { cancel(errStopping) })() // a shutdown does not wait for a backup
 	end := c.hold.Begin()
 	defer func() {
-		if end() && c.storeCtx.Err() == nil {
-			c.makePostponedDeletions()
+		if postponed := end(); !postponed || c.storeCtx.Err() != nil {
+			return
+		}
+		if err := c.garbage.Collect(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
+			c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
 		}
 	}()
 	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now()})
@@ -72,13 +75,6 @@ func (s backupStream) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
-}
-
-// makePostponedDeletions deletes the blobs whose deletion was postponed during a backup.
-func (c *Coordinator) makePostponedDeletions() {
-	if err := c.garbage.Collect(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
-		c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
-	}
 }
 
 // restore restores the configured backup, if there is one, and refuses stores with a part of one.

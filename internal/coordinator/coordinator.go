@@ -185,14 +185,19 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	c.openContent()
 	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
-	c.snapshots = c.newSnapshots()
+	c.snapshots = &checkpoint.Store{
+		Config: cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: cfg.Limits.FreeDisk, Logger: c.log,
+		Term: func() int64 { return c.term.Revision() },
+	}
 	listener, err := c.listen()
 	if err != nil {
 		return nil, err
 	}
 	c.addr = listener.Addr()
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
-	c.fleet = c.newFleet()
+	c.fleet = fleet.New(fleet.Config{
+		Timing: cfg.Timing, Logger: cfg.Logger.Named("fleet"), Observe: cfg.Observe, Referee: cfg.Referee, Datasets: c.datasets,
+	})
 	c.importer = imports.New(cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,

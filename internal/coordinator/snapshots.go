@@ -16,14 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// newSnapshots returns the store of the snapshots of all jobs.
-func (c *Coordinator) newSnapshots() *checkpoint.Store {
-	return &checkpoint.Store{
-		Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
-		Term: func() int64 { return c.term.Revision() },
-	}
-}
-
 // remember returns the context for a run whose states are stored from now on. The caller must call stop when the run
 // has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
 // disabled.

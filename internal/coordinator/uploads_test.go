@@ -96,7 +96,7 @@ func uploadOfThreeParts(t *testing.T) (messages []*cleavev1.CreateDatasetRequest
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = wire.Parts("noise", points, func(m *cleavev1.CreateDatasetRequest) error { messages = append(messages, m); return nil })
+	err = wire.Parts("noise", points, wire.UploadStart{}, func(m *cleavev1.CreateDatasetRequest) error { messages = append(messages, m); return nil })
 	if err != nil || len(messages) != 4 {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}

@@ -19,13 +19,6 @@ type clusterService struct {
 	c *Coordinator
 }
 
-func (c *Coordinator) newFleet() *fleet.Fleet {
-	return fleet.New(fleet.Config{
-		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe,
-		Referee: c.cfg.Referee, Datasets: c.datasets,
-	})
-}
-
 // AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
 // coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {

@@ -118,10 +118,6 @@ type attachment struct {
 	ended chan error    // receives the status with which to end the stream
 }
 
-func newAttachment() *attachment {
-	return &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}
-}
-
 // signal says that the outbox is not empty.
 func (a *attachment) signal() {
 	select {
@@ -156,7 +152,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	if s.stream != nil {
 		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream, s.away = newAttachment(), false
+	s.stream, s.away = &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}, false
 	s.streams++
 	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{

@@ -61,7 +61,7 @@ func TestDatasetsSurviveTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyDataset(t)
 		u := NewUpload(roomy)
-		err := Parts("some name", want, func(part *cleavev1.CreateDatasetRequest) error {
+		err := Parts("some name", want, UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
 			encoded, err := proto.Marshal(part)
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func TestLargeDatasetsTravelInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := 0
-	err = Parts("", points, func(part *cleavev1.CreateDatasetRequest) error {
+	err = Parts("", points, UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
 		count++
 		if size := proto.Size(part); size > 2<<20 {
 			t.Errorf("a part has %d bytes", size)

@@ -19,27 +19,21 @@ import (
 
 // ModelHead describes the values of a model.
 func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
-	return &cleavev1.ModelHead{
+	head := &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
-		Scaled: m.Units != nil, Landmarks: landmarkHead(m.Landmarks), Mixture: mixtureHead(m.Mixture),
-		Forest: forestHead(m.Forest),
+		Scaled: m.Units != nil,
 	}
-}
-
-// forestHead describes the forest of a model, or returns nil if f is nil.
-func forestHead(f *clustering.Forest) *cleavev1.ForestHead {
-	if f == nil {
-		return nil
+	if l := m.Landmarks; l != nil {
+		head.Landmarks = &cleavev1.LandmarkHead{Count: uint32(l.Points.N), Columns: uint32(l.Points.D),
+			Kernel: kernelReport(l.Matrix), Centered: l.Centered, GridExponent: int32(l.Matrix.Grid)}
 	}
-	return &cleavev1.ForestHead{Trees: uint32(f.Trees.Trees()), Nodes: uint32(f.Trees.Nodes()), Weight: f.Weight}
-}
-
-// mixtureHead describes the mixture of a model, or returns nil if m is nil.
-func mixtureHead(m *mixture.Mixture) *cleavev1.MixtureHead {
-	if m == nil {
-		return nil
+	if f := m.Forest; f != nil {
+		head.Forest = &cleavev1.ForestHead{Trees: uint32(f.Trees.Trees()), Nodes: uint32(f.Trees.Nodes()), Weight: f.Weight}
 	}
-	return &cleavev1.MixtureHead{Shares: m.Shares()}
+	if m.Mixture != nil {
+		head.Mixture = &cleavev1.MixtureHead{Shares: m.Mixture.Shares()}
+	}
+	return head
 }
 
 // WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection
@@ -256,24 +250,6 @@ func ReceiveEmbedding(receive func() (*cleavev1.GetEmbeddingResponse, error)) (*
 		return nil, fmt.Errorf("wire: coordinate %d of row %d is %v", uint64(at)%columns, uint64(at)/columns, values[at])
 	}
 	return &clustering.Embedding{Rows: int(rows), Columns: int(columns), Values: values}, nil
-}
-
-// landmarkReport converts the report on how well landmarks represent all points, nil to nil.
-func landmarkReport(r *clustering.LandmarkReport) *cleavev1.LandmarkReport {
-	if r == nil {
-		return nil
-	}
-	return &cleavev1.LandmarkReport{Count: uint32(r.Count), Rank: uint32(r.Rank), Lost: r.Lost, ExactNmi: r.ExactNMI, ExactObjective: r.ExactObjective}
-}
-
-// landmarkHead describes how the landmarks of a model make features, or returns nil if l is nil.
-func landmarkHead(l *clustering.Landmarks) *cleavev1.LandmarkHead {
-	if l == nil {
-		return nil
-	}
-	return &cleavev1.LandmarkHead{
-		Count: uint32(l.Points.N), Columns: uint32(l.Points.D), Kernel: kernelReport(l.Matrix), Centered: l.Centered, GridExponent: int32(l.Matrix.Grid),
-	}
 }
 
 // landmarkValues returns how many values a model with landmarks has according to its head.

@@ -21,9 +21,9 @@ const (
 	partEdges  = 1 << 16
 )
 
-// Parts calls yield with the header and the parts of the upload of a data set, until yield fails.
-func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetRequest) error) error {
-	header := &cleavev1.DatasetHeader{DisplayName: name}
+// Parts calls yield with the header and the parts of the upload of a data set that have yet to arrive, until yield fails.
+func Parts(name string, d dataset.Dataset, start UploadStart, yield func(*cleavev1.CreateDatasetRequest) error) error {
+	header := &cleavev1.DatasetHeader{DisplayName: name, UploadId: start.ID, FirstPart: start.FirstPart}
 	var values []float64
 	switch d := d.(type) {
 	case *dataset.Points:
@@ -40,6 +40,7 @@ func Parts(name string, d dataset.Dataset, yield func(*cleavev1.CreateDatasetReq
 	if err := yield(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: header}}); err != nil {
 		return err
 	}
+	yield = skipArrived(start, yield)
 	switch d := d.(type) {
 	case *dataset.Graph:
 		return edgeParts(d, yield)
@@ -99,13 +100,7 @@ type UploadStart struct {
 // Errors of the call are returned as they are, so that the caller can tell whether to repeat it.
 func SendDataset(ctx context.Context, client cleavev1.DatasetServiceClient, name string, d dataset.Dataset, start UploadStart) (*cleavev1.Dataset, error) {
 	response, err := sendParts(ctx, client.CreateDataset, func(send func(*cleavev1.CreateDatasetRequest) error) error {
-		return Parts(name, d, from(start, send, func(part *cleavev1.CreateDatasetRequest) bool {
-			header := part.GetHeader()
-			if header != nil {
-				header.UploadId, header.FirstPart = start.ID, start.FirstPart
-			}
-			return header != nil
-		}))
+		return Parts(name, d, start, send)
 	})
 	return response.GetDataset(), err
 }
@@ -147,15 +142,13 @@ func sendValueParts(values []float64, send func(*cleavev1.CreateDatasetRequest) 
 	return nil
 }
 
-// from returns a function that sends the header of an upload and the parts that have not arrived yet. begins
-// completes a header, and reports whether a part is one.
-func from[P any](start UploadStart, send func(*P) error, begins func(*P) bool) func(*P) error {
-	at := uint32(0)
-	return func(part *P) error {
-		if !begins(part) {
-			if at++; at <= start.FirstPart {
-				return nil
-			}
+// skipArrived returns a send without the parts that have already arrived.
+func skipArrived[P any](start UploadStart, send func(P) error) func(P) error {
+	arrived := start.FirstPart
+	return func(part P) error {
+		if arrived > 0 {
+			arrived--
+			return nil
 		}
 		return send(part)
 	}

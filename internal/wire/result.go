@@ -52,7 +52,9 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	p.Inference = inferenceProto(r.Inference)
 	p.Spectral = spectralProto(r.Eigen)
 	p.Choice = choiceProto(r.Choice)
-	p.Landmarks = landmarkReport(r.Landmarks)
+	if l := r.Landmarks; l != nil {
+		p.Landmarks = &cleavev1.LandmarkReport{Count: uint32(l.Count), Rank: uint32(l.Rank), Lost: l.Lost, ExactNmi: l.ExactNMI, ExactObjective: l.ExactObjective}
+	}
 	p.KSelection = kSelectionProto(r.KSelection)
 	p.Suspects = each(r.Suspects, suspectProto)
 	p.RowScores = RowScoresHead(r.Rows)

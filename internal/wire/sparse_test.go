@@ -162,7 +162,7 @@ func TestLargeSparsePointsTravelInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, count := NewUpload(roomy), 0
-	err = Parts("", points, func(part *cleavev1.CreateDatasetRequest) error {
+	err = Parts("", points, UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
 		count++
 		if size := proto.Size(part); size > 2<<20 {
 			t.Errorf("a part has %d bytes", size)

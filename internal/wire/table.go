@@ -142,16 +142,17 @@ func OnField(err error, field string) error {
 // partBytes is the approximate maximum size of a part of a table.
 const partBytes = 1 << 20
 
-// TableParts calls yield with the header and the parts of the upload of a table, until yield fails.
-func TableParts(name string, t *table.Table, yield func(*cleavev1.CreateTableRequest) error) error {
-	if err := sendHeader(name, yield); err != nil {
+// TableParts calls yield with the header and the parts of the upload of a table that have yet to arrive, until yield
+// fails.
+func TableParts(name string, t *table.Table, start UploadStart, yield func(*cleavev1.CreateTableRequest) error) error {
+	if err := sendHeader(name, start, yield); err != nil {
 		return err
 	}
-	return sendRows(t, yield)
+	return sendRows(t, skipArrived(start, yield))
 }
 
-func sendHeader(name string, send func(*cleavev1.CreateTableRequest) error) error {
-	header := &cleavev1.TableHeader{DisplayName: name}
+func sendHeader(name string, start UploadStart, send func(*cleavev1.CreateTableRequest) error) error {
+	header := &cleavev1.TableHeader{DisplayName: name, UploadId: start.ID, FirstPart: start.FirstPart}
 	return send(&cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Header{Header: header}})
 }
 
@@ -196,7 +197,7 @@ func ReceiveTable(receive func() (*cleavev1.GetTableRowsResponse, error)) (*tabl
 // in memory at a time.
 func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name string, next func() (*table.Table, error)) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
-		if err := sendHeader(name, send); err != nil {
+		if err := sendHeader(name, UploadStart{}, send); err != nil {
 			return err
 		}
 		return Receive(next, func(batch *table.Table) error { return sendRows(batch, send) })
@@ -207,13 +208,7 @@ func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name s
 // SendTable uploads a table from the given part on, and returns the coordinator's description of it.
 func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
-		return TableParts(name, t, from(start, send, func(part *cleavev1.CreateTableRequest) bool {
-			header := part.GetHeader()
-			if header != nil {
-				header.UploadId, header.FirstPart = start.ID, start.FirstPart
-			}
-			return header != nil
-		}))
+		return TableParts(name, t, start, send)
 	})
 	return response.GetTable(), err
 }

@@ -97,17 +97,13 @@ func (n *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1
 
 // prepareNeighbors opens a search. The rows of a kernel matrix are fetched when a tile needs them; other data sets
 // are fetched whole.
-func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec) error {
+func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec, units *dataset.Units) error {
 	if spec.GetRows() < 1 || spec.GetRows() > dataset.MaxRows || uint64(spec.GetCount()) >= spec.GetRows() {
 		return fmt.Errorf("worker: %d neighbors of each of %d rows", spec.GetCount(), spec.GetRows())
 	}
 	rows, count := int(spec.GetRows()), int(spec.GetCount())
 	if spec.GetDiagonal() != nil {
 		return j.prepareKernelNeighbors(p, rows, count, spec.GetDiagonal())
-	}
-	units, err := j.unitsOf(p)
-	if err != nil {
-		return err
 	}
 	lease, err := j.openDataset(p.GetDatasetId(), rows)
 	if err != nil {

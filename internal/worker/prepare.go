@@ -26,24 +26,24 @@ func (j *job) prepare(p *workerv1.Prepare) error {
 	j.need = planning.Workload{
 		DatasetBytes: int64(p.GetDatasetBytes()), K: int(p.GetK()), Scaled: p.GetUnits() != nil, Whole: !p.GetByRows(),
 	}
+	units, err := j.unitsOf(p)
+	if err != nil {
+		return err
+	}
 	switch what := p.GetWhat().(type) {
 	case *workerv1.Prepare_Matrix:
-		return j.prepareMatrix(p, what.Matrix)
+		return j.prepareMatrix(p, what.Matrix, units)
 	case *workerv1.Prepare_Vectors:
-		return j.prepareVectors(p, what.Vectors)
+		return j.prepareVectors(p, what.Vectors, units)
 	case *workerv1.Prepare_Neighbors:
-		return j.prepareNeighbors(p, what.Neighbors)
+		return j.prepareNeighbors(p, what.Neighbors, units)
 	}
 	return errors.New("worker: a job without matrix, vectors or neighbors")
 }
 
 // prepareMatrix opens a kernel-family job. The tiles of a graph refer to the data set, which stays in memory with the
 // job. Points are copied; their data set may be evicted afterwards.
-func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
-	units, err := j.unitsOf(p)
-	if err != nil {
-		return err
-	}
+func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *dataset.Units) error {
 	in := &payloads{job: j}
 	mean, scale := in.floats(m.GetMean()), in.floats(m.GetScale())
 	if in.err != nil {
@@ -86,11 +86,7 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec) error {
 }
 
 // prepareVectors opens a k-means-family job.
-func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec) error {
-	units, err := j.unitsOf(p)
-	if err != nil {
-		return err
-	}
+func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec, units *dataset.Units) error {
 	in := &payloads{job: j}
 	mean, grids := in.floats(v.GetMean()), in.int32s(v.GetGrids())
 	if in.err != nil {

@@ -34,7 +34,7 @@ func abandonUploads(r *faultRun) {
 		stream, err := client.Datasets.CreateDataset(r.Context())
 		must(r, stream, err)
 		parts, gone := r.rng.IntN(8), errors.New("gone") // 10 MB are more than eight
-		err = wire.Parts("abandoned", largeUpload(), func(part *cleavev1.CreateDatasetRequest) error {
+		err = wire.Parts("abandoned", largeUpload(), wire.UploadStart{}, func(part *cleavev1.CreateDatasetRequest) error {
 			if parts--; parts < 0 {
 				return gone
 			}

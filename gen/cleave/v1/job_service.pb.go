@@ -1453,8 +1453,8 @@ type GetModelResponse_Head struct {
 }
 
 type GetModelResponse_Values struct {
-	// The next values of the model: the centroids row by row, the landmarks or the mixture if there are any, the
-	// metric, and the units if there are any.
+	// The next values of the model: the centroids row by row, then, if there are any, the landmarks, their projection
+	// and the forest, or the mixture, then the metric, and the units if there are any.
 	Values *DenseValues `protobuf:"bytes,2,opt,name=values,proto3,oneof"`
 }
 

@@ -42,9 +42,9 @@ const (
 //
 // JobService plans and runs clustering jobs and returns their results.
 //
-// Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
-// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the
-// caller may not see it or it does not exist.
+// Every method may be retried after a lost response: repeating a call does no harm and does not fail because of the
+// first. The exception is CreateJob without a request_id, which creates a second job. Methods that name a job, except
+// DeleteJob, return NOT_FOUND if the caller may not see it or it does not exist.
 type JobServiceClient interface {
 	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
 	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
@@ -75,8 +75,8 @@ type JobServiceClient interface {
 	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
 	// label is.
 	GetRowScores(ctx context.Context, in *GetRowScoresRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRowScoresResponse], error)
-	// GetModel streams the centroids and the metric of a job that has them: one of the k-means family, or one of auto that
-	// clustered the rows themselves.
+	// GetModel streams the model of a job that has one: a job of the k-means family, of kernel k-means by landmarks, or
+	// of auto if it clustered the rows themselves or chose a classifier.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetModelResponse], error)
 	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
 	GetEmbedding(ctx context.Context, in *GetEmbeddingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEmbeddingResponse], error)
@@ -317,9 +317,9 @@ func (c *jobServiceClient) EvaluateJob(ctx context.Context, in *EvaluateJobReque
 //
 // JobService plans and runs clustering jobs and returns their results.
 //
-// Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
-// harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the
-// caller may not see it or it does not exist.
+// Every method may be retried after a lost response: repeating a call does no harm and does not fail because of the
+// first. The exception is CreateJob without a request_id, which creates a second job. Methods that name a job, except
+// DeleteJob, return NOT_FOUND if the caller may not see it or it does not exist.
 type JobServiceServer interface {
 	// PlanJob reports how a job would be distributed over the workers attached now, without running it. Returns
 	// RESOURCE_EXHAUSTED if the job does not fit, with a message that says what would, and FAILED_PRECONDITION if no
@@ -350,8 +350,8 @@ type JobServiceServer interface {
 	// GetRowScores streams, in row order, how close each row is to its own and to the next cluster, and how certain its
 	// label is.
 	GetRowScores(*GetRowScoresRequest, grpc.ServerStreamingServer[GetRowScoresResponse]) error
-	// GetModel streams the centroids and the metric of a job that has them: one of the k-means family, or one of auto that
-	// clustered the rows themselves.
+	// GetModel streams the model of a job that has one: a job of the k-means family, of kernel k-means by landmarks, or
+	// of auto if it clustered the rows themselves or chose a classifier.
 	GetModel(*GetModelRequest, grpc.ServerStreamingServer[GetModelResponse]) error
 	// GetEmbedding streams the coordinates that a job of the spectral family computed for the rows.
 	GetEmbedding(*GetEmbeddingRequest, grpc.ServerStreamingServer[GetEmbeddingResponse]) error

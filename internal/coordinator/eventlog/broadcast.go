@@ -25,10 +25,6 @@ func encode(message proto.Message) Encoded {
 	return bytes
 }
 
-func encodeEvent(e *cleavev1.Event) Encoded {
-	return encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}})
-}
-
 // EncodeProgress encodes a message that tells clients what a job does at this moment.
 func EncodeProgress(p *cleavev1.Progress) Encoded {
 	return encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Progress{Progress: p}})

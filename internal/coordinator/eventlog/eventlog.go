@@ -254,7 +254,7 @@ func (l *Log) publish(events ...*cleavev1.Event) {
 		if e.GetIteration() != nil {
 			l.step = e.GetIteration()
 		}
-		l.recent = append(l.recent, encodeEvent(e))
+		l.recent = append(l.recent, encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}}))
 	}
 	if len(l.recent) > 2*maxRecent {
 		l.recent = slices.Clone(l.recent[len(l.recent)-maxRecent:])

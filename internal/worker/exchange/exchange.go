@@ -73,7 +73,7 @@ func New(cfg Config) *Exchange {
 		cfg.Stall = defaultStall
 	}
 	e := &Exchange{
-		cfg: cfg, peers: newPeers(cfg.Peers), web: ranged.NewClient(), shares: map[shareKey]*Share{},
+		cfg: cfg, peers: &peers{options: cfg.Peers, connections: map[string]*grpc.ClientConn{}}, web: ranged.NewClient(), shares: map[shareKey]*Share{},
 		stop: func() {}, endOfLife: func() string { return "" },
 	}
 	if cfg.Cache == nil {

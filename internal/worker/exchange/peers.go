@@ -27,10 +27,6 @@ type peers struct {
 	connections map[string]*grpc.ClientConn // by address
 }
 
-func newPeers(options func(address string) ([]grpc.DialOption, error)) *peers {
-	return &peers{options: options, connections: map[string]*grpc.ClientConn{}}
-}
-
 // client returns a client of the worker at an address.
 func (p *peers) client(address string) (workerv1.PeerServiceClient, error) {
 	p.mu.Lock()

@@ -722,8 +722,8 @@ export type GetModelResponse = Message<"cleave.v1.GetModelResponse"> & {
     case: "head";
   } | {
     /**
-     * The next values of the model: the centroids row by row, the landmarks or the mixture if there are any, the
-     * metric, and the units if there are any.
+     * The next values of the model: the centroids row by row, then, if there are any, the landmarks, their projection
+     * and the forest, or the mixture, then the metric, and the units if there are any.
      *
      * @generated from field: cleave.v1.DenseValues values = 2;
      */
@@ -1089,9 +1089,9 @@ export const JobOrderSchema: GenEnum<JobOrder> = /*@__PURE__*/
 /**
  * JobService plans and runs clustering jobs and returns their results.
  *
- * Every method may be retried after a lost response, except CreateJob without a request_id: the second call does no
- * harm and does not fail because of the first. Methods that name a job, except DeleteJob, return NOT_FOUND if the
- * caller may not see it or it does not exist.
+ * Every method may be retried after a lost response: repeating a call does no harm and does not fail because of the
+ * first. The exception is CreateJob without a request_id, which creates a second job. Methods that name a job, except
+ * DeleteJob, return NOT_FOUND if the caller may not see it or it does not exist.
  *
  * @generated from service cleave.v1.JobService
  */
@@ -1206,8 +1206,8 @@ export const JobService: GenService<{
     output: typeof GetRowScoresResponseSchema;
   },
   /**
-   * GetModel streams the centroids and the metric of a job that has them: one of the k-means family, or one of auto that
-   * clustered the rows themselves.
+   * GetModel streams the model of a job that has one: a job of the k-means family, of kernel k-means by landmarks, or
+   * of auto if it clustered the rows themselves or chose a classifier.
    *
    * @generated from rpc cleave.v1.JobService.GetModel
    */
