@@ -336,15 +336,19 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sealed bytes.Buffer
-	w := seal.NewWriter(name, &sealed)
-	if _, err := w.Write(plain); err != nil {
-		t.Fatal(err)
+	sealedOf := func(content []byte) []byte {
+		var sealed bytes.Buffer
+		w := seal.NewWriter(name, &sealed)
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		return sealed.Bytes()
 	}
-	if err := w.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	damaged := bytes.Clone(sealed.Bytes())
+	sealed := sealedOf(plain)
+	damaged := bytes.Clone(sealed)
 	damaged[len(damaged)/2] ^= 1
 	serve := func(content []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -356,13 +360,12 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 		handler          http.HandlerFunc
 		message          string
 	}{
-		{"sealed", name, serve(sealed.Bytes()), ""},
-		{"plain", "", serve(plain), ""},
+		{"sealed", name, serve(sealed), ""},
 		{"damaged", name, serve(damaged), "damaged"},
-		{"another blob", name + "y", serve(sealed.Bytes()), "damaged"},
-		{"other bytes", "", serve(sealed.Bytes()), "not those of the piece"},
+		{"another blob", name + "y", serve(sealed), "damaged"},
+		{"other bytes", name, serve(sealedOf(make([]byte, len(plain)))), "not those of the piece"},
 		{"forbidden", name, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "(403 Forbidden); check that the coordinator's keys may read the object, and that its clock is right"},
-		{"whole", name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(sealed.Bytes()) }, "200"},
+		{"whole", name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(sealed) }, "200"},
 		{"elsewhere", name, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
 		}, "302"},
