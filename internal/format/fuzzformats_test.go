@@ -25,7 +25,7 @@ func FuzzNPZ(f *testing.F) {
 }
 
 func FuzzGraphsOfOtherPrograms(f *testing.F) {
-	for _, seed := range []string{metisText, graphMLText, gmlText} {
+	for _, seed := range []string{metisText, graphMLText, gmlText, dataInDefault} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {

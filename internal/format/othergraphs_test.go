@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	metisText = "% four vertices, the last without neighbors\n4 3 001\n2 1.5 3 2\n1 1.5 3 1\n1 2 2 1\n\n"
+	dataInDefault = `<graphml><key id="w" for="edge" attr.name="weight"><default>1<data/></default></key></graphml>`
+	metisText     = "% four vertices, the last without neighbors\n4 3 001\n2 1.5 3 2\n1 1.5 3 1\n1 2 2 1\n\n"
 
 	graphMLText = `<?xml version="1.0"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -84,6 +85,7 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.graphml", "<graphml><graph><node id='a'/>", "NOT_GRAPHML", "damaged"},
 		{"g.graphml", "<svg></svg>", "NOT_GRAPHML", "not a GraphML graph"},
+		{"g.graphml", dataInDefault, "NOT_GRAPHML", "not a GraphML graph"},
 		{"g.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "DUPLICATE_INDEX", `"a"`},
 		{"g.graphml", "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>", "UNKNOWN_VERTEX", "line 3"},
 		{"g.graphml", "<graphml><graph><node id='a'/><edge source='a' target='a'><data key='weight'>x</data></edge></graph></graphml>", "NOT_A_NUMBER", `"x"`},

@@ -91,7 +91,7 @@ func (r *graphML) take(token xml.Token) error {
 			r.inKey = false
 		case t.Name.Local == "default" && r.inWeight:
 			return r.endWeight(&r.weight)
-		case t.Name.Local == "data" && r.inWeight:
+		case t.Name.Local == "data" && r.inWeight && r.inEdge:
 			return r.endWeight(&r.edges[len(r.edges)-1].weight)
 		}
 	}
