@@ -23,12 +23,14 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	defer context.AfterFunc(c.runCtx, func() { cancel(errStopping) })() // a shutdown does not wait for a backup
 	end := c.hold.Begin()
 	defer func() {
-		if postponed := end(); !postponed || c.storeCtx.Err() != nil {
+		if postponed := end(); !postponed || c.runCtx.Err() != nil {
 			return
 		}
-		if err := c.garbage.Collect(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
-			c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
-		}
+		c.sweeping.Go(func() { // the client does not wait for it
+			if err := c.garbage.Collect(c.storeCtx); err != nil && c.storeCtx.Err() == nil {
+				c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
+			}
+		})
 	}()
 	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now()})
 	if err != nil {

@@ -74,6 +74,7 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	if _, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: done}); reason(err) != reasonJobNotFound {
 		t.Errorf("the deleted job: %v", err)
 	}
+	h.awaitSweep()
 	if left, err := h.c.blobs.List(t.Context(), "jobs/"+done+"/"); err != nil || len(left) > 0 {
 		t.Errorf("after the backup, %v are left of the deleted job (%v)", left, err)
 	}

@@ -18,6 +18,7 @@ type kept struct {
 	mu    sync.Mutex
 	jobs  map[string]*job // by the id of their offer
 	timer *time.Timer
+	added int // counts the calls of add
 }
 
 func newKept() *kept { return &kept{jobs: map[string]*job{}} }
@@ -32,7 +33,18 @@ func (k *kept) add(jobs []*job, keepFor time.Duration) {
 	if k.timer != nil {
 		k.timer.Stop()
 	}
-	k.timer = time.AfterFunc(keepFor, k.drop)
+	k.added++
+	added := k.added
+	k.timer = time.AfterFunc(keepFor, func() { k.expire(added) })
+}
+
+// expire frees all jobs, unless some were added since.
+func (k *kept) expire(added int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.added == added {
+		k.dropAll()
+	}
 }
 
 // take removes and returns the job of an offer, or returns nil if it is no longer there.
@@ -48,6 +60,11 @@ func (k *kept) take(offer string) *job {
 func (k *kept) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.dropAll()
+}
+
+// dropAll frees all jobs. The caller holds k.mu.
+func (k *kept) dropAll() {
 	if k.timer != nil {
 		k.timer.Stop()
 	}

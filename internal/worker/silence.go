@@ -14,42 +14,52 @@ type silence struct {
 
 	mu    sync.Mutex
 	limit time.Duration
-	known uint64 // of arrived, when the timer was last set
+	until time.Time // when the wait ends; zero while it is stopped. An expire that was late looks here
+	known uint64    // of arrived, when the timer was last set
 	timer *time.Timer
 }
 
 // newSilence begins to wait.
 func newSilence(limit time.Duration, arrived *atomic.Uint64, end func()) *silence {
-	s := &silence{arrived: arrived, end: end, limit: limit, known: arrived.Load()}
+	s := &silence{arrived: arrived, end: end, limit: limit, until: time.Now().Add(limit), known: arrived.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = time.AfterFunc(limit, s.expire)
 	return s
 }
 
-// expire ends the wait, unless something has arrived in transfers.
+// expire ends the wait, unless it was stopped or begun again meanwhile, or something has arrived in transfers.
 func (s *silence) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.arrived.Load(); now != s.known {
-		s.known = now
-		s.timer.Reset(s.limit)
+	if s.until.IsZero() || time.Now().Before(s.until) {
+		return
+	}
+	if s.arrived.Load() != s.known {
+		s.wait()
 		return
 	}
 	s.end()
+}
+
+// wait begins the wait. The caller holds s.mu.
+func (s *silence) wait() {
+	s.known, s.until = s.arrived.Load(), time.Now().Add(s.limit)
+	s.timer.Reset(s.limit)
 }
 
 // reset begins the wait again, after a message, with another limit.
 func (s *silence) reset(limit time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit, s.known = limit, s.arrived.Load()
-	s.timer.Reset(limit)
+	s.limit = limit
+	s.wait()
 }
 
 // stop ends the wait without calling the function. It can begin again by reset.
 func (s *silence) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.until = time.Time{}
 	s.timer.Stop()
 }

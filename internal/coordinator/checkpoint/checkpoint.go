@@ -210,13 +210,14 @@ func (r *Run) save() time.Duration {
 	if int64(r.Memory.Bytes()) > room { // do not fill the disk first
 		err = s.diskFull()
 	} else {
+		r.exist = true // a Put that fails may still be completed by the store
 		err = s.Blobs.Put(s.Context, name, func(w io.Writer) error {
 			return r.Memory.Write(&limitedWriter{to: w, room: room, full: s.diskFull()}, r.identity)
 		})
 	}
 	switch {
 	case err == nil:
-		r.blobs, r.exist = append(r.blobs, name), true
+		r.blobs = append(r.blobs, name)
 		r.stored++
 		r.prune()
 		r.warnRefused()

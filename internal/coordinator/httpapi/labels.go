@@ -61,7 +61,11 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 // header.
 func labelType(r *http.Request) (string, error) {
 	offers := []string{typeJSON, typeCSV, typeParquet, typeLines}
-	switch name := r.URL.Query().Get("format"); name {
+	query, err := parameters(r)
+	if err != nil {
+		return "", err
+	}
+	switch name := query.Get("format"); name {
 	case "":
 		return accepted(r, offers...)
 	case "json":

@@ -356,10 +356,9 @@ func (s *Sender) attempt(n *notification) bool {
 
 // done makes one delivery attempt and reports whether it was the last.
 func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int) bool {
-	// The operator may allow other receivers than when the job was created.
+	// The operator may allow other receivers than when the job was created, and perhaps this one again.
 	err := s.Config.CheckURL(n.GetUrl())
-	forbidden := err != nil
-	if !forbidden {
+	if err == nil {
 		err = s.post(ctx, n)
 	}
 	switch {
@@ -368,7 +367,7 @@ func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int
 		return true
 	case ctx.Err() != nil:
 		return false
-	case forbidden, errors.Is(err, errGone), s.Now().Sub(n.GetCreateTime().AsTime()) > giveUpAfter:
+	case errors.Is(err, errGone), s.Now().Sub(n.GetCreateTime().AsTime()) > giveUpAfter:
 		s.Logger.Error("a notification is given up", "id", n.GetId(), "attempts", attempt, "error", err)
 		return true
 	}
