@@ -196,8 +196,8 @@ func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, erro
 	return colors, colorable, nil
 }
 
-// first returns which of two vertices to color first: one without a color, then the one with fewer colors left, then the
-// one with more neighbors, then the lower one.
+// first returns which of two vertices to color first: one without a color, then the one with fewer colors left, then
+// the one with more neighbors, then the lower one.
 func (g *coloring) first(a, b int32, colors, saturation []int32) int32 {
 	switch {
 	case colors[a] >= 0:

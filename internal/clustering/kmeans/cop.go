@@ -96,11 +96,11 @@ func (m *cop) assignComponents(ctx context.Context) ([]labeling.Move, error) {
 func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, error) {
 	order := choose.All[int32](len(m.components))
 	for range 1 + m.p.options.MaxRestarts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		if colors, ok := m.greedy(order, costs); ok {
 			return colors, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		m.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
