@@ -52,6 +52,30 @@ func TestLateTypesInSeveralFiles(t *testing.T) {
 	}
 }
 
+// However many files have late types, reading starts over once, and each file is opened a fixed number of times.
+func TestManyFilesWithLateTypes(t *testing.T) {
+	text := lateTable("1.5,2")
+	names, opened := make([]string, 5), 0
+	r, err := OpenParts(names, TableOptions{}, func(at int, o TableOptions) (Part, error) {
+		opened++
+		return OpenObject(Object{Name: fmt.Sprintf("%d.csv", at), ReaderAt: strings.NewReader(text), Size: int64(len(text))}, nil, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := readWithin(r, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Rows() != 5*100_001 || got.Columns[0].Type != table.Number || got.Columns[0].Numbers[5*100_001-1] != 1.5 {
+		t.Errorf("%d rows, x is %v", got.Rows(), got.Columns[0].Type)
+	}
+	if opened > 3*len(names) {
+		t.Errorf("%d files were opened %d times", len(names), opened)
+	}
+}
+
 // readWithin reads a table that may start over at most so many times.
 func readWithin(r *TableReader, restarts int) (*table.Table, error) {
 	var parts []*table.Table

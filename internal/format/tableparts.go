@@ -92,12 +92,22 @@ func (m *manyParts) widen(file string, columns []table.Column) error {
 	return nil
 }
 
-// open opens the file at a position in the list.
+// open continues with the file at a position in the list.
 func (m *manyParts) open(at int) error {
 	m.Close()
 	if at == 0 {
 		m.marks = ""
 	}
+	part, err := m.read(at)
+	if err != nil {
+		return err
+	}
+	m.at, m.part = at, part
+	return nil
+}
+
+// read opens a file with all that is known about the columns.
+func (m *manyParts) read(at int) (Part, error) {
 	o := m.options
 	o.Texts = slices.Clone(o.Texts)
 	for _, c := range m.wanted {
@@ -106,12 +116,7 @@ func (m *manyParts) open(at int) error {
 		}
 	}
 	o.Known = m.known[at]
-	part, err := m.openPart(at, o)
-	if err != nil {
-		return err
-	}
-	m.at, m.part = at, part
-	return nil
+	return m.openPart(at, o)
 }
 
 func (m *manyParts) Columns() []table.Column { return slices.Clone(m.wanted) }
@@ -139,11 +144,11 @@ func (m *manyParts) Next() (*table.Table, error) {
 		t, err := m.part.Next()
 		switch {
 		case errors.Is(err, csv.ErrRestarted):
-			if err := m.widen(m.files[m.at], m.part.Columns()); err != nil {
+			if err := m.learn(m.at, m.part); err != nil {
 				return nil, err
 			}
-			if text, ok := m.part.(textPart); ok {
-				m.known[m.at] = text.Survey()
+			if err := m.survey(m.at + 1); err != nil {
+				return nil, err
 			}
 			if err := m.open(0); err != nil {
 				return nil, err
@@ -164,6 +169,37 @@ func (m *manyParts) Next() (*table.Table, error) {
 		}
 	}
 	return nil, io.EOF
+}
+
+// learn notes what a file showed that starts over.
+func (m *manyParts) learn(at int, part Part) error {
+	if text, ok := part.(textPart); ok {
+		m.known[at] = text.Survey()
+	}
+	return m.widen(m.files[at], part.Columns())
+}
+
+// survey reads the files from a position on to find all that would start over. Otherwise, every one of them would make
+// the caller read all files before it once more. It leaves errors of reading to Next, which comes across them again.
+func (m *manyParts) survey(from int) error {
+	for at := from; at < len(m.files); at++ {
+		part, err := m.read(at)
+		if err != nil {
+			return nil
+		}
+		for err == nil {
+			_, err = part.Next()
+		}
+		var differ error
+		if errors.Is(err, csv.ErrRestarted) {
+			differ = m.learn(at, part)
+		}
+		part.Close()
+		if differ != nil {
+			return differ
+		}
+	}
+	return nil
 }
 
 // convert converts the columns of a part to the types in m.wanted.

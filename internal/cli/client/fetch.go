@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -204,7 +205,7 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 // stops at the first error of yield. If columns are named, the parts have only these.
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error, columns ...string) error {
 	done := 0
-	err := c.Retry(ctx, func() error {
+	return c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})
@@ -217,22 +218,16 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 			if err != nil {
 				return err
 			}
-			var more []int // rows that yield has not had yet
-			for row := max(0, done-at); row < t.Rows(); row++ {
-				more = append(more, row)
-			}
-			at += t.Rows()
-			switch {
-			case len(more) == 0:
+			if at += t.Rows(); at <= done { // yield has had all of these rows
 				return nil
-			case len(more) < t.Rows():
-				t = t.Take(more)
+			}
+			if skip := t.Rows() - (at - done); skip > 0 {
+				t = t.Take(choose.All[int](t.Rows())[skip:])
 			}
 			done = at
 			return yield(t)
 		})
 	})
-	return err
 }
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/client"
+	"github.com/cleave-project/cleave/internal/data/table"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -60,5 +64,52 @@ func TestDescribeInlineTable(t *testing.T) {
 	input := &cleavev1.TableInput{Source: &cleavev1.TableInput_Inline{Inline: &cleavev1.TableRows{Columns: []*cleavev1.Column{ids}}}}
 	if got := (&Client{}).DescribeTable(t.Context(), input); got != "2" {
 		t.Errorf("got %s rows", got)
+	}
+}
+
+// brokenTable streams the rows 0 to 5 in parts, differently in each call, and breaks off the first ones.
+type brokenTable struct {
+	cleavev1.TableServiceClient
+	calls [][][]int64
+}
+
+type tableStream struct {
+	grpc.ClientStream
+	parts [][]int64
+	end   error
+}
+
+func (b *brokenTable) GetTableRows(context.Context, *cleavev1.GetTableRowsRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.GetTableRowsResponse], error) {
+	s := &tableStream{parts: b.calls[0], end: status.Error(codes.Unavailable, "broken")}
+	if b.calls = b.calls[1:]; len(b.calls) == 0 {
+		s.end = io.EOF
+	}
+	return s, nil
+}
+
+func (s *tableStream) Recv() (*cleavev1.GetTableRowsResponse, error) {
+	if len(s.parts) == 0 {
+		return nil, s.end
+	}
+	cells := &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: s.parts[0]}}
+	s.parts = s.parts[1:]
+	return &cleavev1.GetTableRowsResponse{Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{{Name: "x", Cells: cells}}}}, nil
+}
+
+// Rows of a table come once each, however the stream breaks and the parts are cut.
+func TestEachTableRowsAcrossBrokenStreams(t *testing.T) {
+	dialed, err := client.Dial("127.0.0.1:1", client.WithoutEncryption())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	dialed.Tables = &brokenTable{calls: [][][]int64{{{0, 1}, {2}}, {{0}, {1, 2, 3, 4}}, {{0, 1, 2, 3, 4}, {5}}}}
+	var got []int64
+	err = (&Client{Client: dialed}).EachTableRows(t.Context(), "t", func(part *table.Table) error {
+		got = append(got, part.Columns[0].Integers...)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []int64{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

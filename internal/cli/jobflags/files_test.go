@@ -3,6 +3,8 @@ package jobflags
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -23,5 +25,27 @@ func TestAFolderStandsForItsParts(t *testing.T) {
 	}
 	if files := flags.NamedFiles(folder); len(files) != 1 || files[0] != (NamedFile{"data", "a.csv"}) {
 		t.Errorf("the inputs are %v", files)
+	}
+}
+
+// What counts for whether a table is sent while it is read is the size of a folder's parts.
+func TestTheSizeOfAFolderIsThatOfItsParts(t *testing.T) {
+	folder := t.TempDir()
+	content := "x\n" + strings.Repeat("1\n", 32<<10)
+	for _, name := range []string{"a.csv", "b.csv"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, want := range map[int]bool{2 * len(content): true, 2*len(content) + 1: false} {
+		set := pflag.NewFlagSet("submit", pflag.ContinueOnError)
+		flags := Add(set)
+		flags.Stream = true
+		if err := set.Parse([]string{"--data", folder, "--stream-from", strconv.Itoa(from)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := flags.streams(); got != want {
+			t.Errorf("two parts of %d bytes with --stream-from %d: streamed: %t", len(content), from, got)
+		}
 	}
 }

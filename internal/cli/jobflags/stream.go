@@ -42,12 +42,12 @@ func (f *Flags) streams() bool {
 	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
 		return false
 	}
+	if slices.Contains(f.files, StandardInput) {
+		return true
+	}
 	size := int64(0)
-	for _, path := range f.files {
-		if path == StandardInput {
-			return true
-		}
-		if about, err := os.Stat(path); err == nil {
+	for _, file := range f.NamedFiles("") {
+		if about, err := os.Stat(file.Path); err == nil && file.Flag == "data" {
 			size += about.Size()
 		}
 	}

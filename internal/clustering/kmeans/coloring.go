@@ -2,10 +2,12 @@ package kmeans
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // coloring represents the constraints of COP-KMeans as a graph to color: must-link components are vertices,
@@ -117,17 +119,36 @@ const (
 )
 
 // exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors left
-// (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried.
-func (g *coloring) exact(limit int) ([]int32, verdict) {
+// (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried. It fails only if the
+// context ends.
+func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, error) {
 	n := len(g.components)
 	colors := clustering.Unassigned(n)
 	// blocked[v*k+c] counts the neighbors of v that have color c; saturation is how many are not 0.
 	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
+	// next is a tournament of the vertices, which are its leaves next[n:]: next[i] is the one of next[2*i] and
+	// next[2*i+1] to color first, so next[1] is the first of all. Colored vertices lose against all others.
+	next := slices.Concat(make([]int32, n), choose.All[int32](n))
+	for at := n - 1; at > 0; at-- {
+		next[at] = g.first(next[2*at], next[2*at+1], colors, saturation)
+	}
+	update := func(v int32) {
+		for at := (n + int(v)) / 2; at > 0; at /= 2 {
+			before := next[at]
+			if next[at] = g.first(next[2*at], next[2*at+1], colors, saturation); next[at] == before && before != v {
+				return
+			}
+		}
+	}
+	// mark is called when v gets the color c (sign 1) or loses it (sign -1).
 	mark := func(v, c, sign int32) {
+		update(v)
 		for _, u := range g.neighbors[v] {
 			count := &blocked[int(u)*g.k+int(c)]
 			if *count == 0 || (*count == 1 && sign < 0) {
-				saturation[u] += sign
+				if saturation[u] += sign; colors[u] < 0 {
+					update(u)
+				}
 			}
 			*count += sign
 		}
@@ -138,14 +159,10 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 	}
 	var path []choice
 	pick := func() int32 {
-		best := int32(-1)
-		for v := range int32(n) {
-			if colors[v] < 0 && (best < 0 || saturation[v] > saturation[best] ||
-				saturation[v] == saturation[best] && len(g.neighbors[v]) > len(g.neighbors[best])) {
-				best = v
-			}
+		if len(path) == n {
+			return -1
 		}
-		return best
+		return next[1]
 	}
 	used, nodes := int32(0), 0
 	v, c := pick(), int32(0)
@@ -155,7 +172,10 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 		}
 		if c < int32(g.k) && c <= used {
 			if nodes++; nodes > limit {
-				return nil, undecided
+				return nil, undecided, nil
+			}
+			if nodes%64 == 0 && ctx.Err() != nil {
+				return nil, 0, ctx.Err()
 			}
 			path = append(path, choice{v, c, used})
 			colors[v] = c
@@ -165,7 +185,7 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 			continue
 		}
 		if len(path) == 0 {
-			return nil, uncolorable
+			return nil, uncolorable, nil
 		}
 		last := path[len(path)-1]
 		path = path[:len(path)-1]
@@ -173,7 +193,22 @@ func (g *coloring) exact(limit int) ([]int32, verdict) {
 		mark(last.vertex, last.color, -1)
 		v, c, used = last.vertex, last.color+1, last.used
 	}
-	return colors, colorable
+	return colors, colorable, nil
+}
+
+// first returns which of two vertices to color first: one without a color, then the one with fewer colors left, then
+// the one with more neighbors, then the lower one.
+func (g *coloring) first(a, b int32, colors, saturation []int32) int32 {
+	switch {
+	case colors[a] >= 0:
+		return b
+	case colors[b] >= 0:
+		return a
+	}
+	if cmp.Or(cmp.Compare(saturation[a], saturation[b]), cmp.Compare(len(g.neighbors[a]), len(g.neighbors[b])), cmp.Compare(b, a)) > 0 {
+		return a
+	}
+	return b
 }
 
 // reduceCost makes a coloring cheaper: it permutes the colors within each connected piece, then changes the colors of

@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -58,12 +59,12 @@ func (g *coloring) describe(v int32) string {
 }
 
 // assignPoints moves unconstrained points to the nearest centroid, and components to their new clusters.
-func (m *cop) assignPoints() (moved int, err error) {
+func (m *cop) assignPoints(ctx context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(m.model(), m.points)
 	if err != nil {
 		return 0, err
 	}
-	together, err := m.assignComponents()
+	together, err := m.assignComponents(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -72,14 +73,14 @@ func (m *cop) assignPoints() (moved int, err error) {
 
 // assignComponents returns the moves to a valid assignment that costs no more than the current one, if that is
 // valid.
-func (m *cop) assignComponents() ([]labeling.Move, error) {
+func (m *cop) assignComponents(ctx context.Context) ([]labeling.Move, error) {
 	distances, err := m.x.Distances(m.model(), m.points)
 	if err != nil {
 		return nil, err
 	}
 	k := m.coloring.k
 	costs := m.costs(distances, k)
-	colors, err := m.colorComponents(costs)
+	colors, err := m.colorComponents(ctx, costs)
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +93,21 @@ func (m *cop) assignComponents() ([]labeling.Move, error) {
 
 // colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
 // search.
-func (m *cop) colorComponents(costs []float64) ([]int32, error) {
+func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, error) {
 	order := choose.All[int32](len(m.components))
 	for range 1 + m.p.options.MaxRestarts {
 		if colors, ok := m.greedy(order, costs); ok {
 			return colors, nil
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		m.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	colors, found := m.exact(searchLimit)
+	colors, found, err := m.exact(ctx, searchLimit)
+	if err != nil {
+		return nil, err
+	}
 	const field = "spec.supervision.constraints"
 	switch found {
 	case uncolorable:

@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"context"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
@@ -37,7 +38,7 @@ func newKmeans(run state) *kmeans {
 }
 
 // assignPoints moves every point to the nearest centroid that it is allowed to move to, also ambiguous seeds.
-func (m *kmeans) assignPoints() (moved int, err error) {
+func (m *kmeans) assignPoints(context.Context) (moved int, err error) {
 	moves, err := m.x.Assign(m.model(), m.held)
 	if err != nil {
 		return 0, err

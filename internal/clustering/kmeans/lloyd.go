@@ -14,7 +14,7 @@ type lloyd struct {
 	value float64 // the sum of distortions
 	held  []int32 // points that never move, ascending
 	// Moves points; nil if all but the held ones move to their nearest centroids.
-	assign func() (moved int, err error)
+	assign func(ctx context.Context) (moved int, err error)
 	repair func() error // fills emptied clusters after the means are taken; nil if they stay empty
 }
 
@@ -30,7 +30,7 @@ func (m *lloyd) FillResult(r *clustering.Result) {
 }
 
 // Init computes the first centroids and, depending on the start, the first labels.
-func (m *lloyd) Init(context.Context) (clustering.Report, error) {
+func (m *lloyd) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.start(); err != nil {
 		return clustering.Report{}, err
 	}
@@ -38,16 +38,16 @@ func (m *lloyd) Init(context.Context) (clustering.Report, error) {
 		return clustering.Report{}, nil
 	}
 	var err error
-	_, m.value, err = m.move() // the start is the result
+	_, m.value, err = m.move(ctx) // the start is the result
 	return clustering.Report{}, err
 }
 
 // move moves points, and returns how many moved and the sum of distortions after that.
-func (m *lloyd) move() (moved int, distortion float64, err error) {
+func (m *lloyd) move(ctx context.Context) (moved int, distortion float64, err error) {
 	if m.assign == nil {
 		return m.assignFree(m.held)
 	}
-	if moved, err = m.assign(); err != nil {
+	if moved, err = m.assign(ctx); err != nil {
 		return 0, 0, err
 	}
 	distortion, err = m.distortion(m.model()) // the means are not taken yet
@@ -55,12 +55,14 @@ func (m *lloyd) move() (moved int, distortion float64, err error) {
 }
 
 // Step runs one iteration. If it fails, the labels are those of the last one.
-func (m *lloyd) Step(context.Context) (clustering.Report, error) { return m.try(m.step) }
+func (m *lloyd) Step(ctx context.Context) (clustering.Report, error) {
+	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
+}
 
 // step is one iteration: assignment, then means. It stops if no point moves, or the objective falls too little.
-func (m *lloyd) step() (clustering.Report, error) {
+func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	previous := m.value
-	moved, assigned, err := m.move()
+	moved, assigned, err := m.move(ctx)
 	if err != nil {
 		return clustering.Report{}, err
 	}

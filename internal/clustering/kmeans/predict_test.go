@@ -58,7 +58,8 @@ func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	}
 }
 
-// distancesBy are distances of points to centroids by package metric, one row and one centroid at a time.
+// distancesBy are distances of points to centroids, one row and one centroid at a time: divergences by their formula,
+// others by package metric.
 func distancesBy(t testing.TB, m *clustering.Model, points *dataset.Points) func(i int, label int32) float64 {
 	measure := metric.Measure{Distortion: m.Distortion, Metric: m.Metric}
 	return func(i int, label int32) float64 {
@@ -67,12 +68,20 @@ func distancesBy(t testing.TB, m *clustering.Model, points *dataset.Points) func
 		if err := m.Distortion.Prepare(i, row); err != nil {
 			t.Fatal(err)
 		}
-		for f := range center { // a run counts 0 as 1e-12 in logarithms
-			if m.Distortion == metric.KL || m.Distortion == metric.IDivergence {
-				center[f] = max(center[f], 1e-12)
+		if m.Distortion != metric.KL && m.Distortion != metric.IDivergence {
+			return measure.Between(row, center)
+		}
+		sum := 0.0
+		for f, v := range row {
+			mean := max(center[f], 1e-12) // a run counts 0 as 1e-12 in logarithms
+			if v > 0 {
+				sum += v * math.Log(v/mean)
+			}
+			if m.Distortion == metric.IDivergence {
+				sum += mean - v
 			}
 		}
-		return measure.ToCentroid(row, center)
+		return sum
 	}
 }
 

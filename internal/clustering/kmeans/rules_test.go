@@ -122,7 +122,10 @@ func TestColoringAgainstBruteForce(t *testing.T) {
 			}
 			possible = possible || g.satisfied(colors)
 		}
-		colors, found := g.exact(searchLimit)
+		colors, found, err := g.exact(t.Context(), searchLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
 		switch {
 		case possible && (found != colorable || !g.satisfied(colors)):
 			t.Fatalf("seed %d: verdict %d with colors %v where there are some", seed, found, colors)
@@ -147,6 +150,35 @@ func TestColoringAgainstBruteForce(t *testing.T) {
 	}
 	if colorables < 50 || not < 50 {
 		t.Errorf("%d colorable, %d not: the cases are one-sided", colorables, not)
+	}
+}
+
+// The search for a coloring ends with its context. Mycielski's graphs without triangles need one more color each, which
+// takes long to prove.
+func TestColoringIsCanceled(t *testing.T) {
+	const k = 6
+	edges, n := [][2]int32{{0, 1}}, int32(2)
+	for range k - 1 {
+		for _, e := range edges {
+			edges = append(edges, [2]int32{e[0], n + e[1]}, [2]int32{e[1], n + e[0]})
+		}
+		for v := range n {
+			edges = append(edges, [2]int32{n + v, 2 * n})
+		}
+		n = 2*n + 1
+	}
+	var cs []constraint.Constraint
+	for _, e := range edges {
+		cs = append(cs, clusteringtest.CannotLink(e[0], e[1]))
+	}
+	set, err := constraint.NewSet(int(n), cs, constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, found, err := newColoring(set, k).exact(ctx, searchLimit); !errors.Is(err, context.Canceled) {
+		t.Errorf("verdict %d, %v", found, err)
 	}
 }
 

@@ -140,6 +140,7 @@ type part struct {
 	unit    int                  // the unit of the object that is read
 	rows    int                  // number of rows returned so far
 	last    *workerv1.ObjectRows // the latest description of the object
+	misread bool                 // whether Next returned ErrRestarted; the pass goes on, for surveys of later objects
 }
 
 // Columns implements format.Part.
@@ -162,6 +163,10 @@ func (p *part) Close() {}
 
 // Next returns the next rows that workers have read. The first call of a pass makes them begin.
 func (p *part) Next() (*table.Table, error) {
+	if p.misread {
+		p.reader.close()
+		p.unit, p.rows, p.misread = 0, 0, false
+	}
 	if p.pass == nil {
 		if err := p.begin(p.options); err != nil {
 			return nil, err
@@ -172,9 +177,7 @@ func (p *part) Next() (*table.Table, error) {
 		rows, err := p.pass.next(units[p.unit])
 		if errors.Is(err, io.EOF) {
 			if p.last = units[p.unit].last; p.last.GetRestarted() {
-				p.surveys[p.at] = p.last.GetSurvey()
-				p.reader.close()
-				p.unit, p.rows = 0, 0
+				p.surveys[p.at], p.misread = p.last.GetSurvey(), true
 				return nil, format.ErrRestarted
 			}
 			p.unit++

@@ -1,14 +1,20 @@
 package imports
 
 import (
+	"context"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/objects/buckets"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // The units of a file have all of its row groups, each once and in order, and none is larger than it needs to be.
@@ -72,5 +78,63 @@ func TestRowsThatArriveAreLimited(t *testing.T) {
 	}
 	if uploads.Reserved() < 3*2*900 {
 		t.Errorf("%d bytes are reserved", uploads.Reserved())
+	}
+}
+
+// lateTypes is a fleet that reads objects whose last rows show that the first ones were misread.
+type lateTypes struct {
+	*reader
+	calls int
+}
+
+func (l *lateTypes) ReadObjects(_ context.Context, units []*fleet.ObjectUnit, _ func(int)) error {
+	l.calls++
+	for at, u := range units {
+		answer := &workerv1.ObjectRows{Columns: wire.ColumnsProto([]table.Column{{Name: "x"}}), End: l.calls > 1}
+		column := table.Column{Name: "x", Type: table.Number, Numbers: []float64{1.5}}
+		switch {
+		case l.calls > 1 && l.surveys[at] == nil:
+			answer.Columns, answer.End, answer.Restarted = wire.ColumnsProto([]table.Column{column}), false, true
+			answer.Survey = &workerv1.TextSurvey{Seen: []uint32{1}}
+		case l.calls > 1:
+			answer.Columns = wire.ColumnsProto([]table.Column{column})
+			rows, err := table.New([]table.Column{column})
+			if err == nil {
+				err = wire.EachPart(rows, func(part *cleavev1.TableRows) error {
+					answer.Rows = append(answer.Rows, part)
+					return nil
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if _, err := u.Take(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// However many objects were misread, workers read all of them a second time, and not more often.
+func TestMisreadObjectsAreReadTwice(t *testing.T) {
+	for _, count := range []int{1, 5} {
+		sources := make([]source, count)
+		for at := range sources {
+			sources[at].Object = buckets.Object{URI: "s3://bucket/" + string(rune('a'+at)) + ".csv"}
+		}
+		uploads := content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10})
+		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
+			progress: newProgress(sources, func(*cleavev1.ImportProgress) {})}
+		workers := &lateTypes{reader: r}
+		r.Fleet = workers
+		got, _, err := r.table(format.TableOptions{})
+		r.close()
+		if err != nil || got.Rows() != count || got.Columns[0].Type != table.Number {
+			t.Errorf("%d objects: %v, %v", count, got, err)
+		}
+		if workers.calls != 3 { // the first call describes the objects
+			t.Errorf("%d objects: workers were asked %d times", count, workers.calls)
+		}
 	}
 }

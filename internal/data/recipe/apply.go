@@ -96,10 +96,7 @@ type source struct {
 // sources finds the column of each feature in a table and reads it as the recipe says. It fails if a column is
 // missing, or if one of numbers has too many other cells.
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
-	columns := make(map[string]*table.Column, len(t.Columns)) // a table may have thousands
-	for at := range t.Columns {
-		columns[t.Columns[at].Name] = &t.Columns[at]
-	}
+	columns := t.ByName()
 	sources := make([]source, len(r.Features))
 	first := 0
 	for at := range r.Features {
@@ -152,9 +149,10 @@ func (r *Recipe) rename(t *table.Table, p *Prepared) *table.Table {
 	for at := range r.Features {
 		wanted = append(wanted, r.Features[at].Column)
 	}
+	columns := t.ByName()
 	missing := map[string]string{} // wanted names that the table does not have
 	for _, name := range wanted {
-		if t.Column(name) == nil && name != "" {
+		if columns[name] == nil && name != "" {
 			missing[plainName(name)] = name
 		}
 	}

@@ -102,10 +102,11 @@ func (r *Recipe) endsInTotals(t *table.Table) bool {
 	if !r.TotalSums {
 		return false
 	}
+	named := t.ByName()
 	var columns []*table.Column
 	for at := range r.Features {
 		f := &r.Features[at]
-		c := t.Column(f.Column)
+		c := named[f.Column]
 		if c == nil || f.Categories != nil {
 			continue
 		}

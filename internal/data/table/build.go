@@ -103,8 +103,9 @@ func (t *Table) Take(rows []int) *Table {
 func (t *Table) Only(names []string) (*Table, error) {
 	only := *t
 	only.Columns = nil
+	columns := t.ByName()
 	for _, name := range names {
-		c := t.Column(name)
+		c := columns[name]
 		if c == nil {
 			return nil, fault.Invalid("COLUMN_NOT_FOUND", "the table has no column %.60q", name).OnField("columns").With("column", name)
 		}

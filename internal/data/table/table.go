@@ -172,10 +172,21 @@ func (t *Table) Rows() int { return t.rows }
 
 // Column returns the column of a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
-	if at := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); at >= 0 {
-		return &t.Columns[at]
+	for at := range t.Columns {
+		if t.Columns[at].Name == name {
+			return &t.Columns[at]
+		}
 	}
 	return nil
+}
+
+// ByName returns all columns by their names. A table may have thousands of columns, and Column looks at each.
+func (t *Table) ByName() map[string]*Column {
+	columns := make(map[string]*Column, len(t.Columns))
+	for at := range t.Columns {
+		columns[t.Columns[at].Name] = &t.Columns[at]
+	}
+	return columns
 }
 
 // New checks columns and makes a table of them. It keeps their slices and sets empty cells to zero.

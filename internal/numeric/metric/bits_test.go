@@ -60,7 +60,7 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 			}
 		}
 		m := Measure{Distortion: distortion}
-		add(m.ToCentroid(x, y), m.Between(x, y))
+		add(toCentroid(m, x, y), m.Between(x, y))
 	}
 	if got := hash.Sum64(); got != 0xae317222a8370c2a {
 		t.Errorf("the bits are %#x", got)

@@ -96,17 +96,6 @@ type Measure struct {
 	Metric     *Metric
 }
 
-// ToCentroid returns D(x, mu) for a prepared row and a centroid.
-func (m Measure) ToCentroid(x, mu []float64) float64 {
-	switch m.Distortion {
-	case Cosine:
-		return cosineDistance(x, mu)
-	case KL, IDivergence:
-		return divergence(m.Distortion, x, mu)
-	}
-	return m.Metric.Distance(x, mu)
-}
-
 // Between returns phi(x, y), the distance of two prepared rows in penalties: D itself if it is symmetric, or the
 // average of both directions for the divergences.
 func (m Measure) Between(x, y []float64) float64 {

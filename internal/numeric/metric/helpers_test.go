@@ -30,6 +30,14 @@ func matrixOf(m *Metric) [][]float64 {
 	return a
 }
 
+// toCentroid returns D(x, mu) for a prepared row and a centroid.
+func toCentroid(m Measure, x, mu []float64) float64 {
+	if m.Distortion == KL || m.Distortion == IDivergence {
+		return divergence(m.Distortion, x, mu)
+	}
+	return m.Between(x, mu)
+}
+
 func naiveDistance(a [][]float64, x, y []float64) float64 {
 	sum := 0.0
 	for i := range a {
