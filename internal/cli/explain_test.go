@@ -67,13 +67,13 @@ func TestExplainNamesRecordedConstraints(t *testing.T) {
 		t.Errorf("the recorded constraints are others:\n%s\n%s", without, with)
 	}
 	clitest.Write(t, "g/constraints.csv", "i,j,kind\n0,1,must\n")
-	if says := succeed(t, "explain o"); !strings.Contains(says, "the violated ones cannot be named") {
+	if says := succeed(t, "explain o"); !strings.Contains(says, "violated ones cannot be named without") {
 		t.Errorf("constraints that have changed: %s", says)
 	}
 	clitest.Write(t, "people.csv", strings.ReplaceAll(visitors(), "p03,193,3,app,", "p03,193,3,app,short"))
 	succeed(t, "run --quiet --data people.csv --k 2 --algorithm pc-kmeans --label-column kind --label-as constraints --ignore channel --missing drop --out p")
 	says := succeed(t, "explain p")
-	if !strings.Contains(says, "p03") || strings.Contains(says, "give them by --constraints") {
+	if !strings.Contains(says, "p03") || strings.Contains(says, "give them with --constraints") {
 		t.Errorf("constraints of classes: %s", says)
 	}
 }

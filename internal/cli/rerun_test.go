@@ -85,6 +85,25 @@ func TestRerunOfFlagsForOneRun(t *testing.T) {
 	}
 }
 
+// The flags of rerun say where to run, and not those that the run recorded.
+func TestRerunElsewhere(t *testing.T) {
+	smallSets(t)
+	address := startServe(t, "--workers 1")
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --workers 2 --quiet --out out")
+	if got := succeed(t, "rerun out --quiet --server "+address); !strings.HasPrefix(got, "identical to out: ") {
+		t.Errorf("on a coordinator: %q", got)
+	}
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --server "+address+" --quiet --out there")
+	for _, dir := range []string{"out", "there"} {
+		if r := invoke(t, "rerun "+dir+" --quiet --context prod"); r.code != 2 || !strings.Contains(r.stderr, `there is no login "prod"`) {
+			t.Errorf("%s with a login: exit code %d, %q, %q", dir, r.code, r.stdout, r.stderr)
+		}
+	}
+	if r := invoke(t, "rerun there --quiet --token-file nowhere"); r.code != 2 || !strings.Contains(r.stderr, "the token cannot be read") {
+		t.Errorf("with a token: exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+}
+
 func TestRerunRefuses(t *testing.T) {
 	smallSets(t)
 	succeed(t, "run --data points/data.csv --k 3 --constraints points/constraints.csv --algorithm pc-kmeans --quiet --out out")
