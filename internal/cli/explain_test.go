@@ -17,7 +17,7 @@ func TestExplain(t *testing.T) {
 	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
 	byFolder := succeed(t, "explain o --constraints g/constraints.csv")
 	byJob := succeed(t, "explain "+id[:len(id)-2]+" --server "+address)
-	for _, want := range []string{"60 points were put into 2 clusters", "The run converged", "The first 5 of them are cannot ", "What to try"} {
+	for _, want := range []string{"60 points were put into 2 clusters", "The run converged", "The first 5 of them are cannot ", "Restarts disagree about 4 points", "What to try"} {
 		if !strings.Contains(byFolder, want) || !strings.Contains(byJob, want) {
 			t.Errorf("nothing says %q:\n%s\n%s", want, byFolder, byJob)
 		}
