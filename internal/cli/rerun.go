@@ -163,6 +163,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		return nil, err
 	}
 	filter, ids := fileRows(&jobflags.Job{}, o)
+	localizeOutcome(o, nil, filter, ids)
 	if all := o.TableRows(); o.Kept != nil && len(before.labels) == all { // including dropped rows
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}
