@@ -241,7 +241,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 
 // jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for
 // a cluster without one. The coordinator keeps numbers of classes only, so their names are read from the table. It
-// returns nil for other jobs, and if the tables were deleted. It calls fetch, which returns the job's labels, only if it
+// returns nil for other jobs, and if the tables were deleted. It calls fetch, which returns the job's labels, if it
 // needs them.
 func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, steps *recipe.Recipe, fetch func() (*client.Outcome, error)) ([]string, error) {
 	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
