@@ -71,7 +71,7 @@ func (a *app) explainFolder(ctx context.Context, folder, constraints string) err
 	case constraints != "":
 		facts.Constraints, err = constraintsOf(r, constraints)
 	case held.GetSatisfied() < held.GetTotal():
-		facts.Constraints = a.recordedConstraints(ctx, folder, r)
+		facts.Constraints, err = a.recordedConstraints(ctx, folder, r)
 		facts.ConstraintsUnknown = facts.Constraints == nil
 	}
 	if err != nil {
@@ -91,14 +91,14 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 }
 
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
-// or those that the run made of classes. It returns nil if they cannot be found.
-func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) []constraint.Constraint {
+// or those that the run made of classes. It returns nil if they cannot be found, and an error only if ctx has ended.
+func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) ([]constraint.Constraint, error) {
 	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
 	var list []constraint.Constraint
 	var err error
 	switch {
 	case !unchanged:
-		return nil
+		return nil, nil
 	case len(files) > 0:
 		list, err = constraintsOf(r, files[0])
 	default:
@@ -107,9 +107,9 @@ func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.
 		list = s.Constraints
 	}
 	if err != nil {
-		return nil
+		return nil, ctx.Err()
 	}
-	return list
+	return list, nil
 }
 
 // explainJob explains a job of a coordinator in any state.
@@ -124,12 +124,19 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 	default:
 		return a.printExplanation([]explain.Paragraph{unfinished(job)})
 	}
-	outcome, err := c.Fetch(ctx, jobID, client.Labels)
+	outcome, err := c.Fetch(ctx, jobID, client.Scores)
 	if err != nil {
 		return err
 	}
 	r, _ := reportOf(&jobflags.Job{}, outcome)
 	facts := explain.Facts{Result: r.Result, Labels: r.Labels, IDs: r.PointNames(), Spec: spec}
+	if r.Rows != nil {
+		facts.Confidence = r.Rows.Confidence
+	}
+	facts.Classes, err = jobClasses(ctx, c, spec, wire.Recipe(r.Result.GetRecipe()), func() (*client.Outcome, error) { return outcome, nil })
+	if err != nil {
+		return err
+	}
 	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not named
 		return err

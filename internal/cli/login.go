@@ -69,7 +69,7 @@ func (a *app) login(ctx context.Context, server string, fromStdin bool) error {
 	if _, err := c.Cluster.ListWorkers(ctx, &cleavev1.ListWorkersRequest{PageSize: 1}); err != nil {
 		return c.Explain(err) // do not store what does not work
 	}
-	name := cmp.Or(a.access.context, defaultContext)
+	name := cmp.Or(a.access.context, a.env(contextVariable), defaultContext)
 	known.Current = name
 	known.All[name] = &loginContext{
 		Server: server, CA: dial.CA, Cert: dial.Cert, Key: dial.Key,
@@ -94,13 +94,13 @@ func absolute(f credentials.Files) (credentials.Files, error) {
 
 func (a *app) logoutCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "logout", Short: "Delete a login", Args: shell.FlagsOnly}
-	name := cmd.Flags().String("context", "", "`NAME` of the login to delete (default: the current one)")
+	name := cmd.Flags().String("context", "", "`NAME` of the login to delete (default $"+contextVariable+", or the current one)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		known, err := a.loadContexts()
 		if err != nil {
 			return err
 		}
-		gone := cmp.Or(*name, known.Current)
+		gone := cmp.Or(*name, a.env(contextVariable), known.Current)
 		if gone == "" {
 			return shell.Usage("you are not logged in; see cleave contexts")
 		}
@@ -133,7 +133,7 @@ func (a *app) contextsCommand() *cobra.Command {
 			case len(args) == 0:
 				for _, name := range slices.Sorted(maps.Keys(known.All)) {
 					mark := " "
-					if name == known.Current {
+					if name == cmp.Or(a.env(contextVariable), known.Current) {
 						mark = "*"
 					}
 					if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {

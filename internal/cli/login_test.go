@@ -60,3 +60,20 @@ func TestLoginWithoutAToken(t *testing.T) {
 		}
 	}
 }
+
+// CLEAVE_CONTEXT names the login for the commands that manage logins, too.
+func TestLoginOfTheEnvironment(t *testing.T) {
+	dir, address := t.TempDir(), startServe(t, "--workers 1")
+	env := func(name string) string { return map[string]string{configVariable: dir, contextVariable: "test"}[name] }
+	clitest.Write(t, filepath.Join(dir, "contexts.json"), `{"contexts": {"prod": {"server": "h:1"}, "test": {"server": "h:2"}}, "current": "prod"}`)
+	for _, c := range []struct{ args, want string }{
+		{"contexts", "  prod  h:1\n* test  h:2\n"},
+		{"logout", "deleted the login test\n"},
+		{"login --server " + address, "logged in to " + address},
+		{"contexts", "  prod  h:1\n* test  " + address + "\n"},
+	} {
+		if r := invokeIn(t.Context(), c.args, env); r.code != 0 || !strings.HasPrefix(r.stdout, c.want) {
+			t.Errorf("%s: exit code %d, %q, %q; want %q", c.args, r.code, r.stdout, r.stderr, c.want)
+		}
+	}
+}

@@ -235,18 +235,19 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		p = modelPredictor(model)
 	}
 	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
-	p.classes, err = jobClasses(ctx, c, jobID, spec, steps)
+	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.Labels) })
 	return p, err
 }
 
 // jobClasses returns the classes of the clusters of a job whose seeds are the classes in a column of its table, "" for
 // a cluster without one. The coordinator keeps numbers of classes only, so their names are read from the table. It
-// returns nil for other jobs, and if the tables were deleted.
-func jobClasses(ctx context.Context, c *client.Client, jobID string, spec *cleavev1.JobSpec, steps *recipe.Recipe) ([]string, error) {
+// returns nil for other jobs, and if the tables were deleted. It calls fetch, which returns the job's labels, if it
+// needs them.
+func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, steps *recipe.Recipe, fetch func() (*client.Outcome, error)) ([]string, error) {
 	if steps == nil || steps.Label == "" || spec.GetSupervision().GetSeeds() == nil {
 		return nil, nil
 	}
-	o, err := c.Fetch(ctx, jobID, client.Labels)
+	o, err := fetch()
 	if err != nil {
 		return nil, err
 	}

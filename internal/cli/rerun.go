@@ -111,18 +111,24 @@ func loadRecorded(dir string) (*recorded, error) {
 	return &recorded{dir, result, run, labels}, err
 }
 
-// rerunCommandLine runs the recorded command line again, if its files have not changed.
+// rerunCommandLine runs the recorded command line again, if its files have not changed. The access flags of rerun
+// replace the recorded ones, and a coordinator that it names replaces where the job ran.
 func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
-	own := a.access
-	cmd, run := a.runCommand()
+	then := *a // with access flags of its own
+	then.access = accessFlags{}
+	cmd, run := then.runCommand()
 	parent := &cobra.Command{}
 	parent.AddCommand(cmd)
-	a.addAccessFlags(parent)
+	then.addAccessFlags(parent)
 	if err := cmd.ParseFlags(a.command.arguments[1:]); err != nil {
 		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", before.dir, err)
 	}
-	if *f.server != "" {
-		*run.server, a.access = *f.server, own
+	elsewhere := *f.server != "" || a.access.context != ""
+	if elsewhere {
+		*run.server, cmd.Flags().Lookup("workers").Changed = *f.server, false
+	}
+	if elsewhere || a.access != (accessFlags{}) {
+		then.access = a.access
 	}
 	if err := before.checkInputs(run.job.NamedFiles(a.command.directory)); err != nil {
 		return nil, err
@@ -131,7 +137,7 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	run.output.out, run.output.saveGraph, run.output.quiet = f.out, "", f.quiet
 	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
 	run.requestID = ""                               // with it, the coordinator would return the recorded job
-	d, err := a.runJob(ctx, run, false)
+	d, err := then.runJob(ctx, run, false)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +163,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		return nil, err
 	}
 	filter, ids := fileRows(&jobflags.Job{}, o)
+	localizeOutcome(o, nil, filter, ids)
 	if all := o.TableRows(); o.Kept != nil && len(before.labels) == all { // including dropped rows
 		filter, ids = jobflags.FilterOf(o.Kept, all), nil
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,47 @@ func TestRerunOfFlagsForOneRun(t *testing.T) {
 				t.Errorf("%s%s: %q", flags, out, got)
 			}
 		}
+	}
+}
+
+// The flags of rerun say where to run, and not those that the run recorded.
+func TestRerunElsewhere(t *testing.T) {
+	smallSets(t)
+	address := startServe(t, "--workers 1")
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --workers 2 --quiet --out out")
+	if got := succeed(t, "rerun out --quiet --server "+address); !strings.HasPrefix(got, "identical to out: ") {
+		t.Errorf("on a coordinator: %q", got)
+	}
+	succeed(t, "run --data points/data.csv --k 3 --algorithm kmeans --server "+address+" --quiet --out there")
+	for _, dir := range []string{"out", "there"} {
+		if r := invoke(t, "rerun "+dir+" --quiet --context prod"); r.code != 2 || !strings.Contains(r.stderr, `there is no login "prod"`) {
+			t.Errorf("%s with a login: exit code %d, %q, %q", dir, r.code, r.stdout, r.stderr)
+		}
+	}
+	if r := invoke(t, "rerun there --quiet --token-file nowhere"); r.code != 2 || !strings.Contains(r.stderr, "the token cannot be read") {
+		t.Errorf("with a token: exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+}
+
+// The notices of a job that is repeated on a coordinator name rows of the file, as those of the job did.
+func TestRerunNamesRowsOfTheFile(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"t.csv": "x,y\n,\n0,1\n1,0\n0,0.5\n9,8\n8,9\n9,9\n",
+		"c.csv": "i,j,kind\n1,2,must\n2,3,must\n1,3,cannot\n",
+	})
+	address := startServe(t, "--workers 1")
+	id := strings.TrimSpace(succeed(t, "submit --wait --quiet --data t.csv --k 2 --missing drop --constraints c.csv --enforce always --server "+address))
+	succeed(t, "result "+id+" --quiet --out first --server "+address)
+	succeed(t, "rerun first --quiet --out again --server "+address)
+	notices := func(dir string) (all []string) {
+		for _, n := range readResult(t, clitest.Read(t, dir+"/result.json")).GetWarnings() {
+			all = append(all, n.GetMessage())
+		}
+		return all
+	}
+	first, again := notices("first"), notices("again")
+	if !slices.Equal(first, again) || !strings.Contains(strings.Join(first, " "), "1-3 (cannot)") {
+		t.Errorf("the notices were %q and are %q", first, again)
 	}
 }
 

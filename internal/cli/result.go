@@ -150,19 +150,23 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o
 	return seeds, nil
 }
 
-// reportOf returns the report of a job in terms of the data file, and the ids of its rows. Notices name rows by their
-// ids or their numbers in the file, and columns by the header of j or, if it has none, by the recipe.
+// reportOf returns the report of a job in terms of the data file, and the ids of its rows.
 func reportOf(j *jobflags.Job, o *client.Outcome) (*report.Report, *table.IDs) {
 	filter, ids := fileRows(j, o)
-	header := j.Header
+	localizeOutcome(o, j.Header, filter, ids)
+	r := report.New(o, filter)
+	r.RowIDs = ids.All()
+	return r, ids
+}
+
+// localizeOutcome makes notices name rows by their ids or their numbers in the file, and columns by the header or, if
+// it is nil, by the recipe.
+func localizeOutcome(o *client.Outcome, header []string, filter *jobflags.RowFilter, ids *table.IDs) {
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
 	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
 	local.LocalizeResult(o.Result)
-	r := report.New(o, filter)
-	r.RowIDs = ids.All()
-	return r, ids
 }
 
 // fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the

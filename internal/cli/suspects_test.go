@@ -141,6 +141,17 @@ func TestARunByAClassifier(t *testing.T) {
 			t.Errorf("predict %s: %d of %d unknown rows have the label of the run, of %d rows", how, same, rows-len(known), len(predicted))
 		}
 	}
+	table := strings.Split(strings.TrimSpace(data.String()), "\n")
+	table[0] += ",kind"
+	classes := labelsByID(seeds.String())
+	for row := range rows {
+		table[row+1] += "," + classes[fmt.Sprintf("p%d", row)]
+	}
+	clitest.Write(t, "c.csv", strings.Join(table, "\n")+"\n")
+	id = strings.TrimSpace(succeed(t, "submit --wait --quiet --data c.csv --k 2 --label-column kind --enforce always --server "+address))
+	if says, want := succeed(t, "explain "+id+" --server "+address), fmt.Sprintf("p%d (down, ", wrong); !strings.Contains(strings.Join(strings.Fields(says), " "), want) {
+		t.Errorf("the job does not name the class of its suspect, %q:\n%s", want, says)
+	}
 	for _, again := range []string{"rerun --quiet o", "run " + job + " --out o"} { // also into the same folder
 		succeed(t, again)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +140,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		request, score, err := s.prepare(ctx, c, at == 0)
+		row, request, score, err := s.prepare(ctx, c, at == 0)
 		if err != nil {
 			err = fault.Wrap(err, "%s", c)
 			stop(err)
@@ -149,7 +148,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		}
 		jobs.Go(func() {
 			defer func() { <-free }()
-			row, err := s.runJob(ctx, c, request, score)
+			row, err := s.runJob(ctx, row, request, score)
 			if err == nil {
 				err = s.add(ctx, at, row, len(combinations))
 			}
@@ -162,13 +161,13 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 	return context.Cause(ctx)
 }
 
-// prepare reads the files of a job and uploads what the coordinator lacks. score adds the scores against the truth to
-// a row.
-func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (*cleavev1.CreateJobRequest, func(*client.Outcome, *report.SweepRow) error, error) {
+// prepare reads the files of a job and uploads what the coordinator lacks. It returns the job's row, which has no
+// result yet, and score, which adds the result and its scores against the truth.
+func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
 	f := s.flags
 	f.job.TruthFile = f.truth.file
 	if err := f.job.Choose(c); err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
 	var describe func(context.Context, string) (*cleavev1.Dataset, error)
 	if s.client.Remote() {
@@ -176,30 +175,37 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	}
 	j, err := f.job.Prepare(ctx, describe)
 	if err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
 	if first { // the others would say the same
 		s.app.notify(j.AllNotices(s.client.Remote())...)
 	}
 	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
 	if err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
 	silent := report.NewProgress(io.Discard, true)
 	spec, data, err := s.app.inputOf(ctx, s.client, j, silent)
 	if err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
 	if err := s.client.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
-	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(spec)
+	hashed := proto.MarshalOptions{Deterministic: true}
+	content, err := hashed.Marshal(spec)
+	if err == nil { // with another time limit, the job may get further
+		content, err = hashed.MarshalAppend(content, j.Scheduling.GetTimeLimit())
+	}
 	if err != nil {
-		return nil, nil, err
+		return row, nil, nil, err
 	}
-	hash := sha256.Sum256(content)
+	row.Options, row.RequestID = c, fmt.Sprintf("sweep-%x", sha256.Sum256(content))
+	if truth != nil {
+		row.Truth = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, truth.Labels, truth.ScoreOn)))
+	}
 	filter := j.Filter // and not the data, which may be large
-	score := func(o *client.Outcome, row *report.SweepRow) error {
+	score = func(o *client.Outcome, row *report.SweepRow) error {
 		r := report.New(o, filter)
 		if err := r.Score(truth); err != nil {
 			return err
@@ -207,17 +213,16 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 		row.SetResult(o.Result, r.Run.GetEvaluation())
 		return nil
 	}
-	return j.Request(spec, "sweep-"+hex.EncodeToString(hash[:])), score, nil
+	return row, j.Request(spec, row.RequestID), score, nil
 }
 
 // runJob returns the result of a job: that of an earlier call, or that of the job on the coordinator with the same
 // request id, or of a new job. A job that failed is a result, too.
-func (s *sweep) runJob(ctx context.Context, c jobflags.Combination, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
-	if row, known := s.results.Known(request.GetRequestId()); known && (row.ARI != nil || s.flags.truth.file == "") {
-		row.Options = c
-		return row, nil
+func (s *sweep) runJob(ctx context.Context, row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error) (report.SweepRow, error) {
+	if known, ok := s.results.Known(row.RequestID, row.Truth); ok {
+		known.Options = row.Options
+		return known, nil
 	}
-	row := report.SweepRow{Options: c, RequestID: request.GetRequestId()}
 	silent := report.NewProgress(io.Discard, true)
 	id, err := s.client.Complete(ctx, request, nil, silent, client.CancelJob)
 	if ctx.Err() == nil && fault.Is(err, api.JobCanceled) { // an earlier call was interrupted

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -129,5 +130,38 @@ func TestSweepChecksFirst(t *testing.T) {
 	clitest.Write(t, "o/results.json", "{}")
 	if r := invoke(t, "sweep --out o --data p.csv --k 2 --seed 0..1"); r.code != 2 || !strings.Contains(r.stderr, "these are not the results of a sweep") {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+}
+
+// A result in the output folder is scored against the truth of this call, and not against that of the call that ran the
+// job.
+func TestSweepWithAnotherTruth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "generate gaussians --n 60 --d 2 --k 3 --noise 1 --seed 1 --out g")
+	other := "index,label\n"
+	for i := range 60 {
+		other += fmt.Sprintf("%d,%d\n", i, i%2)
+	}
+	clitest.Write(t, "other.csv", other)
+	clitest.Write(t, "few.csv", "index\n0\n1\n2\n")
+	for at, truth := range []string{"--truth g/truth.csv", "--truth other.csv", "--truth other.csv --score-on few.csv", ""} {
+		sweep := "sweep --quiet --data g/data.csv --k 3 --algorithm kmeans --seed 0 " + truth + " --out "
+		fresh := fmt.Sprintf("fresh%d", at)
+		succeed(t, sweep+fresh)
+		succeed(t, sweep+"s")
+		got, want := sweepRows(t, "s")[0], sweepRows(t, fresh)[0]
+		if scores := len(want) - 4; !slices.Equal(got[scores:scores+2], want[scores:scores+2]) {
+			t.Errorf("%q: the scores are %q, want %q", truth, got[scores:scores+2], want[scores:scores+2])
+		}
+	}
+}
+
+// A job with another time limit is another job: it may get further.
+func TestSweepWithAnotherTimeLimit(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	const sweep = "sweep --quiet --json --data p.csv --k 2 --algorithm kmeans --out s --timeout "
+	first, same, other := succeed(t, sweep+"1h"), succeed(t, sweep+"1h"), succeed(t, sweep+"2h")
+	if first != same || first == other {
+		t.Errorf("the results are %s, then %s, and with more time %s", first, same, other)
 	}
 }

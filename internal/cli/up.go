@@ -281,10 +281,12 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 	c.Warn = nil
 	waiting, cancel := context.WithTimeout(ctx, time.Duration(f.wait))
 	defer cancel()
+	missing := machines[:1] // the coordinator, until it has answered once
 	for {
-		missing, err := missingWorkers(waiting, c, machines)
-		if err == nil && len(missing) == 0 {
-			return nil
+		if found, err := missingWorkers(waiting, c, machines); err == nil {
+			if missing = found; len(missing) == 0 {
+				return nil
+			}
 		}
 		select {
 		case <-time.After(upEvery):
@@ -293,9 +295,6 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if len(missing) == 0 {
-			missing = machines[:1]
 		}
 		return f.whyMissing(ctx, missing)
 	}

@@ -3,11 +3,21 @@ package cli
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/cleave-project/cleave/internal/cli/shell"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 func TestMachinesOfUp(t *testing.T) {
@@ -98,5 +108,36 @@ func TestParcelOfUp(t *testing.T) {
 		if len(got) != 6 || got["role"] != role || got["settings"] != setting || got["tls/key.pem"] != string(key) || got["up.sh"] != string(upScript) {
 			t.Errorf("a %s gets %q", role, got)
 		}
+	}
+}
+
+// slowCluster answers once that it has no workers, and then only when the caller gives up.
+type slowCluster struct {
+	cleavev1.UnimplementedClusterServiceServer
+	calls atomic.Int32
+}
+
+func (s *slowCluster) ListWorkers(ctx context.Context, _ *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	if s.calls.Add(1) > 1 {
+		<-ctx.Done()
+	}
+	return &cleavev1.ListWorkersResponse{}, nil
+}
+
+// A coordinator that has answered is not blamed for a worker that is missing, even if its last answer comes too late.
+func TestUpNamesTheMissingWorker(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	cleavev1.RegisterClusterServiceServer(server, &slowCluster{})
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(2 * time.Second)}
+	a := &app{stderr: io.Discard, env: func(string) string { return "" }}
+	err = a.awaitWorkers(t.Context(), f, []machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}})
+	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") || !strings.Contains(err.Error(), "log of w") {
+		t.Errorf("got %v", err)
 	}
 }

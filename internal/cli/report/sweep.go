@@ -51,9 +51,10 @@ type SweepRow struct {
 	HeldOut       *float64             `json:"heldOut,omitempty"` // agreement of the chosen method with held-out supervision
 	ARI           *float64             `json:"ari,omitempty"`
 	NMI           *float64             `json:"nmi,omitempty"`
+	Truth         string               `json:"truth,omitempty"` // hash of what the scores were computed from
 	K             uint32               `json:"k,omitempty"`
 	JobID         string               `json:"jobId,omitempty"`
-	RequestID     string               `json:"requestId"`       // determined by the data and all options
+	RequestID     string               `json:"requestId"`       // determined by the data, all options and the time limit
 	Error         string               `json:"error,omitempty"` // why the job failed
 }
 
@@ -138,23 +139,27 @@ func ReadSweep(path string) (*Sweep, error) {
 		err = json.Unmarshal(text, &s.earlier)
 	}
 	if err != nil {
-		return nil, fault.Invalid("BAD_OUTPUT", "%s: these are not the results of a sweep: %v; give another folder by --out", path, shell.WithoutPath(err))
+		return nil, fault.Invalid("BAD_OUTPUT", "%s: these are not the results of a sweep: %v; choose another folder with --out", path, shell.WithoutPath(err))
 	}
 	for _, r := range s.earlier {
 		if r.Error == "" && (r.Objective == nil || r.Seconds == nil) {
-			return nil, fault.Invalid("BAD_OUTPUT", "%s: a result has no objective or time; give another folder by --out", path)
+			return nil, fault.Invalid("BAD_OUTPUT", "%s: a result has no objective or time; choose another folder with --out", path)
 		}
 	}
 	return s, nil
 }
 
-// Known returns the result of an earlier call for a request id, without its options, unless the job failed. It may be
-// called at the same time as Add.
-func (s *Sweep) Known(requestID string) (row SweepRow, known bool) {
+// Known returns the result of an earlier call for a request id, without its options, unless the job failed or was
+// scored against another truth. Without a truth it leaves out the scores. It may be called at the same time as Add.
+func (s *Sweep) Known(requestID, truth string) (row SweepRow, known bool) {
 	for _, r := range s.earlier {
-		if r.RequestID == requestID && r.Error == "" {
-			return r.SweepRow, true
+		if r.RequestID != requestID || r.Error != "" || truth != "" && r.Truth != truth {
+			continue
 		}
+		if row = r.SweepRow; truth == "" {
+			row.Truth, row.ARI, row.NMI = "", nil, nil
+		}
+		return row, true
 	}
 	return row, false
 }

@@ -37,7 +37,7 @@ func (e *explainer) constraints() (all []string) {
 func (e *explainer) worst() (all []string) {
 	violated := e.violated()
 	if e.ConstraintsUnknown {
-		return []string{"Their file has changed or is gone, so the violated ones cannot be named. Pass it with --constraints."}
+		return []string{"The violated ones cannot be named without their file. Pass it with --constraints."}
 	}
 	if len(violated) == 0 {
 		return nil

@@ -21,7 +21,7 @@ type Facts struct {
 	Spec        *cleavev1.JobSpec
 	Labels      []int32                 // of the points
 	Constraints []constraint.Constraint // nil if there are none or they are unknown, see ConstraintsUnknown
-	// ConstraintsUnknown tells that there were constraints, whose file has changed or is gone.
+	// ConstraintsUnknown tells that there were constraints that cannot be read here.
 	ConstraintsUnknown bool
 	IDs                []string  // names of the points; nil if they are known by their numbers
 	Classes            []string  // names of the clusters, "" for none; nil if none has one
@@ -93,17 +93,20 @@ func (e *explainer) found() []string {
 	if n := r.GetDroppedRows(); n > 0 {
 		all = append(all, fmt.Sprintf("%s that cannot be clustered had been left out.", text.Plural(int(n), "row")))
 	}
-	if scale := r.GetScale(); r.Scale != nil {
-		all = append(all, map[cleavev1.Scale]string{
-			cleavev1.Scale_SCALE_ZSCORE: "Columns were scaled to mean 0 and variance 1, whatever their units.",
-			cleavev1.Scale_SCALE_MINMAX: "Columns were scaled to the range from 0 to 1, whatever their units.",
-			cleavev1.Scale_SCALE_ROBUST: "Columns were scaled to median 0 and quartiles 1 apart, whatever their units.",
-		}[scale])
+	if scaled := scaleSentences[r.GetScale()]; scaled != "" {
+		all = append(all, scaled)
 	}
 	if g := r.GetNeighborGraph(); g != nil {
 		all = append(all, fmt.Sprintf("The run clustered the graph of the %d nearest neighbors of every point, which has %s.", g.GetNeighbors(), text.Plural(int(g.GetEdges()), "edge")))
 	}
 	return all
+}
+
+// scaleSentences say how columns were scaled. Columns that were not have no sentence.
+var scaleSentences = map[cleavev1.Scale]string{
+	cleavev1.Scale_SCALE_ZSCORE: "Columns were scaled to mean 0 and variance 1, whatever their units.",
+	cleavev1.Scale_SCALE_MINMAX: "Columns were scaled to the range from 0 to 1, whatever their units.",
+	cleavev1.Scale_SCALE_ROBUST: "Columns were scaled to median 0 and quartiles 1 apart, whatever their units.",
 }
 
 // ended says how a job without labels ended.
@@ -249,7 +252,7 @@ func (e *explainer) advice() (all []string) {
 	say(filled < len(sizes), "Ask for fewer clusters: --k %d.", filled)
 	if e.oneHuge || e.warned("SINGLETON_CLUSTERS") {
 		say(true, "Outliers may form clusters of their own: look at the points in the small clusters, and leave them out if they are errors.")
-		say(dense && r.Scale == nil, "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
+		say(dense && scaleSentences[r.GetScale()] == "", "A few columns with large units may dominate: --scale robust gives all columns the same spread, even if some values are extreme.")
 		say(r.GetNeighborGraph() == nil, "Compare points by their nearest neighbors, which finds clusters of any shape: --knn 10.")
 	}
 	say(e.pointsAtFault, "Check the points that are in several violated constraints, and their constraints.")
@@ -269,7 +272,7 @@ func (e *explainer) advice() (all []string) {
 	say(others != nil, "Look at the other numbers of clusters that the scores allow: %s.", strings.Join(others, ", "))
 	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")
 	say(e.warned("FEW_CONSTRAINTS"), "Add %ss: with more of them, auto compares methods.", e.given)
-	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them by --constraints: auto compares methods by them.")
+	say(!e.supervised() && r.GetChoice() != nil, "If you know some pairs that belong together or apart, give them with --constraints, and auto compares methods on them.")
 	say(e.Run == nil && (against || others != nil || e.unsurePoints), "cleave result JOB --out DIR writes these files.")
 	if len(all) == 0 {
 		all = append(all, "Nothing looks wrong.")

@@ -86,14 +86,14 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"It agrees best with held-out constraints."}, []string{"There are 40 constraints", "Add constraints"}},
 		{"no constraints", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE)}
-		}, []string{"give them by --constraints"}, nil},
+		}, []string{"give them with --constraints"}, nil},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS), Reason: "finding nearest neighbors would take too long, so k-means is used"}
-		}, []string{"Points were compared by their nearest neighbors; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them by --constraints"}},
+		}, []string{"Points were compared by their nearest neighbors; seeds chose which eigenvectors count.", "Finding nearest neighbors would take too long"}, []string{"give them with --constraints"}},
 		{"links of classes", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 1, MustLinks: 3}}}
-		}, nil, []string{"give them by --constraints"}},
+		}, nil, []string{"give them with --constraints"}},
 		{"a range", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 6}}}
 			f.Result.KSelection = &cleavev1.KSelection{Proposed: 3, Plausible: []uint32{2, 3, 4}, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Reason: "3 come out again, but 2 or 4 would do too"}
@@ -107,7 +107,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
 		{"unknown constraints", func(f *Facts) {
 			f.Result.Constraints, f.ConstraintsUnknown = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}, true
-		}, []string{"Pass it with --constraints."}, nil},
+		}, []string{"Pass it with --constraints."}, []string{"has changed"}},
 		{"classes", func(f *Facts) {
 			f.Result.ClusterSizes, f.Classes = []uint32{0, 45, 45}, []string{"good", "", ""}
 		}, []string{"no point: 0 (good)."}, nil},
@@ -129,6 +129,10 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.ClusterSizes, f.Result.Warnings = []uint32{1, 44, 45}, []*cleavev1.Notice{{Reason: "SINGLETON_CLUSTERS", Message: "one cluster has a single point: 0"}}
 		}, []string{"One cluster has a single point: 0.", "Outliers may form clusters"}, []string{"None looks wrong", "which may be an outlier"}},
 		{"scaled", func(f *Facts) { f.Result.Scale = cleavev1.Scale_SCALE_ROBUST.Enum() }, []string{"quartiles 1 apart"}, nil},
+		{"not scaled", func(f *Facts) {
+			f.Result.Scale, f.Result.Model = cleavev1.Scale_SCALE_NONE.Enum(), &cleavev1.ModelHead{}
+			f.Result.ClusterSizes = []uint32{1, 1, 88}
+		}, []string{"--scale robust"}, []string{"\n\n"}},
 		{"violations", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 6, Satisfied: 2, MustLinkViolated: 4}
 			f.Labels = []int32{0, 1, 1, 1, 2, 2}
