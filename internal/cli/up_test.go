@@ -134,7 +134,7 @@ func TestUpNamesTheMissingWorker(t *testing.T) {
 	cleavev1.RegisterClusterServiceServer(server, &slowCluster{})
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(2 * time.Second)}
+	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(4 * time.Second)}
 	a := &app{stderr: io.Discard, env: func(string) string { return "" }}
 	err = a.awaitWorkers(t.Context(), f, []machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}})
 	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") || !strings.Contains(err.Error(), "log of w") {
