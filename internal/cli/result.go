@@ -197,7 +197,7 @@ func rowsOf(o *client.Outcome) *recipe.Rows {
 	return recipe.NewRows(rows, o.Kept, ids)
 }
 
-// checkRows refuses data that cannot be those of an earlier run, because they have another number of rows.
+// checkRows refuses data that cannot be what an earlier run clustered, because it has another number of rows.
 func checkRows(what string, rows int, earlier string, had int) error {
 	if rows == had {
 		return nil

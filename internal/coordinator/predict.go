@@ -161,7 +161,7 @@ func (c *Coordinator) predictByKernel(
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
 	}
-	// Without a ready worker, the call would block silently and keep other predictions from their turn.
+	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := whyNoneReady(c.fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(retryQueue)
@@ -196,9 +196,9 @@ func (c *Coordinator) predictByKernel(
 	return prediction.Run(ctx, x)
 }
 
-// limitWaiting returns a context that ends once a task, whose status is passed to report, has waited for workers or for
-// their memory for maxWait. A prediction must not wait for the end of other jobs, since it keeps other predictions
-// from their turn.
+// limitWaiting returns a context that ends once a task, whose status is passed to report, has waited for workers or
+// for their memory for this long. A prediction must not wait for other jobs to end, because it would hold up other
+// predictions.
 func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var waits *time.Timer // nil unless the task waits

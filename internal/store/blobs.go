@@ -52,9 +52,8 @@ type Blobs interface {
 	// Free returns how many bytes are left for blobs. known is false if that cannot be determined.
 	Free() (bytes int64, known bool)
 
-	// RemoveTemporary deletes what processes left behind that ended while writing. Only a process that has just
-	// become the leader, and is thus the only writer, may call it. It may write blobs at the same time; those are not
-	// touched.
+	// RemoveTemporary deletes the temporary files of processes that ended while writing. Only the leader, which is the
+	// only writer, may call it. It leaves alone what is written after the call begins.
 	RemoveTemporary(ctx context.Context)
 
 	Close() error
@@ -81,8 +80,7 @@ type bucket interface {
 	size(ctx context.Context, key string) (int64, error)
 	remove(ctx context.Context, key string) error
 
-	// each calls visit with every object whose key begins with prefix, in any order, and with files that are no
-	// blobs.
+	// each calls visit with every object whose key begins with prefix, in any order. Some may not be blobs.
 	each(ctx context.Context, prefix string, visit func(key string, bytes int64)) error
 
 	// signedURL returns a URL by which anyone can read an object for a time, or "" if there is none.

@@ -288,7 +288,7 @@ func (s *etcdState) explain(err error) error {
 	return explainEtcd(err)
 }
 
-// explainEtcd returns a fault that says what to do for the errors of etcd that somebody can do something about.
+// explainEtcd turns errors of etcd that an operator can fix into faults that say how.
 func explainEtcd(err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrTooManyOps):

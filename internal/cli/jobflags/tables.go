@@ -224,8 +224,8 @@ func loadCentroids(path string, j *Job) ([]float64, error) {
 	return points.Values, CheckHeader(path, header, "data", j.Header)
 }
 
-// CheckHeader refuses a file whose columns are not those of the model or of the data, which other names. It names the
-// first column that differs. A header that is nil is unknown and is not checked.
+// CheckHeader refuses a file whose columns differ from want, and names the first that does. other says what has the
+// columns want: the model or the data. A header that is nil is unknown and is not checked.
 func CheckHeader(path string, header []string, other string, want []string) error {
 	if header == nil || want == nil || slices.Equal(header, want) {
 		return nil

@@ -66,7 +66,7 @@ func Files(r *report.Report, s report.Scene, warn func(format string, args ...an
 	return files
 }
 
-// titled says what a picture shows, and of which data.
+// titled returns the title of a picture: the name of the data, if there is one, and what the picture shows.
 func titled(name, shows string) string {
 	if name == "" {
 		return upperFirst(shows)

@@ -62,8 +62,8 @@ func (s Subset) Restrict(operator eigen.Operator) eigen.Operator {
 	return restricted{s, operator}
 }
 
-// restricted is an operator on the kept rows: the others are 0 in what it is multiplied with, and left out of the
-// product.
+// restricted is an operator on the kept rows only: it multiplies vectors that are 0 in the other rows, and leaves
+// those out of the product.
 type restricted struct {
 	Subset
 	operator eigen.Operator

@@ -131,8 +131,8 @@ var preparations = map[metric.Distortion]vector.Preparation{
 	metric.IDivergence:      vector.NonNegative,
 }
 
-// prepareConstraints sets the constraints. COP-KMeans refuses those that no assignment satisfies; others are told of
-// conflicts.
+// prepareConstraints sets the constraints. COP-KMeans refuses constraints that no assignment satisfies; the other
+// algorithms only warn about conflicts.
 func (p *Problem) prepareConstraints() error {
 	set, err := clustering.NewConstraintSet(p.n, p.spec, constraint.UnitWeight)
 	if err != nil {

@@ -81,7 +81,7 @@ type fit struct {
 	pool        *parallel.Pool
 }
 
-// apartFrom says that a component should be in another cluster, and the weight of that.
+// apartFrom is a component that should be in another cluster, and the weight of that cannot-link.
 type apartFrom struct {
 	component int32
 	weight    float64

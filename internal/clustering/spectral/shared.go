@@ -19,7 +19,7 @@ type Shared struct {
 // maxShared is the number of eigenproblems that are kept: that of all constraints, and those of three folds.
 const maxShared = 4
 
-// sharedPairs are the eigenpairs of a problem that another run may have, too.
+// sharedPairs are eigenpairs that runs with the same problem share.
 type sharedPairs struct {
 	problem eigenproblem
 	pairs   eigen.Eigenpairs

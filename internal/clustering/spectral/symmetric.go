@@ -17,7 +17,7 @@ type symmetric struct {
 	value   []float64
 }
 
-// entry is one of the entries at a place; their sum counts.
+// entry is a value at row i and column j. Entries at the same place add up.
 type entry struct {
 	i, j  int32
 	value float64

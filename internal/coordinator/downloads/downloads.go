@@ -1,5 +1,5 @@
-// Package downloads limits the memory of what calls hold in memory to send it: tables, the ids of rows, graphs and
-// predictions. A call holds it until its client has read all of it, which may take hours.
+// Package downloads limits the memory that calls hold while they send tables, row IDs, graphs or predictions. A call
+// holds its memory until its client has read everything, which may take hours.
 package downloads
 
 import (

@@ -126,7 +126,7 @@ func (g *Gate) addLimiters() {
 	g.turns.free = l.Calls
 	g.limiters = map[slotKind]*limiter{
 		callSlot:   newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again"),
-		lightSlot:  newLimiter(l.Reads, "TOO_MANY_CALLS", "%d lookup calls are running, which is the limit of this coordinator for one client or for all; try again"),
+		lightSlot:  newLimiter(l.Reads, "TOO_MANY_CALLS", "%d short calls are running, which is the limit of this coordinator for one client or for all; try again"),
 		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended"),
 		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again"),
 	}

@@ -279,7 +279,7 @@ func momentOf(values arrow.Array) func(row int) string {
 	return nil
 }
 
-// binaryViews lets views of bytes be read as texts.
+// binaryViews reads binary views as texts.
 type binaryViews struct{ *array.BinaryView }
 
 func (v binaryViews) Value(row int) string { return v.ValueString(row) }

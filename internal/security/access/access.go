@@ -81,8 +81,8 @@ func (c *Callers) Identify(certificate *x509.Certificate, authorization string) 
 		"this coordinator requires authentication; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin")
 }
 
-// byToken identifies a caller by the authorization header: by a token of ours, which has a prefix, or one of the
-// OpenID issuer.
+// byToken identifies a caller by the authorization header, which holds one of our own tokens, recognized by its
+// prefix, or a token of the OpenID issuer.
 func (c *Callers) byToken(authorization string) (caller identity.Caller, err error) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	token = strings.TrimSpace(token)
