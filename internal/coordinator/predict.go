@@ -197,7 +197,7 @@ func (c *Coordinator) predictByKernel(
 }
 
 // limitWaiting returns a context that ends once a task, whose status is passed to report, has waited for workers or
-// for their memory for this long. A prediction must not wait for other jobs to end, because it would hold up other
+// for their memory for maxWait. A prediction must not wait for other jobs to end, because it would hold up other
 // predictions.
 func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context, report func(fleet.Status), stop func()) {
 	ctx, giveUp := context.WithCancelCause(ctx)
