@@ -65,14 +65,41 @@ func (s *Shard) undoStep(numbers []int, step uint64) error {
 	return nil
 }
 
-// SortedMoves returns moves sorted by lane, then by point, as Update needs them. It may return the same slice.
+// SortedMoves returns moves sorted by lane, then by point, as Update needs them. It may return the same slice. It sorts
+// lanes by counting, because the moves of each lane are in order already if tiles are.
 func SortedMoves(clusters int, moves []labeling.Move) []labeling.Move {
 	shape := labeling.Shape{Clusters: clusters}
-	order := func(a, b labeling.Move) int {
-		return cmp.Or(cmp.Compare(shape.Lane(a), shape.Lane(b)), cmp.Compare(a.Point, b.Point))
+	var next []int // by lane, how many moves it has, then where the next one goes
+	sorted := true
+	for at, m := range moves {
+		lane := shape.Lane(m)
+		for lane >= len(next) {
+			next = append(next, 0)
+		}
+		next[lane]++
+		sorted = sorted && lane == len(next)-1 && (next[lane] == 1 || moves[at-1].Point <= m.Point)
 	}
-	if slices.IsSortedFunc(moves, order) {
+	if sorted {
 		return moves
 	}
-	return slices.SortedFunc(slices.Values(moves), order)
+	start := 0
+	for lane, count := range next {
+		next[lane] = start
+		start += count
+	}
+	byLane := make([]labeling.Move, len(moves))
+	for _, m := range moves {
+		lane := shape.Lane(m)
+		byLane[next[lane]] = m
+		next[lane]++
+	}
+	byPoint := func(a, b labeling.Move) int { return cmp.Compare(a.Point, b.Point) }
+	start = 0
+	for _, end := range next {
+		if ofLane := byLane[start:end]; !slices.IsSortedFunc(ofLane, byPoint) {
+			slices.SortFunc(ofLane, byPoint)
+		}
+		start = end
+	}
+	return byLane
 }

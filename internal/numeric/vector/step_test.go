@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,37 @@ func sameStep(t *testing.T, what string, want, got *Stepped) {
 	for q := range want.Before {
 		sameBits(t, what+": before", want.Before[q], got.Before[q])
 		sameBits(t, what+": after", want.After[q], got.After[q])
+	}
+}
+
+func TestSortedMoves(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	for range 500 {
+		clusters, lanes, points := 1+rng.IntN(4), 1+rng.IntN(4), 1+rng.IntN(30)
+		var moves []labeling.Move
+		for lane := range lanes {
+			for _, point := range rng.Perm(points)[:rng.IntN(points+1)] {
+				m := labeling.Move{Point: int32(point), From: labeling.None, To: int32(lane*clusters + rng.IntN(clusters))}
+				if rng.IntN(4) > 0 {
+					m.From = int32(lane*clusters + rng.IntN(clusters))
+				}
+				moves = append(moves, m)
+			}
+		}
+		want := slices.Clone(moves)
+		slices.SortFunc(want, func(a, b labeling.Move) int {
+			return cmp.Or(cmp.Compare(int(a.To)/clusters, int(b.To)/clusters), cmp.Compare(a.Point, b.Point))
+		})
+		switch rng.IntN(3) {
+		case 0:
+			rng.Shuffle(len(moves), func(i, j int) { moves[i], moves[j] = moves[j], moves[i] })
+		case 1:
+			moves = slices.Clone(want)
+		}
+		given := slices.Clone(moves)
+		if got := SortedMoves(clusters, moves); !slices.Equal(got, want) || !slices.Equal(moves, given) {
+			t.Fatalf("%d clusters: moves %v of %v, instead of %v", clusters, got, given, want)
+		}
 	}
 }
 
