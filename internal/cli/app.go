@@ -34,6 +34,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		a.completeArguments(program) // only then: cobra keeps completions, and with them the program, for good
+	}
 	if isUnknownCommand(program, args) {
 		args = args[:1] // report the unknown command rather than its flags
 	}
@@ -69,7 +72,6 @@ func (a *app) program() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	a.addAccessFlags(root)
-	a.completeArguments(root)
 	a.help().Install(root)
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // these tests make much garbage and keep little
+	goleak.VerifyTestMain(m)
+}
 
 type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
 
