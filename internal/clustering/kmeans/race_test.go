@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // manyRows are just enough for starts to race, in clusters that k-means often takes two of for one.
@@ -82,7 +83,7 @@ func TestStartsRace(t *testing.T) {
 	if again := raced(t, snapshot.With(t.Context(), memory), points, spec, 2); !reflect.DeepEqual(again, found) {
 		t.Error("two threads find something else than one")
 	}
-	for at := 0; at < len(snaps); at += max(1, len(snaps)/3) {
+	for at := 0; at < len(snaps); at += max(1, len(snaps)/testscale.Count(2, 3)) {
 		memory := snapshot.NewMemory(1<<30, nil)
 		if err := memory.Read(snaps[at], snapshot.Identity{}); err != nil {
 			t.Fatal(err)
