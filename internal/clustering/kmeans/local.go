@@ -99,9 +99,8 @@ func (l *Local) Step(ctx context.Context, queries []vector.Query) (*Step, error)
 		return nil, l.reload(err)
 	}
 	l.step++
-	moves := vector.SortedMoves(l.shape.Clusters, done.Moves)
-	AddChanges(l.sums, l.shape.Clusters, moves, done.Changes)
-	return &Step{Moves: moves, Before: Totals(done.Before), After: Totals(done.After)}, nil
+	AddChanges(l.sums, l.shape.Clusters, done.Sorted, done.Changes)
+	return &Step{Moves: done.Sorted, Before: Totals(done.Before), After: Totals(done.After)}, nil
 }
 
 // Totals adds up one value of each tile, in tile order, for each of several lists.

@@ -11,6 +11,7 @@ import (
 // Stepped is the outcome of a step.
 type Stepped struct {
 	Moves         []labeling.Move // as by Assign
+	Sorted        []labeling.Move // the same, as by SortedMoves
 	Changes       []float64       // as by Update
 	Before, After [][]float64     // as by Scatter of kind Total, of the labels before and after the moves
 }
@@ -37,7 +38,8 @@ func (s *Shard) Step(ctx context.Context, numbers []int, step uint64, queries []
 	for _, number := range numbers {
 		s.tiles[number].stepped = step + 1
 	}
-	if done.Changes, err = s.Update(ctx, numbers, step, SortedMoves(s.clusters, done.Moves)); err != nil {
+	done.Sorted = SortedMoves(s.clusters, done.Moves)
+	if done.Changes, err = s.Update(ctx, numbers, step, done.Sorted); err != nil {
 		return nil, err
 	}
 	done.After, err = s.Scatter(ctx, numbers, step+1, totals)
