@@ -206,8 +206,8 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 	return c.retention.checkQuota(bytes)
 }
 
-// hasTemporaryRoom reports whether the copies of uploads may grow. They leave free what blobs leave free, and what the
-// state store needs, because they may be on the same disk.
+// hasTemporaryRoom reports whether the copies of uploads and of the state may grow. They leave free what blobs leave
+// free, and what the state store needs, because they may be on the same disk.
 func (c *Coordinator) hasTemporaryRoom() bool {
 	free, known := store.FreeBytes(os.TempDir())
 	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
