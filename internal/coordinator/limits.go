@@ -177,8 +177,8 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryQueue is how many seconds a client that was refused for lack of room should wait.
-const retryQueue = 5
+// retryRefused is how many seconds a client that was refused for lack of room should wait.
+const retryRefused = 5
 
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
@@ -187,11 +187,11 @@ func (c *Coordinator) checkQueue(owner string) error {
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryQueue)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryRefused)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryQueue)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryRefused)
 	}
 	return nil
 }
