@@ -203,7 +203,7 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
-	return c.retention.checkQuota(bytes)
+	return c.retention.CheckQuota(bytes)
 }
 
 // hasTemporaryRoom reports whether the copies of uploads and of the state may grow. They leave free what blobs leave
@@ -246,6 +246,6 @@ func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	inWork := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.used())),
+		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }
