@@ -251,7 +251,7 @@ func (a *app) backupCommand() *cobra.Command {
 // backup writes a backup to a file, under another name until it is complete and known to be intact.
 func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	if path == "-" {
-		_, err := receiveBackup(ctx, c, a.stdout, func(uint64) error { return nil })
+		_, err := a.receiveBackup(ctx, c, a.stdout, func(uint64) error { return nil })
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -263,7 +263,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	head, err := receiveBackup(ctx, c, file, func(total uint64) error {
+	head, err := a.receiveBackup(ctx, c, file, func(total uint64) error {
 		free, known := store.FreeBytes(filepath.Dir(path))
 		if known && uint64(free) < total {
 			return fault.New(fault.ResourceExhausted, store.DiskFull, "the backup needs %s, but only %s are free in %s; choose another --out",
@@ -307,8 +307,8 @@ func publish(temporary, path string) error {
 }
 
 // receiveBackup copies a backup to w and checks it on the way. It calls room with the length before it writes
-// anything.
-func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
+// anything, and warns of values that were damaged in the state of the coordinator.
+func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func(total uint64) error) (backup.Head, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.Cluster.Backup(ctx, &cleavev1.BackupRequest{})
@@ -330,6 +330,10 @@ func receiveBackup(ctx context.Context, c *client.Client, w io.Writer, room func
 	}
 	if received.err != nil {
 		return head, c.Explain(received.err)
+	}
+	if err == nil && head.Damaged > 0 {
+		a.warn("the backup lacks %s, damaged in the coordinator's state; keep older backups. Lost: %s",
+			text.Plural(head.Damaged, "value"), text.First(head.DamagedKeys, 50))
 	}
 	return head, err
 }

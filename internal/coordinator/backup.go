@@ -32,13 +32,16 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 			}
 		})
 	}()
-	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now()})
+	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now(), HasRoom: c.hasTemporaryRoom})
 	if err != nil {
 		return causeOf(ctx, err)
 	}
 	defer b.Close()
 	head := b.Head()
 	c.log.Info("a backup begins", "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
+	if head.Damaged > 0 {
+		c.log.Error("the backup has damaged values of the state; keep older backups", "values", head.Damaged, "keys", head.DamagedKeys)
+	}
 	if err := stream.Send(&cleavev1.BackupResponse{TotalBytes: uint64(b.Bytes())}); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -94,7 +95,7 @@ type Config struct {
 	// Observe receives events for metrics and traces; nil disables them.
 	Observe   *observe.Coordinator
 	Limits    Limits
-	Retention Retention
+	Retention retention.Config
 
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
@@ -214,7 +215,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Retention.check(), cfg.Election.check(),
+	if err = errors.Join(cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
 		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}

@@ -12,7 +12,7 @@
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished and counts their attempts; snapshots.go has it continue from a snapshot. trust.go restarts a run
 // that used the answers of a faulty worker. results.go reads the results of jobs, and predict.go labels new points by
-// them. deletion.go deletes a job, and retention.go decides which jobs and data have expired.
+// them. deletion.go deletes a job, and package retention decides which jobs and data have expired.
 //
 // contentservice.go serves data sets and tables, and uploads.go resumes interrupted uploads of them. backup.go copies
 // everything for administrators, and restores it.
@@ -49,6 +49,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -101,7 +102,7 @@ type Coordinator struct {
 	queue       *queue.Queue[*job]
 	snapshots   *checkpoint.Store
 	webhooks    *webhook.Sender
-	retention   *retention
+	retention   *retention.Sweeper
 	predictions chan struct{} // semaphore; holds one value for each prediction in progress
 	// predictionWait is how long a prediction waits for workers or for their memory.
 	predictionWait time.Duration
@@ -177,13 +178,15 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c.state, c.blobs = metered.State(c.state, cfg.Observe), metered.Blobs(c.blobs, cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
-	c.retention = newRetention(c)
 	c.webhooks = &webhook.Sender{Config: cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: cfg.Now}
+	blobBytes := &atomic.Int64{}
+	blobBytes.Store(-1) // until the first sweep counts them
 	if cfg.Retention.Quota > 0 {
-		c.blobs = metered.Counted(c.blobs, &c.retention.bytes)
+		c.blobs = metered.Counted(c.blobs, blobBytes)
 	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	c.openContent()
+	c.retention = c.newRetention(blobBytes)
 	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
 	c.snapshots = &checkpoint.Store{
 		Config: cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: cfg.Limits.FreeDisk, Logger: c.log,

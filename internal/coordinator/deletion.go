@@ -3,10 +3,12 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -68,10 +70,19 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 	}
 	var record *statev1.JobRecord
 	if err == nil {
-		record, err = readJob(entry)
+		record, err = records.ReadJob(entry)
 	}
-	if isRecordDamaged(err) {
+	if records.IsDamaged(err) {
 		return true, nil // keep them for whoever repairs the record
 	}
 	return record.GetOutcomeBlob() == "", err
+}
+
+// newRetention returns what deletes expired jobs and data. total is the size of all blobs.
+func (c *Coordinator) newRetention(total *atomic.Int64) *retention.Sweeper {
+	return retention.New(retention.Dependencies{
+		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
+		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
+		DeleteJob:    c.deleteJob, ReadSpec: c.readSpec, Datasets: c.datasets, Tables: c.tables,
+	})
 }

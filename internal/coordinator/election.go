@@ -15,6 +15,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -102,8 +103,8 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator leads", "term", c.term.Revision())
 	c.sweeping.Go(func() { c.removeLeftovers(newest) })
-	if c.cfg.Retention != (Retention{}) {
-		c.sweeping.Go(func() { c.retention.run(c.runCtx) })
+	if c.cfg.Retention != (retention.Config{}) {
+		c.sweeping.Go(func() { c.retention.Run(c.runCtx) })
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time
 // example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. It returns nil if the
 // coordinator stops first. Jobs that failed or were canceled end without their result if it cannot be stored.
 func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
-	var blobs endBlobs // those stored so far
+	var blobs endBlobs  // those stored so far
+	var replaced string // an outcome that a cancellation made useless
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && interrupted(cause) {
@@ -95,16 +96,21 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		if err != nil {
 			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "error", err)
 			end.withoutResult(j, err)
-			blobs = endBlobs{}
 		}
 		if j.beginEnd() && !canceled {
+			replaced, blobs.outcome = blobs.outcome, ""
 			continue // canceled in the meantime, so decide again
+		}
+		if err != nil {
+			blobs = endBlobs{}
 		}
 		if j.snapshots.Exist() {
 			end.garbage = append(end.garbage, records.SnapshotPrefix(j.id))
 		}
 		if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
 			end.garbage = append(end.garbage, records.EndPrefix(j.id, c.term.Revision()))
+		} else if replaced != "" {
+			end.garbage = append(end.garbage, replaced)
 		}
 		if err := end.prepareTxn(j, blobs); err != nil {
 			c.log.Error("the last events of a job are not stored", "job", j.id, "error", err)

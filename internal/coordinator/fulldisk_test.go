@@ -204,3 +204,45 @@ func TestResultsWithoutSpaceKeepTheirPlaces(t *testing.T) {
 	h.close()
 	close(blobs.tried)
 }
+
+// cancelingBlobs cancels a job once its first outcome is stored.
+type cancelingBlobs struct {
+	store.Blobs
+	cancel func(id string)
+}
+
+func (b *cancelingBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := b.Blobs.Put(ctx, name, write)
+	if strings.HasSuffix(name, "/outcome") {
+		b.cancel(strings.Split(name, "/")[1])
+	}
+	return err
+}
+
+// A job that is canceled between storing its outcome and committing it has another outcome. The first one is deleted.
+func TestAReplacedOutcomeIsDeleted(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(2)))
+	h.awaitSweep()
+	garbage := watchedDeletes{h.c.blobs, make(chan string, 100)}
+	h.c.garbage.Blobs = garbage
+	data := h.upload()
+	canceled := false
+	h.c.blobs = &cancelingBlobs{Blobs: h.c.blobs, cancel: func(id string) {
+		if !canceled {
+			canceled = true
+			if _, err := (&jobService{c: h.c}).CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	id := h.create(spec(data))
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
+		t.Errorf("the job is %v", job)
+	}
+	if len(h.labels(id)) == 0 {
+		t.Error("the labels are gone")
+	}
+	if deleted := within(t, garbage.deleted, "the deletion of the first outcome"); !strings.HasSuffix(deleted, ".0/outcome") {
+		t.Errorf("%s is deleted", deleted)
+	}
+}

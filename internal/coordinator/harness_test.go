@@ -18,6 +18,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/pipe"
@@ -140,7 +141,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 
 // awaitSweep waits until what an earlier coordinator left is deleted, which happens in the background.
 func (h *harness) awaitSweep() {
-	if h.c.cfg.Retention == (Retention{}) { // otherwise sweeping goes on
+	if h.c.cfg.Retention == (retention.Config{}) { // otherwise sweeping goes on
 		h.c.sweeping.Wait()
 	}
 }

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -102,7 +101,7 @@ func (j *job) view() *cleavev1.Job {
 	record, waiting, refused := j.record, j.waiting, j.refused
 	j.mu.Unlock()
 	job := proto.CloneOf(record.GetJob())
-	if ended(job) {
+	if records.Ended(job) {
 		return job
 	}
 	sequence, iteration := j.log.Latest()
@@ -201,15 +200,6 @@ func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
 }
 
-// ended reports whether a job is in a final state.
-func ended(job *cleavev1.Job) bool {
-	switch job.GetState() {
-	case cleavev1.JobState_JOB_STATE_SUCCEEDED, cleavev1.JobState_JOB_STATE_FAILED, cleavev1.JobState_JOB_STATE_CANCELLED:
-		return true
-	}
-	return false
-}
-
 // jobTable holds the unfinished jobs. launch adds a job, and commitEnd removes it once its end is durable: from then on
 // the stored record is authoritative. It is safe for concurrent use.
 type jobTable struct {
@@ -269,11 +259,11 @@ func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRe
 		if err != nil {
 			return nil, nil, err
 		}
-		record, err := readJob(entry)
+		record, err := records.ReadJob(entry)
 		if err == nil && !caller.Sees(record.GetJob().GetOwner()) {
 			return nil, nil, jobNotFound(id)
 		}
-		if err != nil || ended(record.GetJob()) {
+		if err != nil || records.Ended(record.GetJob()) {
 			return nil, record, err
 		}
 		// The job is durable but not launched: it is being created right now, or the store's answer was lost.
@@ -295,7 +285,7 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 	}
 	if j != nil {
 		job := j.view()
-		if !ended(job) {
+		if !records.Ended(job) {
 			return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED",
 				"job %s has not ended; watch it, or cancel it", id).With("job_id", id)
 		}
@@ -307,23 +297,6 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 }
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
-
-// isRecordDamaged reports whether err means that a stored record differs from what was written.
-func isRecordDamaged(err error) bool {
-	return fault.Is(err, records.RecordDamaged) || fault.Is(err, store.ValueDamaged)
-}
-
-// readJob decodes the record of a job. Its errors have the reason records.RecordDamaged.
-func readJob(entry store.Entry) (*statev1.JobRecord, error) {
-	record := &statev1.JobRecord{}
-	if err := records.Decode(entry, record); err != nil {
-		return nil, err
-	}
-	if id := record.GetJob().GetJobId(); records.JobKey(id) != entry.Key {
-		return nil, records.DamagedRecord(entry.Key, fmt.Errorf("it is that of job %q", id))
-	}
-	return record, nil
-}
 
 func (c *Coordinator) readSpec(ctx context.Context, job string) (*cleavev1.JobSpec, error) {
 	spec := &cleavev1.JobSpec{}

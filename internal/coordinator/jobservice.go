@@ -131,7 +131,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 // listedJob decodes a listed entry. For a damaged record it returns a job that carries the error and has no owner, so
 // that listing goes on.
 func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
-	record, err := readJob(entry)
+	record, err := records.ReadJob(entry)
 	if damage, is := errors.AsType[*fault.Error](err); is {
 		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key), Error: wire.ErrorProto(damage)}}, nil
 	}
@@ -160,7 +160,7 @@ func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobR
 		return j.record, nil
 	}
 	entry, err := c.state.Get(ctx, records.JobKey(id))
-	if errors.Is(err, store.ErrNotFound) || isRecordDamaged(err) {
+	if errors.Is(err, store.ErrNotFound) || records.IsDamaged(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 		return err
 	}
 	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
-		record, err := readJob(entry)
+		record, err := records.ReadJob(entry)
 		if err != nil || record.GetJob().GetOwner() == "" {
 			return nil // the owner of a damaged record is unknown
 		}

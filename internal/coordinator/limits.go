@@ -177,8 +177,8 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryQueue is how many seconds a client that was refused for lack of room should wait.
-const retryQueue = 5
+// retryRefused is how many seconds a client that was refused for lack of room should wait.
+const retryRefused = 5
 
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
@@ -187,11 +187,11 @@ func (c *Coordinator) checkQueue(owner string) error {
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryQueue)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryRefused)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryQueue)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryRefused)
 	}
 	return nil
 }
@@ -203,11 +203,11 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
 			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
 	}
-	return c.retention.checkQuota(bytes)
+	return c.retention.CheckQuota(bytes)
 }
 
-// hasTemporaryRoom reports whether the copies of uploads may grow. They leave free what blobs leave free, and what the
-// state store needs, because they may be on the same disk.
+// hasTemporaryRoom reports whether the copies of uploads and of the state may grow. They leave free what blobs leave
+// free, and what the state store needs, because they may be on the same disk.
 func (c *Coordinator) hasTemporaryRoom() bool {
 	free, known := store.FreeBytes(os.TempDir())
 	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
@@ -246,6 +246,6 @@ func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	inWork := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.used())),
+		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }

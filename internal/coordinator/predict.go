@@ -43,7 +43,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryQueue)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryRefused)
 	}
 	endTurn := sync.OnceFunc(func() { <-c.predictions })
 	defer endTurn()
@@ -164,7 +164,7 @@ func (c *Coordinator) predictByKernel(
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := whyNoneReady(c.fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
-			With("job_id", job).RetryIn(retryQueue)
+			With("job_id", job).RetryIn(retryRefused)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
@@ -209,7 +209,7 @@ func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context
 			waits = nil
 		case s.Waiting != "" && waits == nil:
 			waits = time.AfterFunc(maxWait, func() {
-				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(retryQueue))
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(retryRefused))
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 	for _, entry := range entries {
 		id := strings.TrimPrefix(entry.Key, records.UnfinishedPrefix)
 		err := c.adopt(ctx, id)
-		if isRecordDamaged(err) || errors.Is(err, store.ErrNotFound) {
+		if records.IsDamaged(err) || errors.Is(err, store.ErrNotFound) {
 			c.log.Error("an unfinished job cannot be resumed", "job", id, "error", err)
 			continue
 		}
@@ -49,8 +49,8 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	record, err := readJob(entry)
-	if err != nil || ended(record.GetJob()) {
+	record, err := records.ReadJob(entry)
+	if err != nil || records.Ended(record.GetJob()) {
 		return err
 	}
 	log, err := eventlog.Load(ctx, c.state, id, c.flushEvents)

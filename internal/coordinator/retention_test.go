@@ -14,6 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -41,8 +42,14 @@ func (c *clock) advance(by time.Duration) {
 
 const day = 24 * time.Hour
 
+// How long a quota spares jobs that ended, and data sets that were used.
+const (
+	keepEnded  = 10 * time.Minute
+	keepUnused = time.Hour
+)
+
 // retaining is a coordinator whose clock stands still. Its own sweeps find nothing: the test sweeps.
-func retaining(t *testing.T, r Retention, run script) (*harness, *clock) {
+func retaining(t *testing.T, r retention.Config, run script) (*harness, *clock) {
 	now := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	cfg := testConfig()
 	cfg.Now, cfg.Retention = now.read, r
@@ -51,7 +58,7 @@ func retaining(t *testing.T, r Retention, run script) (*harness, *clock) {
 
 func (h *harness) sweep() {
 	h.t.Helper()
-	if err := h.c.retention.sweep(h.t.Context()); err != nil {
+	if err := h.c.retention.Sweep(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -101,7 +108,7 @@ func (h *harness) wantKept(want []string, of ...string) {
 // or waits stays, with its data.
 func TestRetention(t *testing.T) {
 	g := newBarrier()
-	h, now := retaining(t, Retention{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
+	h, now := retaining(t, retention.Config{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
 	used, unused, looked := h.points(4), h.points(5), h.points(6)
 	ended := h.create(spec(used))
 	running := h.create(spec(used))
@@ -139,7 +146,7 @@ func TestRetention(t *testing.T) {
 // Beyond the quota the jobs go first that ended first. Those that ended just now stay, and data sets that were used
 // in the last hour.
 func TestQuota(t *testing.T) {
-	h, now := retaining(t, Retention{Quota: 1 << 40}, steps(1))
+	h, now := retaining(t, retention.Config{Quota: 1 << 40}, steps(1))
 	data := h.points(1000)
 	var jobs []string
 	for range 3 {
@@ -149,7 +156,7 @@ func TestQuota(t *testing.T) {
 	}
 	h.sweep()
 	h.wantKept(jobs, jobs...)
-	h.c.retention.Quota = h.c.retention.used() - 1
+	h.c.retention.Quota = h.c.retention.Used() - 1
 	h.sweep()
 	h.wantKept(jobs, jobs...)
 	now.advance(keepEnded - 3*time.Minute) // the first one ended three minutes before
@@ -179,7 +186,7 @@ func TestQuota(t *testing.T) {
 
 // A table is an upload like any other.
 func TestTablesCountForTheQuota(t *testing.T) {
-	h, _ := retaining(t, Retention{Quota: 300}, steps(1))
+	h, _ := retaining(t, retention.Config{Quota: 300}, steps(1))
 	send := func(rows int) error {
 		_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, rows)), wire.UploadStart{})
 		return err
@@ -194,7 +201,7 @@ func TestTablesCountForTheQuota(t *testing.T) {
 
 // An upload that the quota refuses makes room for itself, and passes when it is tried again.
 func TestRefusedUploadsMakeRoom(t *testing.T) {
-	h, now := retaining(t, Retention{Quota: 20_000}, steps(1))
+	h, now := retaining(t, retention.Config{Quota: 20_000}, steps(1))
 	h.sweep()
 	job := h.create(spec(h.points(1800))) // 14 KiB
 	h.end(job)
@@ -212,24 +219,6 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 	wantRefusal(t, upload(), "QUOTA_EXCEEDED") // its data set was in use a moment ago
 	if err := h.c.checkDisk(100); err != nil {
 		t.Errorf("what fits is refused: %v", err)
-	}
-}
-
-// An upload that is refused during a sweep is made room for by the next one.
-func TestAnUploadRefusedDuringASweep(t *testing.T) {
-	h, now := retaining(t, Retention{Quota: 1 << 40, KeepJobs: day}, steps(1))
-	h.end(h.create(spec(h.points(4))))
-	now.advance(2 * day)
-	r := newRetention(h.c)
-	r.Quota = 500
-	h.intercept(func(_ int64, commit func() error) error {
-		if err := r.checkQuota(500); !fault.Is(err, "QUOTA_EXCEEDED") {
-			t.Errorf("an upload is not refused: %v", err)
-		}
-		return commit()
-	})
-	if err := r.sweep(t.Context()); err != nil || r.wanted.Load() != 500 {
-		t.Errorf("the sweep leaves a wish of %d bytes, %v", r.wanted.Load(), err)
 	}
 }
 
@@ -260,18 +249,27 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 	}
 }
 
+// sweptLate is a store that calls before when its sweep begins.
+type sweptLate struct {
+	retention.Content
+	before func()
+}
+
+func (s sweptLate) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
+	s.before()
+	return s.Content.Sweep(ctx, inUse, now, keep)
+}
+
 // A job that is created while a sweep looks around keeps its data set.
 func TestRetentionAndNewJobs(t *testing.T) {
 	g := newBarrier()
-	h, now := retaining(t, Retention{KeepDatasets: day}, g.run)
+	h, now := retaining(t, retention.Config{KeepDatasets: day}, g.run)
 	data := h.points(4)
 	now.advance(2 * day)
-	_, inUse, err := h.c.retention.survey(t.Context())
-	if err != nil || len(inUse.datasets) != 0 {
-		t.Fatalf("in use are %v, %v", inUse, err)
-	}
-	id := h.create(spec(data)) // after the survey, before the deletion
-	if err := h.c.datasets.Sweep(context.Background(), inUse.datasets, now.read(), h.c.retention.keepContent(0)); err != nil {
+	var id string
+	r := h.c.newRetention(&atomic.Int64{})
+	r.Datasets = sweptLate{r.Datasets, func() { id = h.create(spec(data)) }} // after the survey, before the deletion
+	if err := r.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.wantKept([]string{data}, data)
@@ -283,20 +281,27 @@ func TestRetentionAndNewJobs(t *testing.T) {
 
 // Without a retention period, the quota deletes by the last use as well.
 func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
-	h, now := retaining(t, Retention{Quota: 1 << 30}, steps(1))
+	h, now := retaining(t, retention.Config{Quota: 1 << 30}, steps(1))
 	used, unused := h.points(1000), h.points(1001)
 	now.advance(2 * keepUnused)
 	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
 		t.Fatal(err)
 	}
-	h.c.retention.wanted.Store(1 << 30) // as much as an upload that was rejected
-	h.sweep()
+	r := h.c.newRetention(&atomic.Int64{})
+	if err := r.Sweep(t.Context()); err != nil { // counts the blobs
+		t.Fatal(err)
+	}
+	wantRefusal(t, wire.Status(r.CheckQuota(1<<30)), "QUOTA_EXCEEDED")
+	h.wantKept([]string{used, unused}, used, unused)
+	if err := r.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	h.wantKept([]string{used}, used, unused)
 }
 
 // A damaged record of a job does not stop the sweep, which keeps whatever that job may use.
 func TestSweepPastDamagedRecords(t *testing.T) {
-	h, now := retaining(t, Retention{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
+	h, now := retaining(t, retention.Config{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
 	used, unused, late := h.points(4), h.points(5), h.points(6)
 	expired, damaged := h.create(spec(h.points(7))), h.create(spec(used))
 	h.end(expired)

@@ -210,7 +210,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
 		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
-		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.useGrain(), StopAdmission: c.stopAdmission,
+		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(), StopAdmission: c.stopAdmission,
 		DeleteBlob: func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 		User: func(id string, owner *string) string {
 			return c.jobs.find(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })

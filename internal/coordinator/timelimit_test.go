@@ -155,7 +155,7 @@ func TestTimeIsNoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if noted, err := readJob(entry); err != nil || noted.GetTimeUsed().AsDuration() != 40*time.Second {
+		if noted, err := records.ReadJob(entry); err != nil || noted.GetTimeUsed().AsDuration() != 40*time.Second {
 			t.Errorf("noted is %v, %v", noted, err)
 		}
 		began := time.Now()

@@ -53,8 +53,7 @@ func workerKey(w fleet.WorkerInfo) string { return workerPrefix + w.Name + "\x00
 func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
 	workers, next, err := records.Page(request, workerPrefix, func(after string, _ int, add func(string, *cleavev1.Worker) bool) error {
 		for _, w := range s.c.fleet.Workers() {
-			w.JobIDs = s.c.visibleJobs(ctx, w.JobIDs)
-			if key := workerKey(w); key > after && !add(key, workerProto(w)) {
+			if key := workerKey(w); key > after && !add(key, s.c.workerProto(ctx, w)) {
 				break
 			}
 		}
@@ -63,16 +62,7 @@ func (s *clusterService) ListWorkers(ctx context.Context, request *cleavev1.List
 	return &cleavev1.ListWorkersResponse{Workers: workers, NextPageToken: next}, err
 }
 
-// visibleJobs returns those of the given unfinished jobs that the caller may see.
-func (c *Coordinator) visibleJobs(ctx context.Context, ids []string) []string {
-	caller := identity.FromContext(ctx)
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		j := c.jobs.get(id)
-		return caller.Role != identity.Admin && (j == nil || !caller.Sees(j.owner))
-	})
-}
-
-func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
+func (s *clusterService) DrainWorker(ctx context.Context, request *cleavev1.DrainWorkerRequest) (*cleavev1.DrainWorkerResponse, error) {
 	if err := fault.Required("worker_id", request.GetWorkerId()); err != nil {
 		return nil, err
 	}
@@ -80,15 +70,22 @@ func (s *clusterService) DrainWorker(_ context.Context, request *cleavev1.DrainW
 	if err != nil {
 		return nil, err
 	}
-	return &cleavev1.DrainWorkerResponse{Worker: workerProto(w)}, nil
+	return &cleavev1.DrainWorkerResponse{Worker: s.c.workerProto(ctx, w)}, nil
 }
 
-func workerProto(w fleet.WorkerInfo) *cleavev1.Worker {
+// workerProto converts a worker. Of the tasks that have tiles on it, only unfinished jobs that the caller may see are
+// listed: predictions are no jobs.
+func (c *Coordinator) workerProto(ctx context.Context, w fleet.WorkerInfo) *cleavev1.Worker {
+	caller := identity.FromContext(ctx)
+	jobs := slices.DeleteFunc(slices.Clone(w.JobIDs), func(id string) bool {
+		j := c.jobs.get(id)
+		return j == nil || !caller.Sees(j.owner)
+	})
 	return &cleavev1.Worker{
 		WorkerId: w.ID, Name: w.Name, State: cleavev1.WorkerState(w.State),
 		Threads: uint32(w.Threads), MemoryBytes: w.MemoryBytes,
 		Version: w.Version, NumericClass: w.NumericClass,
 		AttachTime: timestamppb.New(w.AttachedAt), LastHeartbeatTime: timestamppb.New(w.LastHeartbeat),
-		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: w.JobIDs, StatusMessage: w.Message,
+		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: jobs, StatusMessage: w.Message,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -35,6 +36,25 @@ func TestWhyNoWorkerIsReady(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+}
+
+// Predictions have tiles on workers, but are no jobs that could be asked for.
+func TestWorkersListJobs(t *testing.T) {
+	g := newBarrier()
+	h := newHarness(t, testConfig(), scripted(g.run))
+	id := h.create(spec(h.upload()))
+	<-g.entered
+	info := fleet.WorkerInfo{JobIDs: []string{id, "predict-" + id}}
+	for caller, want := range map[identity.Caller][]string{
+		identity.Local(): {id},
+		{Name: "somebody else", Role: identity.Reader}: {},
+	} {
+		if got := h.c.workerProto(identity.NewContext(t.Context(), caller), info).GetJobIds(); !slices.Equal(got, want) {
+			t.Errorf("%v sees the jobs %v, want %v", caller, got, want)
+		}
+	}
+	close(g.open)
+	h.end(id)
 }
 
 // startWorker attaches a worker; the returned function stops it.

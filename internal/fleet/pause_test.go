@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 )
 
 // A worker that is overtaken again during its pause gets no tiles before the end of the second pause.
@@ -32,4 +34,25 @@ func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
 			t.Error("it gets no tiles after the second pause")
 		}
 	})
+}
+
+// The heartbeats of a worker that reads nothing do not pile up answers.
+func TestPulsesDoNotPileUp(t *testing.T) {
+	f := New(Config{})
+	defer f.Close()
+	s, a, err := f.admit(&workerv1.Hello{Name: "w"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heartbeat := &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}}
+	for range 100 {
+		f.receive(s, a, heartbeat)
+	}
+	if welcome, _ := f.outgoing(s, a); len(welcome) != 1 {
+		t.Errorf("%d messages wait", len(welcome))
+	}
+	f.receive(s, a, heartbeat)
+	if pulse, _ := f.outgoing(s, a); len(pulse) != 1 || pulse[0].GetPulse() == nil {
+		t.Errorf("a heartbeat is answered with %v", pulse)
+	}
 }

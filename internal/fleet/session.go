@@ -324,7 +324,9 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))
 		}
-		s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
+		if len(s.outbox) == 0 { // otherwise what waits to be sent is a sign of life too
+			s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
+		}
 	case *workerv1.AttachRequest_Answer:
 		// Ignore answers that nobody waits for anymore.
 		if c := s.pending[m.Answer.GetCommandId()]; c != nil {

@@ -41,14 +41,25 @@ func (t *etcdTerm) Revision() int64       { return t.revision }
 func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
 
 // Current compares clocks, because this process may have been suspended while its lease expired without knowing it
-// yet. It leaves a third of the lease for etcd answers that took long to arrive.
+// yet.
 func (t *etcdTerm) Current() bool {
 	select {
 	case <-t.lost:
 		return false
 	default:
-		return time.Since(*t.renewed.Load()) < time.Duration(t.state.lease)*time.Second*2/3
+		renewed, now := *t.renewed.Load(), time.Now()
+		return t.lasts(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0))) // Round removes the monotonic clock
 	}
+}
+
+// lasts reports whether the lease is certain to last, given the time since it was renewed by the monotonic clock, which
+// stands still while a machine sleeps, and by the wall clock. It leaves a third of the lease for etcd answers that took
+// long to arrive. The wall clock does not count for an embedded etcd, which sleeps with this process.
+func (t *etcdTerm) lasts(monotonic, wall time.Duration) bool {
+	if t.state.lease != embeddedLease {
+		monotonic = max(monotonic, wall)
+	}
+	return monotonic < t.duration()*2/3
 }
 
 // Resign first stops this process from writing, and then lets another process lead.

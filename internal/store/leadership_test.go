@@ -123,6 +123,19 @@ func TestATermIsNotCurrentWithoutItsLease(t *testing.T) {
 	}
 }
 
+// A machine that slept does not think that it leads, unless nobody else can.
+func TestATermDoesNotLastThroughSleep(t *testing.T) {
+	for lease, want := range map[int]bool{5: false, embeddedLease: true} {
+		term := &etcdTerm{state: &etcdState{lease: lease}}
+		if got := term.lasts(time.Second, 3*24*time.Hour); got != want {
+			t.Errorf("after three days of sleep, a lease of %d s lasts: %v", lease, got)
+		}
+		if !term.lasts(time.Second, -time.Hour) || term.lasts(3*24*time.Hour, -time.Hour) {
+			t.Errorf("setting the clock back matters to a lease of %d s", lease)
+		}
+	}
+}
+
 func testLeadTwice(t *testing.T, b backend) {
 	s, _ := openLeading(t, b)
 	_, err := s.Lead(t.Context(), "again")

@@ -14,9 +14,12 @@ var sealMark = []byte{0, 'S', 'v', 1}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// damagedValue is what List returns for a damaged value, so that it can go on with the others. It does not decode as
+// damagedValue is what List and Walk return for a damaged value, so that they can go on with the others. It does not decode as
 // a protobuf message.
 var damagedValue = []byte{0}
+
+// Damaged reports whether the value of an entry that List or Walk returned is lost.
+func (e Entry) Damaged() bool { return bytes.Equal(e.Value, damagedValue) }
 
 // sealValue adds a checksum of the key and the value, because a bit flip in the file of a store would otherwise
 // change the state without an error. An empty value, which only marks that its key exists, stays empty.

@@ -834,7 +834,8 @@ type Worker struct {
 	Tiles uint32 `protobuf:"varint,11,opt,name=tiles,proto3" json:"tiles,omitempty"`
 	// Memory reserved for those tiles, in bytes.
 	TileBytes uint64 `protobuf:"varint,12,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	// The jobs that those tiles belong to. Only jobs visible to the caller are listed.
+	// The unfinished jobs that those tiles belong to, as far as the caller may see them. Predictions have tiles too, but are
+	// not listed.
 	JobIds []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
 	// A human-readable description of what is wrong with the worker, such as why it is quarantined or that it is slow.
 	// Empty if nothing is wrong.

@@ -41,6 +41,9 @@ const (
 	maxHeadBytes = 64 << 10
 	maxKeyBytes  = 4 << 10
 
+	// maxDamagedKeys keeps the head below maxHeadBytes: our keys have some hundred bytes at most.
+	maxDamagedKeys = 50
+
 	// blockBytes is the unit of a tar file: a header takes one, and files are filled up to a multiple of it.
 	blockBytes = 512
 )
@@ -56,6 +59,11 @@ type Head struct {
 	Revision int64     `json:"revision"` // of the state
 	Blobs    int       `json:"blobs"`
 	Bytes    int64     `json:"bytes"` // of the state and the blobs
+
+	// Damaged is how many values of the state were damaged already when they were copied, and DamagedKeys has the keys
+	// of the first of them.
+	Damaged     int      `json:"damaged,omitempty"`
+	DamagedKeys []string `json:"damaged_keys,omitempty"`
 }
 
 // writer writes the files of a backup and remembers their checksums.

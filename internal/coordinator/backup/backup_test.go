@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,4 +327,41 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("accepted %+v", head)
 		}
 	})
+}
+
+// The copy of the state leaves the room that others need.
+func TestBackupsNeedRoom(t *testing.T) {
+	s := filled(t)
+	_, err := Prepare(t.Context(), Source{State: s.state, Blobs: s.blobs, HasRoom: func() bool { return false }})
+	if !fault.Is(err, "NO_TEMPORARY_FILE") {
+		t.Errorf("without room: %v", err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	if _, err := Prepare(t.Context(), Source{State: s.state, Blobs: s.blobs}); !fault.Is(err, "NO_TEMPORARY_FILE") {
+		t.Errorf("without a folder: %v", err)
+	}
+}
+
+// The head of a backup names values that were damaged before, and stays short however many there are.
+func TestBackupsNameDamagedValues(t *testing.T) {
+	s := filled(t)
+	s.put(t, records.DatasetPrefix+"d1", "\x00")
+	head, err := Check(bytes.NewReader(take(t, s)))
+	if err != nil || head.Damaged != 1 || !slices.Equal(head.DamagedKeys, []string{records.DatasetPrefix + "d1"}) {
+		t.Errorf("got %+v, %v", head, err)
+	}
+	for i := range 2 * maxDamagedKeys {
+		s.put(t, records.EventKey(finished, uint32(i)), "\x00")
+	}
+	to := newStores(t)
+	content := take(t, s)
+	if err := restore(t, content, to); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := Check(bytes.NewReader(content)); err != nil || head.Damaged != 1+2*maxDamagedKeys || len(head.DamagedKeys) != maxDamagedKeys {
+		t.Errorf("got %+v, %v", head, err)
+	}
+	if restored, err := to.state.Get(t.Context(), records.DatasetPrefix+"d1"); err != nil || !restored.Damaged() {
+		t.Errorf("restored as %+v, %v", restored, err)
+	}
 }

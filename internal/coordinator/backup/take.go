@@ -26,6 +26,10 @@ type Source struct {
 	Blobs   store.Blobs
 	Version string
 	Now     time.Time
+
+	// HasRoom reports whether the copy of the state in TMPDIR may grow; nil means that it always may. It is asked before
+	// each write.
+	HasRoom func() bool
 }
 
 // Backup is the state of one moment, and the blobs that belong to it. The caller closes it.
@@ -55,7 +59,7 @@ func Prepare(ctx context.Context, s Source) (_ *Backup, err error) {
 		}
 	}()
 	if b.state, err = os.CreateTemp("", "cleave-backup-*"); err != nil {
-		return nil, fault.New(fault.Unavailable, "NO_TEMPORARY_FILE", "the coordinator cannot write a temporary file; free space in its TMPDIR").Because(err)
+		return nil, noTemporaryFile(err)
 	}
 	_ = os.Remove(b.state.Name())
 	var keys keySet
@@ -81,7 +85,30 @@ func Prepare(ctx context.Context, s Source) (_ *Backup, err error) {
 	return b, nil
 }
 
-// spool copies the state of one revision to the file, and returns its keys that blobs belong to.
+// noTemporaryFile returns the error for a copy of the state that cannot be written.
+func noTemporaryFile(err error) error {
+	return fault.New(fault.Unavailable, "NO_TEMPORARY_FILE",
+		"the coordinator cannot write a copy of its state to %s; free space there, or restart it with another TMPDIR, and back up again", os.TempDir()).Because(err)
+}
+
+var errNoRoom = errors.New("the rest of the disk is reserved for the stores")
+
+// temporary is the copy of the state. It leaves the room that the stores need, which may be on the same disk.
+type temporary struct{ *Backup }
+
+func (t temporary) Write(p []byte) (int, error) {
+	if t.source.HasRoom != nil && !t.source.HasRoom() {
+		return 0, noTemporaryFile(errNoRoom)
+	}
+	n, err := t.state.Write(p)
+	if err != nil {
+		err = noTemporaryFile(err)
+	}
+	return n, err
+}
+
+// spool copies the state of one revision to the file, and returns its keys that blobs belong to. It copies what stands
+// for a damaged value too, so that the restored record is still a damaged one, and names it in the head.
 func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	keys := keySet{}
 	if _, err := b.state.Seek(0, io.SeekStart); err != nil {
@@ -90,13 +117,19 @@ func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	if err := b.state.Truncate(0); err != nil {
 		return nil, err
 	}
-	out := bufio.NewWriter(b.state)
+	out := bufio.NewWriter(temporary{b})
+	b.head.Damaged, b.head.DamagedKeys = 0, nil
 	var err error
 	b.head.Revision, err = b.source.State.Walk(ctx, func(e store.Entry) error {
 		if e.Key == records.IdentityKey { // what is restored is another cluster
 			return nil
 		}
 		keys.add(e.Key)
+		if e.Damaged() {
+			if b.head.Damaged++; b.head.Damaged <= maxDamagedKeys {
+				b.head.DamagedKeys = append(b.head.DamagedKeys, e.Key)
+			}
+		}
 		return writeEntry(out, e)
 	})
 	if err := errors.Join(err, out.Flush()); err != nil {

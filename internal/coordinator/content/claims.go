@@ -16,24 +16,11 @@ import (
 )
 
 // Each owner of a value has a claim on it, with the name that they gave it. Owners do not see the claims of others,
-// nor that there are any. The value is deleted with its last claim.
-
-// claimsOf returns the claims on a value. A record without claims, as earlier versions stored it, belongs to the owner
-// without a name.
-func claimsOf(record *statev1.ContentRecord) []*statev1.Claim {
-	if claims := record.GetClaims(); len(claims) > 0 || record == nil {
-		return claims
-	}
-	if t := record.GetTable(); t != nil {
-		return []*statev1.Claim{{DisplayName: t.GetDisplayName(), CreateTime: t.GetCreateTime()}}
-	}
-	d := record.GetDataset()
-	return []*statev1.Claim{{DisplayName: d.GetDisplayName(), CreateTime: d.GetCreateTime()}}
-}
+// nor that there are any. Every record has a claim: the value is deleted with its last one.
 
 // claimOf returns the claim of an owner, or nil if there is none.
 func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
-	for _, claim := range claimsOf(record) {
+	for _, claim := range record.GetClaims() {
 		if claim.GetOwner() == owner {
 			return claim
 		}
@@ -44,10 +31,9 @@ func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 // viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees
 // the first claim.
 func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
-	claims := claimsOf(record)
 	claim := claimOf(record, caller.Name)
-	if claim == nil && caller.Role == identity.Admin && len(claims) > 0 {
-		claim = claims[0]
+	if claim == nil && caller.Role == identity.Admin && len(record.GetClaims()) > 0 {
+		claim = record.GetClaims()[0]
 	}
 	if claim == nil || !caller.Sees(claim.GetOwner()) {
 		return nil
@@ -94,7 +80,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
 		return existing, nil
 	}
-	existing.Claims = append(claimsOf(existing), mine)
+	existing.Claims = append(existing.GetClaims(), mine)
 	return existing, s.put(id, existing, store.Txn{})
 }
 
@@ -114,7 +100,6 @@ func (s *Store[V]) setSources(ctx, waiting context.Context, id string, claim *st
 	if err != nil || record == nil {
 		return nil, errors.Join(err, s.notFound(id))
 	}
-	record.Claims = claimsOf(record)
 	mine := claimOf(record, claim.GetOwner())
 	if mine == nil { // it was just deleted
 		return nil, s.notFound(id)
@@ -162,8 +147,8 @@ func (s *Store[V]) deleteClaim(ctx, waiting context.Context, id string) error {
 	if viewFor(record, caller) == nil {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(claimsOf(record)), func(claim *statev1.Claim) bool { return claim.GetOwner() == caller.Name })
-	if caller.Name == "" || len(left) == len(claimsOf(record)) {
+	left := slices.DeleteFunc(slices.Clone(record.GetClaims()), func(claim *statev1.Claim) bool { return claim.GetOwner() == caller.Name })
+	if caller.Name == "" || len(left) == len(record.GetClaims()) {
 		left = nil
 	}
 	var owner *string // all

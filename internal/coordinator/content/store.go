@@ -409,9 +409,11 @@ func (s *Store[V]) touch(ctx context.Context, id string, record *statev1.Content
 	}
 }
 
-// Share stores a record without a blob for a value that its owner keeps in memory.
+// Share stores a record without a blob for a value that the owner without a name keeps in memory.
 func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) error {
-	encoded, err := proto.Marshal(s.describe(value, id, name, now))
+	record := s.describe(value, id, name, now)
+	record.Claims = []*statev1.Claim{{DisplayName: name, CreateTime: now}}
+	encoded, err := proto.Marshal(record)
 	if err != nil {
 		return err
 	}

@@ -82,42 +82,55 @@ func labelType(r *http.Request) (string, error) {
 }
 
 // writeLabelObject writes labels as one JSON object with a list for each column; rows and ids are left out if they are
-// empty. It writes the labels while they arrive, and keeps a copy of the lists that follow: a second call for them
-// might be refused in the middle of the response.
+// empty. If there are neither, it writes the labels while they arrive. Otherwise it copies all lists before it writes
+// the first, so that the client gets an error if the copies have no room or the call breaks, not half of a response.
 func (s *Server) writeLabelObject(ctx context.Context, w http.ResponseWriter, route Route, in proto.Message) error {
-	rows, ids := s.newMember("rows"), s.newMember("ids")
-	defer rows.copy.Close()
-	defer ids.copy.Close()
-	separator := `{"labels":[`
+	labels, rows, ids := s.newList(), s.newList(), s.newList()
+	lists := []*list{labels, rows, ids}
+	for _, l := range lists {
+		defer l.copy.Close()
+	}
+	opening := `{"labels":[` // empty once it is written
 	for m := range receive(ctx, route.Method, in) {
 		part, _ := m.message.(*cleavev1.GetLabelsResponse)
+		labels.add(items(part.GetLabels()))
 		rows.add(items(part.GetRows()))
 		ids.add(items(part.GetIds()))
-		if m.err == nil && (rows.copy.Lost || ids.copy.Lost) {
-			m.err = noSpace("the rows of the labels")
+		if m.err == nil && rows.empty() && ids.empty() {
+			beginLabels(w, typeJSON, "json")
+			if _, err := io.Copy(w, io.MultiReader(strings.NewReader(opening), &labels.added)); err != nil {
+				return nil //nolint:nilerr // the client has gone
+			}
+			opening = ""
+			continue
 		}
-		if m.err != nil && separator == "," {
+		for _, l := range lists {
+			if m.err == nil && !l.keep() {
+				m.err = noSpace("the labels")
+			}
+		}
+		if m.err != nil && opening == "" {
 			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
 		}
 		if m.err != nil {
 			return m.err
 		}
-		if separator != "," {
-			beginLabels(w, typeJSON, "json")
-		}
-		if _, err := w.Write([]byte(separator + items(part.GetLabels()))); err != nil {
-			return nil //nolint:nilerr // the client has gone
-		}
-		separator = ","
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	if separator != "," { // there are none from the given one on
-		beginLabels(w, typeJSON, "json")
-		_, _ = w.Write([]byte(separator))
+	beginLabels(w, typeJSON, "json")
+	text := []io.Reader{strings.NewReader(opening), labels.copy}
+	if !rows.empty() {
+		text = append(text, strings.NewReader(`],"rows":[`), rows.copy)
 	}
-	if _, err := io.Copy(w, io.MultiReader(strings.NewReader("]"), rows.text(), ids.text(), strings.NewReader("}\n"))); err != nil {
+	if !ids.empty() {
+		text = append(text, strings.NewReader(`],"ids":[`), ids.copy)
+	}
+	for _, l := range lists {
+		_ = l.copy.Rewind() // fails if the copy is incomplete, which keep has reported
+	}
+	if _, err := io.Copy(w, io.MultiReader(append(text, strings.NewReader("]}\n"))...)); err != nil {
 		panic(http.ErrAbortHandler) // the client has gone, or a copy cannot be read
 	}
 	return nil
@@ -132,34 +145,32 @@ func items[T uint32 | string](list []T) string {
 	return string(encoded[1 : len(encoded)-1])
 }
 
-// listMember is a member of a JSON object that is written after others. A long one is kept in a temporary file.
-type listMember struct {
-	before string        // what precedes the next items
-	added  bytes.Buffer  // what the copy does not have yet
-	copy   *format.Spool // must be closed; incomplete if there was no space for it
+// list has the items of a JSON list, separated by commas. A long one is kept in a temporary file.
+type list struct {
+	separator string        // precedes the next items; empty if there are none yet
+	added     bytes.Buffer  // what the copy does not have yet
+	copy      *format.Spool // reads added; must be closed
 }
 
-func (s *Server) newMember(name string) *listMember {
-	l := &listMember{before: `,"` + name + `":[`}
+func (s *Server) newList() *list {
+	l := &list{}
 	l.copy = s.newSpool(&l.added)
 	return l
 }
 
-func (l *listMember) add(items string) {
+func (l *list) add(items string) {
 	if items != "" {
-		l.added.WriteString(l.before + items)
-		l.before = ","
-		_, _ = io.Copy(io.Discard, l.copy)
+		l.added.WriteString(l.separator + items)
+		l.separator = ","
 	}
 }
 
-// text returns all of the member, which is left out if the list is empty. The copy must be complete.
-func (l *listMember) text() io.Reader {
-	if l.before != "," {
-		return strings.NewReader("")
-	}
-	_ = l.copy.Rewind()
-	return io.MultiReader(l.copy, strings.NewReader("]"))
+func (l *list) empty() bool { return l.separator == "" }
+
+// keep moves what was added to the copy. It reports whether there was room for it.
+func (l *list) keep() bool {
+	_, _ = io.Copy(io.Discard, l.copy) // reads from memory
+	return !l.copy.Lost
 }
 
 // beginLabels sets the headers of a response with labels.

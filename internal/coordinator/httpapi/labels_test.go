@@ -1,10 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,11 +23,14 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// labelServer sends labels in two parts, the second one after the first has reached the client. It answers one call.
+// labelServer sends labels in two parts. It sends the second one after the first has reached the client, and answers
+// one call.
 type labelServer struct {
 	cleavev1.UnimplementedJobServiceServer
 	t       *testing.T
-	arrived chan struct{}
+	lists   bool          // send rows and ids too
+	arrived chan struct{} // closed when something has reached the client
+	err     error         // instead of the second part
 	called  atomic.Bool
 }
 
@@ -35,7 +38,12 @@ func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.Server
 	if s.called.Swap(true) {
 		return status.Error(codes.ResourceExhausted, "other downloads hold the memory that this one needs")
 	}
-	if err := stream.Send(&cleavev1.GetLabelsResponse{Labels: []uint32{7, 1}, Rows: []uint32{0, 2}, Ids: []string{"a", `<"b">`}}); err != nil {
+	first, second := &cleavev1.GetLabelsResponse{Labels: []uint32{7, 1}}, &cleavev1.GetLabelsResponse{FirstIndex: 2, Labels: []uint32{0}}
+	if s.lists {
+		first.Rows, first.Ids = []uint32{0, 2}, []string{"a", `<"b">`}
+		second.Rows, second.Ids = []uint32{3}, []string{"c"}
+	}
+	if err := stream.Send(first); err != nil {
 		return err
 	}
 	select {
@@ -43,7 +51,7 @@ func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.Server
 	case <-time.After(time.Minute):
 		s.t.Error("the first labels are held back")
 	}
-	return stream.Send(&cleavev1.GetLabelsResponse{FirstIndex: 2, Labels: []uint32{0}, Rows: []uint32{3}, Ids: []string{"c"}})
+	return cmp.Or(s.err, stream.Send(second))
 }
 
 // dialer is the connection of an HTTP client.
@@ -93,17 +101,42 @@ func getLabels(t *testing.T, jobs cleavev1.JobServiceServer, s *Server, w http.R
 	return s.labels(w, request, method)
 }
 
-// The JSON of labels is written while they arrive, because those of a large job would take much memory. It takes one
-// call, since a second one may be refused when a part has been written.
+// The JSON of labels is written while they arrive, because those of a large job would take much memory.
 func TestLabelsAreNotCollected(t *testing.T) {
 	labels := &labelServer{t: t, arrived: make(chan struct{})}
 	recorder := watchedRecorder{httptest.NewRecorder(), sync.OnceFunc(func() { close(labels.arrived) })}
 	if err := getLabels(t, labels, &Server{}, recorder); err != nil {
 		t.Fatal(err)
 	}
+	if got := recorder.Body.String(); got != `{"labels":[7,1,0]}`+"\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Lists of rows and ids follow the labels, by a single call. If it breaks, nothing has been written.
+func TestLabelsWithRows(t *testing.T) {
+	arrived := make(chan struct{})
+	close(arrived)
+	recorder := httptest.NewRecorder()
+	if err := getLabels(t, &labelServer{t: t, lists: true, arrived: arrived}, &Server{}, recorder); err != nil {
+		t.Fatal(err)
+	}
 	const want = `{"labels":[7,1,0],"rows":[0,2,3],"ids":["a","\u003c\"b\"\u003e","c"]}` + "\n"
 	if got := recorder.Body.String(); got != want {
 		t.Errorf("got %s", got)
+	}
+	recorder = httptest.NewRecorder()
+	broken := &labelServer{t: t, lists: true, arrived: arrived, err: status.Error(codes.DataLoss, "damaged")}
+	if err := getLabels(t, broken, &Server{}, recorder); status.Code(err) != codes.DataLoss || recorder.Body.Len() > 0 {
+		t.Errorf("%v after %d bytes", err, recorder.Body.Len())
+	}
+}
+
+// A job without labels, or with none from the given one on, has an empty list.
+func TestNoLabels(t *testing.T) {
+	recorder := httptest.NewRecorder()
+	if err := getLabels(t, longIDs{}, &Server{}, recorder); err != nil || recorder.Body.String() != `{"labels":[]}`+"\n" {
+		t.Errorf("%s, %v", recorder.Body, err)
 	}
 }
 
@@ -122,31 +155,36 @@ func (s longIDs) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStrea
 	return nil
 }
 
-// Long lists are copied to a temporary file. If there is no space for it, the client gets an error or the connection
-// breaks, but it does not get a part as if it were the whole.
+// Long lists are copied to a temporary file. If there is no space for it, the client gets an error, not a part of the
+// labels.
 func TestLongLabelsNeedSpace(t *testing.T) {
 	const bytes = 600_000
 	for _, parts := range []int{1, 3} {
 		for _, room := range []bool{true, false} {
 			recorder := httptest.NewRecorder()
-			err := func() (err error) {
-				defer func() {
-					if p := recover(); p != nil {
-						err = p.(error)
-					}
-				}()
-				return getLabels(t, longIDs{parts: parts, bytes: bytes}, &Server{cfg: Config{HasRoom: func() bool { return room }}}, recorder)
-			}()
+			err := getLabels(t, longIDs{parts: parts, bytes: bytes}, &Server{cfg: Config{HasRoom: func() bool { return room }}}, recorder)
 			if room || parts == 1 { // a short list stays in memory
 				if err != nil || recorder.Body.Len() < parts*bytes || !json.Valid(recorder.Body.Bytes()) {
 					t.Errorf("%d parts: %v, %d bytes", parts, err, recorder.Body.Len())
 				}
-			} else if !errors.Is(err, http.ErrAbortHandler) {
-				t.Errorf("without room: %v", err)
+			} else if !fault.Is(err, "DISK_FULL") || recorder.Body.Len() > 0 {
+				t.Errorf("without room: %v after %d bytes", err, recorder.Body.Len())
 			}
 		}
 	}
-	if err := getLabels(t, longIDs{parts: 1, bytes: 2 << 20}, &Server{cfg: Config{HasRoom: func() bool { return false }}}, httptest.NewRecorder()); !fault.Is(err, "DISK_FULL") {
-		t.Errorf("without room for the first part: %v", err)
+}
+
+// An upload whose copy has no room is not read to its end.
+func TestUploadsWithoutRoomEnd(t *testing.T) {
+	room := 3
+	s := &Server{cfg: Config{HasRoom: func() bool { room--; return room > 0 }}}
+	body := strings.NewReader(strings.Repeat("1,2\n", 20<<20))
+	spool := s.newSpool(body)
+	defer spool.Close()
+	if err := fill(spool); !fault.Is(err, "DISK_FULL") {
+		t.Errorf("without room: %v", err)
+	}
+	if read := body.Size() - int64(body.Len()); read > 4<<20 {
+		t.Errorf("%d bytes were read", read)
 	}
 }

@@ -194,11 +194,30 @@ func (s *Server) eachBatch(body io.Reader, o format.TableOptions, send func(colu
 	}
 }
 
-// newSpool returns a copy of a body that is made while the body is read. It is incomplete if there is no room for it.
+// newSpool returns a reader of body that keeps a copy of what it reads. If the disk has no room, it drops the copy and
+// sets Lost.
 func (s *Server) newSpool(body io.Reader) *format.Spool {
 	spool := format.NewSpool(body)
 	spool.Room = s.cfg.HasRoom
 	return spool
+}
+
+// fill reads a body to its end and rewinds it. It stops reading once the copy is lost, because the upload cannot
+// succeed then.
+func fill(body *format.Spool) error {
+	for !body.Lost {
+		_, err := io.CopyN(io.Discard, body, 1<<20)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if body.Rewind() != nil {
+		return noSpace(bodyName)
+	}
+	return nil
 }
 
 // noSpace returns the error for a spool that is incomplete.
@@ -256,11 +275,8 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 		io.Closer
 	}{in.Stdin, r.Body}, in.MaxBytes))
 	defer body.Close()
-	if _, err := io.Copy(io.Discard, body); err != nil { // at the pace of the client, before it takes one of the few places
+	if err := fill(body); err != nil { // at the pace of the client, before it takes one of the few places
 		return nil, err
-	}
-	if body.Rewind() != nil {
-		return nil, noSpace(bodyName)
 	}
 	select {
 	case s.uploads <- struct{}{}:

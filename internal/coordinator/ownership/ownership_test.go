@@ -118,7 +118,8 @@ func race(t *testing.T, blobs store.Blobs, settle time.Duration) (won int) {
 	return won
 }
 
-// overwriting is a store of one blob that ignores conditions and takes a while to write.
+// overwriting is a store of one blob that ignores conditions and takes a while to write. It is used in a bubble of
+// synctest, where sleeping takes no time.
 type overwriting struct {
 	store.Blobs
 	mu      sync.Mutex

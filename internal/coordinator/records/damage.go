@@ -22,6 +22,11 @@ func DamagedRecord(key string, why error) error {
 	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
 }
 
+// IsDamaged reports whether err means that a stored record differs from what was written.
+func IsDamaged(err error) bool {
+	return fault.Is(err, RecordDamaged) || fault.Is(err, store.ValueDamaged)
+}
+
 // Decode decodes the value of an entry into a message. Its errors have the reason RecordDamaged.
 func Decode(entry store.Entry, into proto.Message) error {
 	if err := proto.Unmarshal(entry.Value, into); err != nil {

@@ -19,7 +19,12 @@ type Candidates struct {
 	next        int // index of the address that Advance moves to
 	options     func(address string) ([]grpc.DialOption, error)
 	connections map[string]*grpc.ClientConn
+	named       []string // addresses in connections that standbys named, the one used last at the end
 }
+
+// maxNamed is how many connections to coordinators that standbys named are kept. Where each new leader has another
+// address, they would otherwise add up. By the time that so many others have led, no call uses the oldest.
+const maxNamed = 4
 
 // New returns the coordinators at comma-separated addresses. It calls options for the dial options of each address. It
 // sends nothing.
@@ -52,8 +57,21 @@ func (c *Candidates) Advance() {
 	c.next = (c.next + 1) % len(c.addresses)
 }
 
-// Connection returns the connection to the current coordinator.
-func (c *Candidates) Connection() (*grpc.ClientConn, error) { return c.connect(c.Current) }
+// Connection returns the connection to the current coordinator. It stays open until Close, or until more than maxNamed
+// others have been named since it was last asked for.
+func (c *Candidates) Connection() (*grpc.ClientConn, error) {
+	connection, err := c.connect(c.Current)
+	if err != nil || slices.Contains(c.addresses, c.Current) {
+		return connection, err
+	}
+	c.named = append(slices.DeleteFunc(c.named, func(address string) bool { return address == c.Current }), c.Current)
+	if len(c.named) > maxNamed {
+		c.connections[c.named[0]].Close()
+		delete(c.connections, c.named[0])
+		c.named = c.named[1:]
+	}
+	return connection, nil
+}
 
 func (c *Candidates) connect(address string) (*grpc.ClientConn, error) {
 	if connection := c.connections[address]; connection != nil {

@@ -1,9 +1,11 @@
 package candidates
 
 import (
+	"fmt"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -30,5 +32,41 @@ func TestNameServersDoNotConfigureCalls(t *testing.T) {
 	connection.Connect()
 	if <-asked {
 		t.Error("the name server is asked how to call")
+	}
+}
+
+// Connections to former leaders are closed in the end, and those to given addresses and to the last leaders stay.
+func TestConnectionsToFormerLeadersAreClosed(t *testing.T) {
+	c, err := New("given:1", func(string) ([]grpc.DialOption, error) {
+		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	name := func(leader int) *grpc.ClientConn {
+		c.Current = fmt.Sprintf("leader-%d:1", leader)
+		connection, err := c.Connection()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return connection
+	}
+	first, second := name(0), name(1)
+	for leader := 2; leader < 2*maxNamed; leader++ {
+		if name(0) != first {
+			t.Fatal("the connection in use was closed")
+		}
+		name(leader)
+	}
+	if len(c.connections) != 1+maxNamed {
+		t.Errorf("%d connections are open", len(c.connections))
+	}
+	if first.GetState() == connectivity.Shutdown || second.GetState() != connectivity.Shutdown {
+		t.Errorf("the first is %v, the second %v", first.GetState(), second.GetState())
+	}
+	c.Advance()
+	if given, err := c.Connection(); err != nil || given.GetState() == connectivity.Shutdown {
+		t.Errorf("the given one: %v", err)
 	}
 }

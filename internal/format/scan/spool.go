@@ -18,7 +18,7 @@ type Spool struct {
 	file   *temporary // nil while the copy is in memory
 	kept   int64      // bytes of the copy
 	next   int64      // the position of the next Read
-	Lost   bool       // the copy is incomplete, because there was no space for it
+	Lost   bool       // the copy was dropped, because there was no space for it
 
 	// Room reports whether the temporary file may grow; nil means that it always may. It is asked before each write.
 	Room func() bool
@@ -49,7 +49,8 @@ func (s *Spool) keep(part []byte) {
 	if s.file == nil && len(s.memory)+len(part) <= spoolMemory {
 		s.memory = append(s.memory, part...)
 	} else if s.Room != nil && !s.Room() || s.write(part) != nil {
-		s.Lost, s.memory = true, nil
+		s.Close() // at once, because others need the room too
+		s.Lost, s.memory, s.file = true, nil, nil
 		return
 	}
 	s.kept += int64(len(part))

@@ -519,7 +519,8 @@ export type Worker = Message<"cleave.v1.Worker"> & {
   tileBytes: bigint;
 
   /**
-   * The jobs that those tiles belong to. Only jobs visible to the caller are listed.
+   * The unfinished jobs that those tiles belong to, as far as the caller may see them. Predictions have tiles too, but are
+   * not listed.
    *
    * @generated from field: repeated string job_ids = 13;
    */

@@ -1,0 +1,270 @@
+// Package retention deletes jobs that ended long ago, data sets and tables that no job refers to, and what exceeds the
+// quota of the blob store.
+package retention
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// Config configures what is deleted automatically. The zero value keeps everything forever.
+type Config struct {
+	// KeepJobs is how long jobs are kept after they end, and KeepDatasets how long data sets and tables that no job
+	// refers to are kept after their last use. 0 means forever.
+	KeepJobs, KeepDatasets time.Duration
+	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, jobs are deleted,
+	// those that ended first going first but sparing those that ended within keepEnded, and then data sets and tables
+	// that no job refers to. 0 means no quota.
+	Quota int64
+}
+
+// Check returns an error, INVALID_CONFIG, if a value is negative.
+func (c Config) Check() error {
+	const reason = "INVALID_CONFIG"
+	switch {
+	case c.KeepJobs < 0:
+		return fault.Invalid(reason, "the time that jobs are kept is %v; it must not be negative (--keep-jobs)", c.KeepJobs)
+	case c.KeepDatasets < 0:
+		return fault.Invalid(reason, "the time that data sets are kept is %v; it must not be negative (--keep-datasets)", c.KeepDatasets)
+	case c.Quota < 0:
+		return fault.Invalid(reason, "the disk quota is %d bytes; it must not be negative (--disk-quota)", c.Quota)
+	}
+	return nil
+}
+
+// UseGrain returns how precisely the last use of a data set or table is stored: a use is committed only if the stored
+// one is older than this. It returns 0 if nothing is ever deleted, in which case uses need not be stored.
+func (c Config) UseGrain() time.Duration {
+	grain := time.Hour
+	switch {
+	case c.KeepDatasets == 0 && c.Quota == 0:
+		return 0
+	case c.KeepDatasets > 0:
+		grain = max(1, min(grain, c.KeepDatasets/10))
+	}
+	if c.Quota > 0 {
+		grain = min(grain, keepUnused/10)
+	}
+	return grain
+}
+
+// keepUnused is how long the quota spares data sets and tables that no job refers to. They may have been uploaded for
+// a job that is about to be created.
+const keepUnused = time.Hour
+
+// keepEnded is how long the quota spares jobs after they end, so that clients waiting for one can fetch its result.
+const keepEnded = 10 * time.Minute
+
+// Sweeper deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job uses.
+// One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
+type Sweeper struct {
+	Dependencies
+	wanted atomic.Int64 // bytes that the last upload rejected by the quota asked for
+	// wake triggers a sweep. It has a buffer of one, so that a sender never blocks.
+	wake chan struct{}
+}
+
+// Dependencies is what a Sweeper needs.
+type Dependencies struct {
+	Config
+	State store.State
+	Blobs interface {
+		Usage(context.Context) (int64, error)
+	}
+	Total  *atomic.Int64 // size of the blobs, negative until counted; others add to it and take off what they delete
+	Hold   *backup.Hold  // nothing is deleted while it is active
+	Logger hclog.Logger
+	Now    func() time.Time
+
+	IsUnfinished     func(job string) bool
+	DeleteJob        func(ctx context.Context, job string) error
+	ReadSpec         func(ctx context.Context, job string) (*cleavev1.JobSpec, error)
+	Datasets, Tables Content
+}
+
+// Content is a store of data sets or tables; see content.Store.
+type Content interface {
+	Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error
+}
+
+// New returns a Sweeper.
+func New(d Dependencies) *Sweeper { return &Sweeper{Dependencies: d, wake: make(chan struct{}, 1)} }
+
+// Used returns the total bytes of the blobs, or a negative number if that is not known.
+func (s *Sweeper) Used() int64 { return s.Total.Load() }
+
+// CheckQuota returns an error if the quota has no room for this many more bytes. If deleting things could make room,
+// it triggers a sweep and asks the client to retry.
+func (s *Sweeper) CheckQuota(bytes int64) error {
+	if s.Quota == 0 || s.Used()+bytes <= s.Quota {
+		return nil
+	}
+	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED",
+		"data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
+		text.Bytes(s.Used()), text.Bytes(s.Quota), text.Bytes(bytes))
+	if bytes > s.Quota {
+		return f
+	}
+	s.wanted.Store(bytes)
+	select {
+	case s.wake <- struct{}{}:
+	default: // a sweep is already due
+	}
+	return f.RetryIn(content.RetryUpload)
+}
+
+// Run sweeps at regular intervals and when woken, until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	interval := time.Hour
+	for _, keep := range []time.Duration{s.KeepJobs, s.KeepDatasets} {
+		if keep > 0 {
+			interval = min(interval, max(keep/10, time.Second))
+		}
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("cannot look for expired jobs and data; trying again later", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer
+// to.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	if s.Hold.Active() {
+		return nil // the blobs of what is deleted now stay, and the quota would ask for more and more
+	}
+	if s.Quota > 0 {
+		bytes, err := s.Blobs.Usage(ctx)
+		if err != nil {
+			return err
+		}
+		s.Total.Store(bytes)
+	}
+	now := s.Now()
+	old, inUse, err := s.survey(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := s.wanted.Swap(0) // an upload that is rejected from here on wakes the next sweep
+	for _, j := range old {
+		why := ""
+		switch {
+		case s.KeepJobs > 0 && now.Sub(j.ended) >= s.KeepJobs:
+			why = "it ended long ago"
+		case s.exceeded(wanted) && now.Sub(j.ended) >= keepEnded:
+			why = "the quota is exceeded"
+		default:
+			inUse.add(j)
+			continue
+		}
+		if err := s.DeleteJob(ctx, j.id); err != nil {
+			return err
+		}
+		s.Logger.Info("deleted a job", "job", j.id, "ended", j.ended, "because", why)
+	}
+	if inUse.unknown {
+		return nil // any data set or table may be in use
+	}
+	if err := s.Datasets.Sweep(ctx, inUse.datasets, now, s.keepContent(wanted)); err != nil {
+		return err
+	}
+	return s.Tables.Sweep(ctx, inUse.tables, now, s.keepContent(wanted))
+}
+
+// exceeded reports whether the quota is exceeded, counting the bytes that a rejected upload wanted.
+func (s *Sweeper) exceeded(wanted int64) bool { return s.Quota > 0 && s.Used()+wanted > s.Quota }
+
+// endedJob is a job that may be deleted, and the data that it refers to.
+type endedJob struct {
+	id, dataset string
+	tables      []string
+	ended       time.Time
+}
+
+// usedContent is the set of data sets and tables that jobs refer to. unknown means that some job may refer to others.
+type usedContent struct {
+	datasets, tables map[string]bool
+	unknown          bool
+}
+
+func (u *usedContent) add(j endedJob) {
+	u.datasets[j.dataset] = true
+	for _, table := range j.tables {
+		u.tables[table] = true
+	}
+}
+
+// survey returns the jobs that have ended, those that ended first at the front, and what all other jobs use. A job
+// with a damaged record uses what its spec names.
+func (s *Sweeper) survey(ctx context.Context) (old []endedJob, inUse *usedContent, err error) {
+	inUse = &usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
+	err = records.Each(ctx, s.State, records.JobPrefix, func(entry store.Entry) error {
+		record, err := records.ReadJob(entry)
+		if records.IsDamaged(err) {
+			return s.spare(ctx, records.JobOfKey(entry.Key), inUse, err)
+		}
+		if err != nil {
+			return err
+		}
+		job := record.GetJob()
+		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), ended: job.GetEndTime().AsTime()}
+		if records.Ended(job) && !s.IsUnfinished(j.id) {
+			old = append(old, j)
+		} else {
+			inUse.add(j)
+		}
+		return nil
+	})
+	slices.SortFunc(old, func(a, b endedJob) int { return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.id, b.id)) })
+	return old, inUse, err
+}
+
+// spare adds what a job with a damaged record uses. If its spec cannot be read either, anything may be in use.
+func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, damage error) error {
+	spec, err := s.ReadSpec(ctx, id)
+	switch {
+	case err == nil:
+		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
+		s.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
+	case fault.Is(err, "SPEC_DAMAGED") || records.IsDamaged(err): // the latter if the spec is missing
+		inUse.unknown = true
+		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
+	default:
+		return err
+	}
+	return nil
+}
+
+// keepContent returns a function that returns how long a data set or table that no job refers to is kept after its
+// last use, with 0 meaning forever, and the reason to log when it is deleted.
+func (s *Sweeper) keepContent(wanted int64) func() (time.Duration, string) {
+	return func() (time.Duration, string) {
+		if s.exceeded(wanted) && (s.KeepDatasets == 0 || s.KeepDatasets > keepUnused) {
+			return keepUnused, "no job has it, and the quota is exceeded"
+		}
+		return s.KeepDatasets, "no job uses it, and its retention period has passed"
+	}
+}

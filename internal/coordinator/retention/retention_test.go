@@ -1,0 +1,85 @@
+package retention
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/store"
+)
+
+// bytes is a blob store of this size.
+type bytes int64
+
+func (b bytes) Usage(context.Context) (int64, error) { return int64(b), nil }
+
+// none is a store without content.
+type none struct{}
+
+func (none) Sweep(context.Context, map[string]bool, time.Time, func() (time.Duration, string)) error {
+	return nil
+}
+
+const job = "01a1e7eb-8bfa-701c-9b27-f3f83954e7bd"
+
+// newSweeper returns a Sweeper of blobs of 400 bytes, with a job that ended long ago.
+func newSweeper(t *testing.T, cfg Config, deleteJob func()) *Sweeper {
+	t.Helper()
+	now := time.Unix(1_700_000_000, 0)
+	record, err := proto.Marshal(&statev1.JobRecord{Job: &cleavev1.Job{
+		JobId: job, State: cleavev1.JobState_JOB_STATE_SUCCEEDED, EndTime: timestamppb.New(now.Add(-1000 * time.Hour)),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := store.NewMemory()
+	t.Cleanup(func() { state.Close() })
+	if _, err := state.Lead(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: records.JobKey(job), Value: record}}}); err != nil {
+		t.Fatal(err)
+	}
+	return New(Dependencies{
+		Config: cfg, State: state, Blobs: bytes(400), Total: &atomic.Int64{}, Hold: &backup.Hold{},
+		Logger: hclog.NewNullLogger(), Now: func() time.Time { return now }, Datasets: none{}, Tables: none{},
+		IsUnfinished: func(string) bool { return false },
+		DeleteJob:    func(context.Context, string) error { deleteJob(); return nil },
+	})
+}
+
+// An upload that is refused during a sweep is made room for by the next one.
+func TestAnUploadRefusedDuringASweep(t *testing.T) {
+	var s *Sweeper
+	s = newSweeper(t, Config{Quota: 500, KeepJobs: time.Hour}, func() {
+		if err := s.CheckQuota(500); !fault.Is(err, "QUOTA_EXCEEDED") {
+			t.Errorf("an upload is not refused: %v", err)
+		}
+	})
+	if err := s.Sweep(t.Context()); err != nil || s.wanted.Load() != 500 {
+		t.Errorf("the sweep leaves a wish of %d bytes, %v", s.wanted.Load(), err)
+	}
+}
+
+// Nothing is deleted during a backup, which copies blobs, nor while the quota has room.
+func TestNothingIsDeleted(t *testing.T) {
+	fail := func() { t.Error("a job is deleted") }
+	s := newSweeper(t, Config{KeepJobs: time.Hour}, fail)
+	end := s.Hold.Begin()
+	defer end()
+	for _, s := range []*Sweeper{s, newSweeper(t, Config{Quota: 400}, fail), newSweeper(t, Config{}, fail)} {
+		if err := s.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
