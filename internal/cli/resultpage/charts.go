@@ -267,8 +267,14 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
-		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(s.space.rows)), s.space.words)
+	nearer := fmt.Sprintf("%s of %s rows are nearer to another cluster than to their own", page.Count(below), page.Count(len(s.space.rows)))
+	switch below {
+	case 0:
+		nearer = "No row is nearer to another cluster than to its own"
+	case 1:
+		nearer = fmt.Sprintf("1 of %s rows is nearer to another cluster than to its own", page.Count(len(s.space.rows)))
+	}
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s, %s.", page.Fixed(mean, 2), separationWords(mean), nearer, s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
 		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(s.space.rows)), s.counted(len(s.all.Labels)))
@@ -292,10 +298,10 @@ func (b *builder) course() (*page.Section, error) {
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
-		plot.Label, c.Table = b.describeCourse(history), b.courseTable(history)
+		plot.Label, c.Table = b.describeCourse(), b.courseTable(history)
 	} else {
-		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.",
-			b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+		plot.Label = fmt.Sprintf("%s The eigenvectors took %d steps; the chart shows how far they were from exact.",
+			explain.Objective(b.Result, page.Number), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
 	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 	if len(plot.Values) < 2 {
@@ -307,12 +313,8 @@ func (b *builder) course() (*page.Section, error) {
 }
 
 // describeCourse says how the objective changed and why the run ended.
-func (b *builder) describeCourse(history []*cleavev1.Iteration) string {
-	words := fmt.Sprintf("The objective (%s) is %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()))
-	if len(history) > 1 {
-		words += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
-	}
-	words += " " + explain.Stopped(b.Result)
+func (b *builder) describeCourse() string {
+	words := explain.Objective(b.Result, page.Number) + " " + explain.Stopped(b.Result)
 	if n := b.spec().GetRestarts(); n > 1 {
 		words += fmt.Sprintf(" The chart shows the best of %d starts.", n)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -119,7 +117,7 @@ func (b *builder) plan() *page.Section {
 		}
 		return s
 	}
-	s.Facts.Add("tiles", page.Count(int(p.GetTiles()))+" of "+text.Plural(int(p.GetTileRows()), "row"))
+	s.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", page.Count(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
 	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
 	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
@@ -144,8 +142,7 @@ func (b *builder) plan() *page.Section {
 
 // times lists how long the phases took.
 func (b *builder) times() *page.Table {
-	t := b.Result.GetTimings()
-	total := t.GetTotal().AsDuration()
+	total := b.Result.GetTimings().GetTotal().AsDuration()
 	if total <= 0 {
 		return nil
 	}
@@ -155,14 +152,9 @@ func (b *builder) times() *page.Table {
 		share := d.Seconds() / total.Seconds()
 		table.Add(page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share))
 	}
-	for _, phase := range []struct {
-		name string
-		d    *durationpb.Duration
-	}{{"loading data", t.GetLoad()}, {"building tiles", t.GetBuild()}, {"first labels and trials of methods", t.GetInitialize()}, {"iterations", t.GetIterate()}} {
-		if d := phase.d.AsDuration(); d > 0 {
-			add(phase.name, d)
-			rest -= d
-		}
+	for _, phase := range explain.Phases(b.Result) {
+		add(phase.Name, phase.Took)
+		rest -= phase.Took
 	}
 	if rest > total/100 {
 		add("waiting and other", rest)

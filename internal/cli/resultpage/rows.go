@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -240,22 +241,22 @@ func (s *sample) posterior(unsure int) string {
 	if unsure == 0 {
 		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, s.noun())
 	}
-	return words + fmt.Sprintf(" On average it is %s; it is below %g for %s of %s.",
-		meanText(s.all.meanConfidence()), confidenceLevels[0].from, page.Count(unsure), s.counted(len(s.all.Labels)))
+	return words + fmt.Sprintf(" The mean is %s; it is below %g for %s of %s.",
+		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from, page.Count(unsure), s.counted(len(s.all.Labels)))
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
 func (s *sample) agreement(unsure int) string {
-	others := "restarts"
+	others := text.Plural(s.Rows.Runs-1, "other restart")
 	if len(s.Result.GetChoice().GetTried()) > 0 {
-		others = "restarts, and answers to parts of the constraints"
+		others = text.Plural(s.Rows.Runs-1, "other run") + ", which were restarts or saw only a part of what is known about the answer"
 	}
-	words := fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(s.Rows.Runs-1, "other run"), others)
+	words := fmt.Sprintf("The answer is compared with %s.", others)
 	if unsure == 0 {
 		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", s.noun())
 	}
-	return words + fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
-		s.noun(), meanText(s.all.meanConfidence()), page.Count(unsure), s.counted(len(s.all.Labels)))
+	return words + fmt.Sprintf(" The confidence of a %s is the share of runs that put it into this cluster. The mean is %s; the runs disagree about %s of %s.",
+		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), page.Count(unsure), s.counted(len(s.all.Labels)))
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.

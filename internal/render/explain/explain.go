@@ -82,7 +82,7 @@ func (e *explainer) found() []string {
 	how := ""
 	switch {
 	case r.GetChoice() != nil:
-		how = fmt.Sprintf(" by %q, the method that auto chose", MethodName(r.GetChoice().GetChosen()))
+		how = fmt.Sprintf(" by the method %q, which auto chose", MethodName(r.GetChoice().GetChosen()))
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"regexp"
 
 	"github.com/cleave-project/cleave/internal/render/picture"
 )
@@ -114,4 +115,22 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": Count}
+var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": Count, "pieces": pieces}
+
+// piece is a part of a sentence: an option of the command line, or the text before it.
+type piece struct {
+	Text   string
+	Option bool
+}
+
+var optionName = regexp.MustCompile(`--[a-z][a-z-]+`)
+
+// pieces divides a sentence, so that the page can keep a line from ending within an option.
+func pieces(sentence string) (all []piece) {
+	end := 0
+	for _, at := range optionName.FindAllStringIndex(sentence, -1) {
+		all = append(all, piece{Text: sentence[end:at[0]]}, piece{Text: sentence[at[0]:at[1]], Option: true})
+		end = at[1]
+	}
+	return append(all, piece{Text: sentence[end:]})
+}

@@ -136,6 +136,9 @@ func formatValue(v float64) string {
 	return shortExponent(strconv.FormatFloat(v, 'g', 6, 64))
 }
 
+// withMinus writes the hyphens of a number as minus signs, which are as wide as digits.
+func withMinus(number string) string { return strings.ReplaceAll(number, "-", "\u2212") }
+
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // frame is the area that data is drawn into.
@@ -178,16 +181,15 @@ func roomBelow(x axis) float64 {
 
 // drawFrame draws the grid, the tick labels and the names of the axes.
 func (g *Figure) drawFrame(f frame) {
-	minus := strings.NewReplacer("-", "\u2212")
 	for _, t := range f.x.ticks {
 		x := f.at(t.at, f.y.lo).x
 		g.grid.line("grid", point{x, f.top}, point{x, f.bottom})
-		g.ticks.text("tick middle", point{x, f.bottom + 18}, minus.Replace(t.label))
+		g.ticks.text("tick middle", point{x, f.bottom + 18}, withMinus(t.label))
 	}
 	for _, t := range f.y.ticks {
 		y := f.at(f.x.lo, t.at).y
 		g.grid.line("grid", point{f.left, y}, point{f.right, y})
-		g.ticks.text("tick end", point{f.left - 8, y + 4}, minus.Replace(t.label))
+		g.ticks.text("tick end", point{f.left - 8, y + 4}, withMinus(t.label))
 	}
 	g.names.text("axis middle", point{f.left + f.width()/2, f.bottom + roomBelow(f.x) - 4}, fit(f.x.name, fontSize, f.width()))
 	if f.y.name != "" {

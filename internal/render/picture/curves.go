@@ -278,6 +278,6 @@ func (s SilhouettePlot) Figure() *Figure {
 	}
 	g.data.line("zero", point{x(0), f.top}, point{x(0), f.bottom})
 	g.data.line("mean", point{x(s.Mean), f.top}, point{x(s.Mean), f.bottom})
-	g.names.text("middle", point{x(s.Mean), f.top - 8}, strings.Replace(fmt.Sprintf("mean %.2f", s.Mean), "-", "\u2212", 1))
+	g.names.text("middle", point{x(s.Mean), f.top - 8}, withMinus(fmt.Sprintf("mean %.2f", s.Mean)))
 	return g
 }
