@@ -135,7 +135,7 @@ func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table
 		}
 	}
 	for _, e := range figure.Clusters {
-		row := []page.Cell{s.ofCluster(e.Cluster), page.Text(page.Count(e.Size))}
+		row := []page.Cell{s.ofCluster(e.Cluster), page.Text(text.Grouped(e.Size))}
 		for at, v := range [2]float64{e.X, e.Y} {
 			switch {
 			case axes[at] == "":
@@ -219,11 +219,11 @@ func (b *builder) sizes() *page.Section {
 	}
 	for cluster, size := range sizes {
 		if cluster == maxListedClusters {
-			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(b.k))
+			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, text.Grouped(b.k))
 			break
 		}
 		share := page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))
-		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size)), share}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(text.Grouped(size)), share}
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
@@ -267,17 +267,17 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	nearer := fmt.Sprintf("%s of %s rows are nearer to another cluster than to their own", page.Count(below), page.Count(len(s.space.rows)))
+	nearer := fmt.Sprintf("%s of %s rows are nearer to another cluster than to their own", text.Grouped(below), text.Grouped(len(s.space.rows)))
 	switch below {
 	case 0:
 		nearer = "No row is nearer to another cluster than to its own"
 	case 1:
-		nearer = fmt.Sprintf("1 of %s rows is nearer to another cluster than to its own", page.Count(len(s.space.rows)))
+		nearer = fmt.Sprintf("1 of %s rows is nearer to another cluster than to its own", text.Grouped(len(s.space.rows)))
 	}
 	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s, %s.", page.Fixed(mean, 2), separationWords(mean), nearer, s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
-		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(s.space.rows)), s.counted(len(s.all.Labels)))
+		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))
 	}
 	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
@@ -331,7 +331,7 @@ func (b *builder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	}
 	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
+		t.Add(page.Text(text.Grouped(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(text.Grouped(int(entry.GetMoved()))))
 	}
 	return t
 }

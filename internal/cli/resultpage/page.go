@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // part is the points that a part of the page is about, with the words for them.
@@ -145,8 +146,13 @@ func (p *part) plural() string {
 	return "rows"
 }
 
-// counted writes a number of rows or vertices.
-func (p *part) counted(n int) string { return page.Plural(n, p.noun(), p.plural()) }
+// counted writes a number of rows or vertices: "1 row", "2,000 vertices".
+func (p *part) counted(n int) string {
+	if n == 1 {
+		return "1 " + p.noun()
+	}
+	return text.Grouped(n) + " " + p.plural()
+}
 
 // idHeading returns the heading of a column of names.
 func (p *part) idHeading() string {

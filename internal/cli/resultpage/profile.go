@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/profile"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -50,7 +51,7 @@ func (s *sample) describe() (profiles, rows, confidence *page.Section) {
 		telling = tellingColumns(traits, len(columns))
 		profiles = s.profiles(traits, telling)
 		if profiles != nil && len(sample) < len(s.all.Labels) {
-			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), s.counted(len(s.all.Labels))))
+			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", text.Grouped(len(sample)), s.counted(len(s.all.Labels))))
 		}
 	}
 	if sparse, ok := s.scene.Data.(*dataset.SparsePoints); ok && s.k > 1 && len(s.Labels) > 0 {
@@ -99,15 +100,15 @@ func (s *sample) profiles(traits [][]profile.Trait, telling []int) *page.Section
 }
 
 // profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
-func (s *sample) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
-	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
+func (s *sample) profileSection(intro string, overview *page.Table, traits [][]profile.Trait) *page.Section {
+	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{intro}, Tables: []*page.Table{overview}}
 	sizes := s.all.sizesOf()
 	shown := choose.All[int](s.k)
 	if s.k > profiledClusters {
 		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 		shown = shown[:profiledClusters]
 		slices.Sort(shown)
-		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, page.Count(s.k))
+		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, text.Grouped(s.k))
 	}
 	for _, cluster := range shown {
 		if list := traits[cluster]; len(list) > 0 {
@@ -152,9 +153,9 @@ func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile
 	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
 }
 
-func upperFirst(text string) string {
-	_, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(text[:size]) + text[size:]
+func upperFirst(words string) string {
+	_, size := utf8.DecodeRuneInString(words)
+	return strings.ToUpper(words[:size]) + words[size:]
 }
 
 // meanCell shows the mean, and the median below, or the share of rows that have a value.
@@ -204,7 +205,7 @@ func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
 		t.Add(row...)
 	}
 	if len(telling) > overviewColumns {
-		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, page.Count(len(telling)))
+		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, text.Grouped(len(telling)))
 	}
 	return t
 }

@@ -242,7 +242,7 @@ func (s *sample) posterior(unsure int) string {
 		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, s.noun())
 	}
 	return words + fmt.Sprintf(" The mean is %s; it is below %g for %s of %s.",
-		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from, page.Count(unsure), s.counted(len(s.all.Labels)))
+		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from, text.Grouped(unsure), s.counted(len(s.all.Labels)))
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
@@ -256,7 +256,7 @@ func (s *sample) agreement(unsure int) string {
 		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", s.noun())
 	}
 	return words + fmt.Sprintf(" The confidence of a %s is the share of runs that put it into this cluster. The mean is %s; the runs disagree about %s of %s.",
-		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), page.Count(unsure), s.counted(len(s.all.Labels)))
+		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), text.Grouped(unsure), s.counted(len(s.all.Labels)))
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.
@@ -278,7 +278,7 @@ func (s *sample) confidenceTable() *page.Table {
 	}
 	for cluster, list := range counts {
 		if cluster == maxListedClusters {
-			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(s.k))
+			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, text.Grouped(s.k))
 			break
 		}
 		size := 0
@@ -287,7 +287,7 @@ func (s *sample) confidenceTable() *page.Table {
 		}
 		row := []page.Cell{s.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
 		for _, count := range list {
-			row = append(row, page.Text(page.Count(count)).Shaded(float64(count)/float64(max(1, size))))
+			row = append(row, page.Text(text.Grouped(count)).Shaded(float64(count)/float64(max(1, size))))
 		}
 		t.Add(row...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -51,7 +52,7 @@ func (b *builder) constraints() *page.Section {
 		t.Add(row...)
 	}
 	if len(violated) > maxShownPairs {
-		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
+		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, text.Grouped(len(violated)))
 	}
 	s.Tables = []*page.Table{t}
 	return s
@@ -119,7 +120,7 @@ func (b *builder) truth() *page.Section {
 		}
 		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(total(y), total(x)) })
 		order = order[:maxShownClasses]
-		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, page.Count(len(classes)))
+		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(classes)))
 	}
 	for _, class := range order {
 		t.Numbers(page.Short(classes[class], 60))
@@ -135,7 +136,7 @@ func (b *builder) truth() *page.Section {
 		}
 		cells := []page.Cell{b.ofCluster(cluster)}
 		for _, class := range order {
-			cell := page.Text(page.Count(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
+			cell := page.Text(text.Grouped(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
 			cell.Strong = row[class] == most && most > 0
 			cells = append(cells, cell)
 		}
@@ -201,7 +202,7 @@ func (b *builder) howMany() *page.Section {
 		t.Words("compared by")
 	}
 	for _, score := range scores {
-		name := page.Text(page.Count(int(score.GetK())))
+		name := page.Text(text.Grouped(int(score.GetK())))
 		if score.GetK() == h.GetProposed() {
 			name.Text += " (proposed)"
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -26,7 +27,7 @@ func (b *builder) suspects() *page.Section {
 	s := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
 		fmt.Sprintf("%s The strength is the share of all %s that are less clearly inside their cluster.", explain.Contradicted(b.Result), b.plural()),
 		b.suspectsHeld(),
-		"Remove or correct those that are wrong. " + b.enforcement(),
+		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
 	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(all) > fewSuspects}
 	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
@@ -47,7 +48,7 @@ func (b *builder) suspects() *page.Section {
 		t.Add(b.suspectRow(suspect, pairs, seeds)...)
 	}
 	if len(all) > maxSuspects {
-		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), report.SuspectsFile)
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(all)), report.SuspectsFile)
 	}
 	s.Tables = []*page.Table{t}
 	return s
@@ -94,7 +95,7 @@ func (b *builder) suspectsHeld() string {
 			held++
 		}
 	}
-	says := fmt.Sprintf("The answer agrees with %s of these %s.", page.Count(held), page.Count(len(all)))
+	says := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
 	if len(all) == 1 {
 		says = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
 	}
@@ -107,7 +108,7 @@ func (b *builder) suspectsHeld() string {
 // enforcement says which option lets the data decide.
 func (b *builder) enforcement() string {
 	if b.spec().GetAuto().GetEnforce() == cleavev1.Enforcement_ENFORCEMENT_NEVER {
-		return "In this run, the data could overrule them (--enforce never)."
+		return "In this run, the data could overrule what you gave (--enforce never)."
 	}
-	return "With --enforce never, the data overrules them."
+	return "To let the data overrule what you gave, use --enforce never."
 }

@@ -32,7 +32,7 @@ func TestSuspectsOnPage(t *testing.T) {
 		t.Errorf("the sections are %v", sections(page))
 	}
 	for _, says := range []string{"What the data contradicts", "The best methods get 2 of 40 constraints wrong when they are held out", "The answer agrees with 1 of these 2. 39 of 40 constraints are satisfied; 1 must-link and 0 cannot-links are violated.",
-		"Remove or correct those that are wrong.", "<code>--enforce</code> never, the data overrules them", "must-link", "ann", ">0.90<"} {
+		"Remove or correct what is wrong.", "use <code>--enforce</code> never", "must-link", "ann", ">0.90<"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("%q is missing", says)
 		}
@@ -46,7 +46,7 @@ func TestSuspectsOnPage(t *testing.T) {
 	}
 	r = withSuspects(many...)
 	page = pageOf(t, r, report.Scene{Spec: &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Enforce: cleavev1.Enforcement_ENFORCEMENT_NEVER}}}})
-	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run, the data could overrule them") || strings.Contains(page, "are satisfied") {
+	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run, the data could overrule what you gave") || strings.Contains(page, "are satisfied") {
 		t.Errorf("the page of seeds has %d of 5 rows", strings.Count(page, "&lt;cy&gt;"))
 	}
 }

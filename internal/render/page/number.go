@@ -9,19 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Count formats an integer with thousands separators.
-func Count(n int) string {
-	return strings.Replace(text.Grouped(n), "-", minus, 1)
-}
-
-// Plural writes a count with the word for one or for more: "1 row", "2,000 rows".
-func Plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + more
-}
-
 const minus = "\u2212"
 
 // Number formats a number with four significant digits, or with all digits before the decimal point if there are more.

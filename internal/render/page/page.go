@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Page has the content from the top to the bottom. What is nil or empty is left out.
@@ -101,21 +102,21 @@ func Write(w io.Writer, p *Page) error {
 	}
 	d := document{Page: p, Style: template.CSS(picture.Style + string(style)), Script: template.JS(script), Shapes: picture.Shapes(1)}
 	d.StyleHash, d.ScriptHash = hash(string(d.Style)), hash(string(d.Script))
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, d); err != nil {
+	var written bytes.Buffer
+	if err := parsed.Execute(&written, d); err != nil {
 		return err
 	}
-	_, err = text.WriteTo(w)
+	_, err = written.WriteTo(w)
 	return err
 }
 
 // hash names a style sheet or a script in the Content-Security-Policy that allows it.
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func hash(source string) string {
+	sum := sha256.Sum256([]byte(source))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": Count, "pieces": pieces}
+var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": text.Grouped, "pieces": pieces}
 
 // piece is a part of a sentence: an option of the command line, or the text before it.
 type piece struct {

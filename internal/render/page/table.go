@@ -1,6 +1,9 @@
 package page
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // Table is a table with a caption. The first cell of a row is its heading.
 type Table struct {
@@ -72,7 +75,7 @@ func Named(text string) Cell {
 
 // OfCluster returns a cell with the number of a cluster, and its class if it has one.
 func OfCluster(cluster int, class string) Cell {
-	return Cell{Text: Count(cluster), Mark: &cluster, Class: class}
+	return Cell{Text: strconv.Itoa(cluster), Mark: &cluster, Class: class}
 }
 
 // ShareBar returns a cell with a bar that fills a share of its width.
@@ -86,7 +89,7 @@ func DifferenceBar(text string, difference float64) Cell { return Cell{Text: tex
 // Shaded gives a cell a background by a share from 0 to 1.
 func (c Cell) Shaded(share float64) Cell {
 	if step := int(math.Round(8 * min(1, max(0, share)))); step > 0 {
-		c.Heat = "h" + Count(step)
+		c.Heat = "h" + strconv.Itoa(step)
 	}
 	return c
 }
@@ -95,9 +98,9 @@ func (c Cell) Shaded(share float64) Cell {
 func (c Cell) Tinted(difference float64) Cell {
 	switch step := int(math.Round(6 * min(1, max(-1, difference)))); {
 	case step > 0:
-		c.Heat = "more" + Count(step)
+		c.Heat = "more" + strconv.Itoa(step)
 	case step < 0:
-		c.Heat = "less" + Count(-step)
+		c.Heat = "less" + strconv.Itoa(-step)
 	}
 	return c
 }
