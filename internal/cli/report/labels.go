@@ -22,9 +22,9 @@ type Labels struct {
 // name returns the name of the file in an output folder.
 func (l Labels) name() string {
 	if l.Join != nil {
-		return "joined." + l.Format
+		return fmt.Sprintf(joinedFile, l.Format)
 	}
-	return "labels." + l.Format
+	return fmt.Sprintf(formattedFile, l.Format)
 }
 
 // LabelFiles returns what --labels-format and --join add to an output folder.
@@ -143,7 +143,7 @@ func (r *Report) kLabelFiles() (files []File) {
 		if !fetched || s.GetK() == r.Result.GetKSelection().GetProposed() {
 			continue
 		}
-		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
+		files = append(files, File{fmt.Sprintf(kLabelsFile, s.GetK()), func(w io.Writer) error {
 			rows := format.LabelRows{IDs: r.RowIDs, Labels: r.Filter.Restore(labels)}
 			if r.ClassesFor != nil {
 				rows.Classes = r.ClassesFor(labels)

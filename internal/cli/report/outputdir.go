@@ -169,7 +169,7 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 	}
 	bad := func(name string) bool { return !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." }
 	if err != nil || slices.ContainsFunc(m.Files, bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
-		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or give another folder with --out", path)
+		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or choose another folder with --out", path)
 	}
 	return m, nil
 }

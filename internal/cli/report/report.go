@@ -23,10 +23,13 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and
-// data.
+// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm, its
+// data and its flags. docs/guide/files.md lists them all.
 const (
 	LabelsFile     = "labels.csv"
+	formattedFile  = "labels.%s"      // the labels in another format
+	joinedFile     = "joined.%s"      // the rows of the table with their labels, in some format
+	kLabelsFile    = "labels-k%d.csv" // the labels for another number of clusters
 	centroidsFile  = "centroids.csv"
 	metricFile     = "metric.csv"
 	unitsFile      = "units.csv"
