@@ -18,6 +18,7 @@ const (
 	listed    = 5   // constraints, points or clusters that a sentence names
 )
 
+// constraints says how many constraints are satisfied, and names the worst of the others.
 func (e *explainer) constraints() (all []string) {
 	c := e.r.GetConstraints()
 	if c.GetTotal() == 0 {
@@ -91,6 +92,7 @@ func weight(c constraint.Constraint) float64 {
 	return 1
 }
 
+// describe names a constraint: "must a-b of weight 7". A weight that was not given is not mentioned.
 func (e *explainer) describe(c constraint.Constraint) string {
 	kind := "cannot"
 	if c.Kind == constraint.MustLink {

@@ -119,6 +119,7 @@ func Phases(r *cleavev1.Result) []Phase {
 // A phase is named if it took more than mostOf of the time, without a percentage from nearlyAll on.
 const mostOf, nearlyAll = 0.6, 0.995
 
+// time says how long the run took, and what took most of it.
 func (e *explainer) time() []string {
 	total := e.r.GetTimings().GetTotal().AsDuration()
 	if total <= 0 {

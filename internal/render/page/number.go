@@ -55,6 +55,7 @@ func trimmed(digits string) string {
 	return strings.TrimRight(strings.TrimRight(digits, "0"), ".")
 }
 
+// superscript writes an exponent with small raised digits.
 func superscript(power int) string {
 	const digits = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
 	var b strings.Builder

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Table is a table with a caption. The first cell of a row is its heading.
+// Table is a table with a caption. Every row has a cell for each column; the first is the heading of the row.
 type Table struct {
-	Caption string
+	Caption string // also names the table for a screen reader
 	Columns []Column
 	Rows    [][]Cell
-	Note    string
-	Wide    bool // has many columns, and small cells
-	Tall    bool // has many rows, and scrolls
+	Note    string // below the table: what is not shown
+	Wide    bool   // has many columns, and small cells
+	Tall    bool   // has many rows, and scrolls
 }
 
 // NewTable returns a table with columns of text. Words and Numbers add columns, and Add adds rows.
@@ -50,14 +50,14 @@ type Column struct {
 // Cell is a cell of a table. If Missing is set, it shows that there is no value, and nothing else.
 type Cell struct {
 	Text  string
-	Below string   // in small letters
+	Below string   // a second line, in small letters
 	Mark  *int     // the cluster that it names, shown by its marker
 	Class string   // the class of that cluster; "" if it has none
 	Heat  string   // class of its background
 	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
 	// Whole bars begin at the left.
 	Whole    bool
-	Strong   bool
+	Strong   bool // stands out in its row
 	FromData bool // text from the data, such as an id or a category, possibly in another script
 	Missing  bool
 }

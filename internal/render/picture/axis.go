@@ -14,17 +14,19 @@ func clampDrawn(v float64) float64 { return math.Max(-maxDrawn, math.Min(maxDraw
 // axis maps values from lo..hi to 0..1. An axis without ticks is not drawn: its values have no meaning, as in the
 // layout of a graph.
 type axis struct {
-	name   string
-	lo, hi float64
-	warp   func(float64) float64 // nil means linear
+	name   string                // "" for none
+	lo, hi float64               // lo < hi
+	warp   func(float64) float64 // increasing; nil means linear
 	ticks  []tick
 }
 
+// tick is a value of an axis with a line and a label, "" for a line alone.
 type tick struct {
 	at    float64
 	label string
 }
 
+// share returns where a value lies: 0 at lo, 1 at hi, and beyond that for values outside.
 func (a axis) share(v float64) float64 {
 	lo, hi, v := a.lo, a.hi, clampDrawn(v)
 	if a.warp != nil {
@@ -141,9 +143,9 @@ func withMinus(number string) string { return strings.ReplaceAll(number, "-", "\
 
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// frame is the area that data is drawn into.
+// frame is the area that data is drawn into, in units of the figure, and what its two sides measure.
 type frame struct {
-	left, top, right, bottom float64
+	left, top, right, bottom float64 // top < bottom: figures count downward
 	x, y                     axis
 }
 

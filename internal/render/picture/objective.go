@@ -11,12 +11,12 @@ import (
 
 // ObjectivePlot shows the objective during a run: one entry for each recorded iteration, in order.
 type ObjectivePlot struct {
-	Name       string // of the axis of values; also the title if Title is empty
-	Step       string // of the axis of iterations; "": iteration
-	Iterations []int
-	Values     []float64
-	Moved      []int // points that changed cluster; nil: not drawn
-	Shifts     []int // iterations at which the diagonal was shifted
+	Name       string    // of the axis of values; also the title if Title is empty
+	Step       string    // of the axis of iterations; "": iteration
+	Iterations []int     // ascending
+	Values     []float64 // as many as iterations
+	Moved      []int     // points that changed cluster; nil: not drawn
+	Shifts     []int     // iterations at which the diagonal was shifted
 	Title      string
 	Label      string // describes the figure to those who cannot see it
 }
@@ -139,6 +139,7 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	return course, moves
 }
 
+// drawCurve draws the values as a line with dots, if there are few, and writes the last value at its dot.
 func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	var line, dots []point
 	flush := func() {
