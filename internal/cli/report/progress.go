@@ -311,15 +311,15 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 
 // restartLog remembers the objectives of the restarts of a job.
 type restartLog struct {
-	begun    bool
-	current  uint32 // from 0 on
-	of       uint32 // how many there are; 0 if not known yet
-	first    float64
-	last     float64 // objective of the current one so far
+	begun    bool    // a restart was announced; a job with a single one announces none
+	current  uint32  // from 0 on
+	of       uint32  // how many there are; 0 if not known yet
+	first    float64 // objective of the current one at its first iteration
+	last     float64 // and at its last so far
 	any      bool    // the current one has an objective
 	rises    bool    // the objective is maximized: it rose within a restart
 	best     float64 // of those that have ended
-	finished int
+	finished int     // restarts that have ended
 }
 
 // begin ends the current restart, if there is one, and begins another.

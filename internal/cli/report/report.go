@@ -50,8 +50,8 @@ type Scene struct {
 	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
-	Truth       *jobflags.Truth
-	Title       string
+	Truth       *jobflags.Truth // nil if it was not given
+	Title       string          // the name of the data; "" for none
 	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
 	// fields are about all points.
 	Sample []int32

@@ -180,6 +180,7 @@ func (s *sample) centroids() *dataset.Points {
 	return &dataset.Points{N: s.Model.K, D: s.Model.D, Values: s.Model.Centroids}
 }
 
+// subtitle sums the result up in a line, for the file of the map, which stands alone.
 func (s *sample) subtitle() string {
 	line := fmt.Sprintf("%s %s", s.Result.GetObjectiveName(), report.Brief(s.Result.GetObjective()))
 	if s.Result.GetSpectral() == nil && s.Result.GetIterations() > 0 {

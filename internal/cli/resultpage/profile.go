@@ -94,6 +94,7 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	return order
 }
 
+// profiles describes the clusters of a table by their traits; telling lists the columns, the most telling first.
 func (s *sample) profiles(traits [][]profile.Trait, telling []int) *page.Section {
 	return s.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		s.overview(traits, telling), traits)
@@ -210,6 +211,7 @@ func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
 	return t
 }
 
+// shortDifference writes a difference for a narrow cell.
 func shortDifference(difference float64) string {
 	switch {
 	case difference >= 10:
@@ -253,6 +255,7 @@ func (s *sample) borderline(columns []int) *page.Table {
 	return t
 }
 
+// headColumns adds the headings of the given columns to a table.
 func (s *sample) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
 		t.Columns = append(t.Columns, page.Column{Name: page.Short(s.columns[at].name, maxHeading), Numbers: s.columns[at].number != nil})
@@ -270,7 +273,7 @@ func (s *sample) addRow(t *page.Table, point int32, columns []int, more ...page.
 
 // column gives access to the values of one data column by point.
 type column struct {
-	name   string
+	name   string                    // as in the file, in any script
 	number func(point int32) float64 // NaN if missing; nil for a column of texts
 	text   func(point int32) string  // "" if missing
 }
@@ -349,6 +352,7 @@ func (s *sample) isID(c *table.Column) bool {
 	return true
 }
 
+// numbers returns a column of numbers, whose functions take rows of the file; the column takes points.
 func (s *sample) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
 	return column{name, func(point int32) float64 {
 		if row := s.fileRow(point); !empty(row) {

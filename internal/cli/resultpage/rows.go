@@ -21,14 +21,14 @@ import (
 
 // space tells where rows lie among the clusters, as the run compared them.
 type space struct {
-	words       string // "by distances in the columns"
-	graph       bool   // distances are shares of edges; there are no silhouettes
-	places      []profile.Place
-	rows        []int32 // those that have silhouettes
-	silhouettes []float64
+	words       string          // "by distances in the columns"
+	graph       bool            // distances are shares of edges; there are no silhouettes
+	places      []profile.Place // of all rows, or of a sample
+	rows        []int32         // those that have silhouettes
+	silhouettes []float64       // of these rows, among each other
 }
 
-// Limits of what is computed for a page; larger data is sampled.
+// Limits of what is computed for a page, so that it takes a second or two; larger data is sampled.
 const (
 	maxPlaceWork      = 2e8 // rows x clusters x columns
 	maxSilhouetteWork = 2e8 // rows x rows x columns

@@ -54,6 +54,8 @@ func (b *builder) suspects() *page.Section {
 	return s
 }
 
+// suspectRow describes a suspect in the columns of the table: those of pairs and those of seeds are there only if any
+// suspect is one.
 func (b *builder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.Cell {
 	row, other, none := int32(s.GetRow()), int32(s.GetOther()), page.Named("")
 	cells := []page.Cell{page.Named(b.name(row))}
