@@ -111,8 +111,7 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c
 	}
 	a.printDropped(j.Filter)
 	origin := a.beginOrigin(&f.job.DataFlags)
-	p := report.NewProgress(a.stderr, f.output.quiet)
-	p.Localize, p.SummaryListsSuspects = j.Localize, summarized
+	p := report.NewProgress(a.stderr, f.output.quiet).Localized(j.Localize, summarized)
 	defer p.End()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {

@@ -54,3 +54,33 @@ func TestNamedFilesExist(t *testing.T) {
 		t.Errorf("the pages name %d files: does the pattern still match?", found)
 	}
 }
+
+// writtenFile matches the constants with the names of the files that a run writes.
+var writtenFile = regexp.MustCompile(`\w+File\s+= "([^"]+)"`)
+
+// TestWrittenFilesAreDocumented: the table of the files that a run writes has every name in the code, and no other.
+func TestWrittenFilesAreDocumented(t *testing.T) {
+	var written []string
+	for _, source := range []string{"report/report.go", "report/outputdir.go", "resultpage/pictures.go"} {
+		for _, name := range writtenFile.FindAllStringSubmatch(readDocument(t, "internal/cli/"+source), -1) {
+			written = append(written, strings.NewReplacer("%d", "*", "%s", "*").Replace(name[1]))
+		}
+	}
+	var listed []string
+	page := sections(readDocument(t, "docs/guide/files.md"))
+	if page[0].title != "What a run writes" {
+		t.Fatalf("the first section is %q", page[0].title)
+	}
+	for line := range strings.Lines(page[0].text) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.Contains(cells[1], "`") {
+			listed = append(listed, strings.Fields(strings.NewReplacer("`", "", ",", " ").Replace(cells[1]))...)
+		}
+	}
+	for _, names := range []*[]string{&written, &listed} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+	if !slices.Equal(written, listed) {
+		t.Errorf("a run writes\n%q, docs/guide/files.md lists\n%q", written, listed)
+	}
+}

@@ -34,7 +34,7 @@ objective   auto 0
 
 func TestProgressOfTrials(t *testing.T) {
 	var plain, terminal bytes.Buffer
-	lines, live := &Progress{w: &plain, now: time.Now, all: true}, &Progress{w: &terminal, width: 120, now: time.Now}
+	lines, live := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}, &Progress{screen: screen{w: &terminal, width: 120, now: time.Now}}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD},
 		Fold:   2, Folds: 3, MustLinks: 4, MustLinksRight: 3, CannotLinks: 5,

@@ -22,9 +22,9 @@ type Labels struct {
 // name returns the name of the file in an output folder.
 func (l Labels) name() string {
 	if l.Join != nil {
-		return "joined." + l.Format
+		return fmt.Sprintf(joinedFile, l.Format)
 	}
-	return "labels." + l.Format
+	return fmt.Sprintf(formattedFile, l.Format)
 }
 
 // LabelFiles returns what --labels-format and --join add to an output folder.
@@ -53,18 +53,19 @@ func WriteLabelRows(w io.Writer, l Labels, rows format.LabelRows) error {
 // joiner writes rows with their labels.
 type joiner struct {
 	w      io.Writer
-	format string
-	labels format.LabelRows
-	at     int // index of the next row
+	format string           // one of format.TableFormats
+	labels format.LabelRows // of all rows of the file
+	at     int              // how many rows were written
 
 	writer  format.TableWriter // nil before the first rows
-	waiting []*table.Table
-	bytes   int64 // of the waiting tables
+	waiting []*table.Table     // rows to be written together
+	bytes   int64              // of the waiting tables
 }
 
 // joinedBytes is how much is written at a time: in Parquet each portion has an entry in a directory.
 const joinedBytes = 8 << 20
 
+// add takes the next rows.
 func (j *joiner) add(t *table.Table) error {
 	j.waiting = append(j.waiting, t)
 	if j.bytes += t.EncodedSize(); j.bytes < joinedBytes {
@@ -73,6 +74,7 @@ func (j *joiner) add(t *table.Table) error {
 	return j.flush()
 }
 
+// flush writes the waiting rows with their labels. It fails if there are more rows than labels.
 func (j *joiner) flush() error {
 	if len(j.waiting) == 0 {
 		return nil
@@ -98,6 +100,7 @@ func (j *joiner) flush() error {
 	return j.writer.Write(t)
 }
 
+// end writes what waits. It fails if there are fewer rows than labels.
 func (j *joiner) end() error {
 	if err := j.flush(); err != nil {
 		return err
@@ -143,7 +146,7 @@ func (r *Report) kLabelFiles() (files []File) {
 		if !fetched || s.GetK() == r.Result.GetKSelection().GetProposed() {
 			continue
 		}
-		files = append(files, File{fmt.Sprintf("labels-k%d.csv", s.GetK()), func(w io.Writer) error {
+		files = append(files, File{fmt.Sprintf(kLabelsFile, s.GetK()), func(w io.Writer) error {
 			rows := format.LabelRows{IDs: r.RowIDs, Labels: r.Filter.Restore(labels)}
 			if r.ClassesFor != nil {
 				rows.Classes = r.ClassesFor(labels)

@@ -109,7 +109,7 @@ func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []str
 type modelReader struct {
 	folder string
 	names  []string // the names of the columns, if the recipe of the run tells them
-	err    error
+	err    error    // the first; everything after it is skipped
 }
 
 // model reads the model of a head, and returns the names of its columns.
@@ -220,6 +220,7 @@ func (r *modelReader) units(columns int) *dataset.Units {
 	return units
 }
 
+// mixture reads a mixture of Gaussians; the head has the shares of its clusters.
 func (r *modelReader) mixture(head *cleavev1.ModelHead) *mixture.Mixture {
 	if err := wire.CheckMixture(head); err != nil {
 		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "%v", err))

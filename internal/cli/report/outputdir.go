@@ -27,7 +27,7 @@ const (
 
 // File is one file of an output folder.
 type File struct {
-	Name  string
+	Name  string // without a folder
 	Write func(io.Writer) error
 }
 
@@ -77,7 +77,7 @@ func (d *OutputDir) Abandon() {
 // manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run
 // removes what a killed one left behind.
 type manifest struct {
-	Files   []string `json:"files"`
+	Files   []string `json:"files"`             // in the order in which they take their places
 	Partial string   `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
 }
 
@@ -169,7 +169,7 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 	}
 	bad := func(name string) bool { return !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." }
 	if err != nil || slices.ContainsFunc(m.Files, bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
-		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or give another folder with --out", path)
+		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or choose another folder with --out", path)
 	}
 	return m, nil
 }

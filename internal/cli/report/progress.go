@@ -19,36 +19,43 @@ import (
 // plainInterval is the time between two lines of progress in plain output, so that the log of a short run has none.
 const plainInterval = 5 * time.Second
 
-// Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere.
+// Progress prints the progress of a job: one line that is redrawn on a terminal, plain lines elsewhere. It is a
+// client.Watcher, to be used by one goroutine. Call End before anything else writes to the same terminal.
 type Progress struct {
-	w                    io.Writer
-	width                int                           // of the terminal; 0 means plain lines
-	quiet                bool                          // warnings only
-	printed              []string                      // the warnings so far
-	SummaryListsSuspects bool                          // suppresses notices about suspects
-	Localize             func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
-	all                  bool                          // write a plain line for every iteration
-	now                  func() time.Time
+	screen
+	quiet   bool // warnings only
+	notices noticeLog
 
-	phase    cleavev1.Phase // of the last live progress, and its message
-	message  string
-	drawn    bool // a live line is on the terminal
+	// What was last heard of the job.
+	phase    cleavev1.Phase
+	message  string // of that phase
 	restarts restartLog
 	violated uint32        // constraints, at the last iteration
-	timeLeft time.Duration // of an eigensolver, by the last live progress; 0 if unknown
+	timeLeft time.Duration // of an eigensolver; 0 if unknown
+}
 
-	last     time.Time // when plain output last had a line, at first when the progress began
-	lastLine string
+// noticeLog decides which notices are printed, and how.
+type noticeLog struct {
+	printed       []string                      // messages so far; none is printed twice
+	localize      func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
+	skipsSuspects bool                          // the summary lists them
 }
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{w: w, width: shell.Width(w, noEnvironment), quiet: quiet, now: time.Now, last: time.Now()}
+	return &Progress{screen: screen{w: w, width: shell.Width(w, noEnvironment), now: time.Now, last: time.Now()}, quiet: quiet}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
 func NewFullProgress(w io.Writer) *Progress {
-	return &Progress{w: w, width: shell.Width(w, noEnvironment), all: true, now: time.Now}
+	return &Progress{screen: screen{w: w, width: shell.Width(w, noEnvironment), now: time.Now, all: true}}
+}
+
+// Localized makes a progress write notices by localize, which knows the names of rows and columns, and leave out those
+// about suspects if a summary will list them. It returns the progress.
+func (p *Progress) Localized(localize func(*cleavev1.Notice) string, summaryListsSuspects bool) *Progress {
+	p.notices.localize, p.notices.skipsSuspects = localize, summaryListsSuspects
+	return p
 }
 
 // noEnvironment keeps $COLUMNS from making lines of a log redraw themselves.
@@ -61,7 +68,7 @@ func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 // written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
-	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.printed, n.GetMessage()) })
+	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.notices.printed, n.GetMessage()) })
 }
 
 // Uploading shows on a terminal that data is being sent to the coordinator.
@@ -83,14 +90,14 @@ func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetReason() == wire.TableNotice {
 		p.Warn("cleave: %s", notice.GetMessage())
-	} else if notice != nil && !(p.SummaryListsSuspects && wire.NamesSuspects(notice)) {
+	} else if notice != nil && !(p.notices.skipsSuspects && wire.NamesSuspects(notice)) {
 		message := notice.GetMessage()
-		if p.Localize != nil {
-			message = p.Localize(notice)
+		if p.notices.localize != nil {
+			message = p.notices.localize(notice)
 		}
-		if !slices.Contains(p.printed, message) { // each restart may find it
+		if !slices.Contains(p.notices.printed, message) { // each restart may find it
 			p.Warn("warning: %s", message)
-			p.printed = append(p.printed, message)
+			p.notices.printed = append(p.notices.printed, message)
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
@@ -129,18 +136,49 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	}
 }
 
-// line writes a line of its own.
-func (p *Progress) line(format string, args ...any) {
-	p.End()
-	fmt.Fprintf(p.w, format+"\n", args...)
+// screen writes lines of progress. On a terminal, the last one is redrawn, and cleared before another is written;
+// elsewhere, a line is written from time to time.
+type screen struct {
+	w     io.Writer
+	width int  // of the terminal; 0 if it is none
+	drawn bool // a line that will be redrawn is on the terminal
+	all   bool // every plain line is written, at any time
+
+	now      func() time.Time
+	last     time.Time // when a plain line was last written; at first when the progress began
+	lastLine string
 }
 
-// End clears the live line.
-func (p *Progress) End() {
-	if p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+// line writes a line that stays.
+func (s *screen) line(format string, args ...any) {
+	s.End()
+	fmt.Fprintf(s.w, format+"\n", args...)
+}
+
+// End clears the line that would be redrawn.
+func (s *screen) End() {
+	if s.drawn {
+		fmt.Fprint(s.w, "\r\x1b[K")
+		s.drawn = false
 	}
+}
+
+// plain writes a line of progress unless w is a terminal: at most one in each interval, or every one if all are
+// wanted. It does not repeat a line.
+func (s *screen) plain(line string) {
+	if now := s.now(); s.width == 0 && line != s.lastLine && (s.all || now.Sub(s.last) >= plainInterval) {
+		s.last, s.lastLine = now, line
+		fmt.Fprintln(s.w, line)
+	}
+}
+
+// draw replaces the line that is redrawn.
+func (s *screen) draw(line string) {
+	if runes := []rune(line); len(runes) >= s.width {
+		line = string(runes[:s.width-1]) // a full line would wrap and could not be redrawn
+	}
+	fmt.Fprintf(s.w, "\r\x1b[K%s", line)
+	s.drawn = true
 }
 
 func (p *Progress) iteration(it *cleavev1.Iteration) {
@@ -173,15 +211,7 @@ func about(left time.Duration) string {
 	return "about " + max(left.Round(time.Second), time.Second).String() + " left"
 }
 
-// plain writes a line of progress where nothing is redrawn: at most one in each interval, or every one if all are
-// wanted. It does not repeat a line.
-func (p *Progress) plain(line string) {
-	if now := p.now(); p.width == 0 && line != p.lastLine && (p.all || now.Sub(p.last) >= plainInterval) {
-		p.last, p.lastLine = now, line
-		fmt.Fprintln(p.w, line)
-	}
-}
-
+// iterationLine describes an iteration of a log, with all digits of the objective.
 func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	line := fmt.Sprintf("iteration %d: objective %s", it.GetIteration(), Exact(it.GetObjective()))
 	if p.restarts.begun {
@@ -196,6 +226,8 @@ func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	return line
 }
 
+// live shows what the coordinator said about the job at this moment. It may not say it again, so the reason why a job
+// waits is written at once, also to a log.
 func (p *Progress) live(live *cleavev1.Progress) {
 	p.restarts.of = live.GetRestarts()
 	began := live.GetPhase() != p.phase || live.GetMessage() != p.message
@@ -221,6 +253,7 @@ var phases = map[cleavev1.Phase]string{
 	cleavev1.Phase_PHASE_ITERATING:    "iterate",
 }
 
+// liveLine describes a job at this moment: its phase, then what is known, from the particular to the general.
 func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	parts := []string{phases[live.GetPhase()]}
 	if k := live.GetK(); k != nil {
@@ -276,26 +309,17 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	return strings.Join(parts, "  ")
 }
 
-// draw replaces the live line.
-func (p *Progress) draw(line string) {
-	if runes := []rune(line); len(runes) >= p.width {
-		line = string(runes[:p.width-1]) // a full line would wrap and could not be redrawn
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-	p.drawn = true
-}
-
 // restartLog remembers the objectives of the restarts of a job.
 type restartLog struct {
-	begun    bool
-	current  uint32 // from 0 on
-	of       uint32 // how many there are; 0 if not known yet
-	first    float64
-	last     float64 // objective of the current one so far
+	begun    bool    // a restart was announced; a job with a single one announces none
+	current  uint32  // from 0 on
+	of       uint32  // how many there are; 0 if not known yet
+	first    float64 // objective of the current one at its first iteration
+	last     float64 // and at its last so far
 	any      bool    // the current one has an objective
 	rises    bool    // the objective is maximized: it rose within a restart
 	best     float64 // of those that have ended
-	finished int
+	finished int     // restarts that have ended
 }
 
 // begin ends the current restart, if there is one, and begins another.

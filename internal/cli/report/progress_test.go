@@ -39,14 +39,14 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 	}
 	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
 	var plain, terminal bytes.Buffer
-	lines := &Progress{w: &plain, now: time.Now, all: true}
+	lines := &Progress{screen: screen{w: &plain, now: time.Now, all: true}}
 	for _, item := range []*cleavev1.WatchJobResponse{step(1, 3), live, step(2, 0), live} {
 		lines.Item(item)
 	}
 	if want := "iteration 1: objective 1.5, 2 moved, 3 violated\niteration 2: objective 1.5, 2 moved\n"; plain.String() != want {
 		t.Errorf("got %q, want %q", plain.String(), want)
 	}
-	p := &Progress{w: &terminal, width: 100, now: time.Now}
+	p := &Progress{screen: screen{w: &terminal, width: 100, now: time.Now}}
 	p.Item(step(1, 3))
 	p.Item(live)
 	if !strings.Contains(terminal.String(), "2 moved  3 violated") {
@@ -61,7 +61,7 @@ func TestProgressCountsViolatedConstraints(t *testing.T) {
 
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{w: &out, now: time.Now, all: true}
+	p := &Progress{screen: screen{w: &out, now: time.Now, all: true}}
 	for _, item := range story() {
 		p.Item(item)
 	}
@@ -83,7 +83,7 @@ restart 2, iteration 0: objective 11
 func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 	for _, width := range []int{0, 80} {
 		var out bytes.Buffer
-		p := &Progress{w: &out, width: width, quiet: true, now: time.Now}
+		p := &Progress{screen: screen{w: &out, width: width, now: time.Now}, quiet: true}
 		p.Uploading(4, 64)
 		for _, item := range story() {
 			p.Item(item)
@@ -100,7 +100,7 @@ func TestQuietProgressShowsWarningsOnly(t *testing.T) {
 func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 	var out bytes.Buffer
 	clock := time.Unix(0, 0)
-	p := &Progress{w: &out, now: func() time.Time { return clock }, last: clock}
+	p := &Progress{screen: screen{w: &out, now: func() time.Time { return clock }, last: clock}}
 	for _, item := range story() {
 		p.Item(item)
 	}
@@ -120,7 +120,7 @@ func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 
 func TestWatchShowsEveryIteration(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{w: &out, all: true, now: func() time.Time { return time.Unix(0, 0) }}
+	p := &Progress{screen: screen{w: &out, all: true, now: func() time.Time { return time.Unix(0, 0) }}}
 	for i := range uint32(300) {
 		p.Item(clitest.IterationItem(i, 1, 1, 0))
 	}
@@ -131,7 +131,7 @@ func TestWatchShowsEveryIteration(t *testing.T) {
 
 func TestLiveProgress(t *testing.T) {
 	var out bytes.Buffer
-	p := &Progress{w: &out, width: 60, now: time.Now}
+	p := &Progress{screen: screen{w: &out, width: 60, now: time.Now}}
 	p.Uploading(4, 64)
 	for _, item := range story() {
 		p.Item(item)

@@ -23,10 +23,13 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm and
-// data.
+// The files of an output folder. Each run writes labels.csv and result.json; the others depend on its algorithm, its
+// data and its flags. docs/guide/files.md lists them all.
 const (
 	LabelsFile     = "labels.csv"
+	formattedFile  = "labels.%s"      // the labels in another format
+	joinedFile     = "joined.%s"      // the rows of the table with their labels, in some format
+	kLabelsFile    = "labels-k%d.csv" // the labels for another number of clusters
 	centroidsFile  = "centroids.csv"
 	metricFile     = "metric.csv"
 	unitsFile      = "units.csv"
@@ -47,8 +50,8 @@ type Scene struct {
 	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
 	Header      []string        // the names of its columns
 	Constraints []constraint.Constraint
-	Truth       *jobflags.Truth
-	Title       string
+	Truth       *jobflags.Truth // nil if it was not given
+	Title       string          // the name of the data; "" for none
 	// Sample lists the points that Data and Table have a row for if the data is too large; nil means all. The other
 	// fields are about all points.
 	Sample []int32

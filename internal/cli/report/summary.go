@@ -223,6 +223,7 @@ func constraintText(c *cleavev1.ConstraintReport) string {
 	return line
 }
 
+// inferenceText names the engine that assigned points under constraints, and what it guarantees.
 func inferenceText(i *cleavev1.InferenceReport) string {
 	line := wire.EnumWord(i.GetEngine())
 	if i.GetExact() {

@@ -32,9 +32,9 @@ const (
 	SweepChart   = "sweep.svg"
 )
 
-// Sweep has the results of the jobs of a sweep, in the order of the combinations of their options.
+// Sweep has the results of the jobs of a sweep so far.
 type Sweep struct {
-	Rows    []SweepRow
+	Rows    []SweepRow    // in the order of the combinations of their options, in whatever order the jobs end
 	earlier []optionedRow // results of an earlier call, see ReadSweep
 }
 
@@ -210,9 +210,9 @@ const seedOption = "seed"
 
 // group has the results of jobs that differ only in some options, such as the seed.
 type group struct {
-	name   string
-	first  *SweepRow
-	rows   []*SweepRow
+	name   string      // the other options and their values
+	first  *SweepRow   // of all jobs, also of those that failed
+	rows   []*SweepRow // of those that did not fail
 	failed int
 }
 
@@ -260,7 +260,7 @@ func mean(values []float64) (average, deviation float64) {
 
 // sweepColumn describes a column of the printed table. of returns nil for jobs without a value.
 type sweepColumn struct {
-	name, format string
+	name, format string // the format is for a mean
 	of           func(*SweepRow) *float64
 }
 
@@ -407,6 +407,8 @@ func (s *Sweep) overSeeds(what string) string {
 	return ""
 }
 
+// curves draws the mean and the range of a score at each value of the option x, with a curve for each combination of
+// the other options.
 func (s *Sweep) curves(x, name string, score func(*SweepRow) *float64) picture.CurvesPlot {
 	plot := picture.CurvesPlot{Title: name, Subtitle: s.overSeeds("mean and range"), X: x, Y: name, WholeX: true, Panels: []picture.CurvesPanel{{}}}
 	for _, g := range s.groups(x, seedOption) {
@@ -430,6 +432,7 @@ func (s *Sweep) curves(x, name string, score func(*SweepRow) *float64) picture.C
 	return plot
 }
 
+// bars draws the mean of a score for each combination of options.
 func (s *Sweep) bars(name string, score func(*SweepRow) *float64) picture.BarsPlot {
 	plot := picture.BarsPlot{Title: name, Subtitle: s.overSeeds("mean"), Axis: name}
 	for _, g := range s.groups(seedOption) {

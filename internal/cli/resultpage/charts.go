@@ -135,7 +135,7 @@ func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table
 		}
 	}
 	for _, e := range figure.Clusters {
-		row := []page.Cell{s.ofCluster(e.Cluster), page.Text(page.Count(e.Size))}
+		row := []page.Cell{s.ofCluster(e.Cluster), page.Text(text.Grouped(e.Size))}
 		for at, v := range [2]float64{e.X, e.Y} {
 			switch {
 			case axes[at] == "":
@@ -180,6 +180,7 @@ func (s *sample) centroids() *dataset.Points {
 	return &dataset.Points{N: s.Model.K, D: s.Model.D, Values: s.Model.Centroids}
 }
 
+// subtitle sums the result up in a line, for the file of the map, which stands alone.
 func (s *sample) subtitle() string {
 	line := fmt.Sprintf("%s %s", s.Result.GetObjectiveName(), report.Brief(s.Result.GetObjective()))
 	if s.Result.GetSpectral() == nil && s.Result.GetIterations() > 0 {
@@ -219,11 +220,11 @@ func (b *builder) sizes() *page.Section {
 	}
 	for cluster, size := range sizes {
 		if cluster == maxListedClusters {
-			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(b.k))
+			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, text.Grouped(b.k))
 			break
 		}
 		share := page.ShareBar(page.Percent(float64(size)/float64(len(b.Labels))), float64(size)/float64(largest))
-		row := []page.Cell{b.ofCluster(cluster), page.Text(page.Count(size)), share}
+		row := []page.Cell{b.ofCluster(cluster), page.Text(text.Grouped(size)), share}
 		if known {
 			row = append(row, page.Text(page.Fixed(means[cluster].Mean, 2)))
 		}
@@ -267,11 +268,17 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s of %s rows are nearer to another cluster than to their own, %s.",
-		page.Fixed(mean, 2), separationWords(mean), page.Count(below), page.Count(len(s.space.rows)), s.space.words)
+	nearer := fmt.Sprintf("%s of %s rows are nearer to another cluster than to their own", text.Grouped(below), text.Grouped(len(s.space.rows)))
+	switch below {
+	case 0:
+		nearer = "No row is nearer to another cluster than to its own"
+	case 1:
+		nearer = fmt.Sprintf("1 of %s rows is nearer to another cluster than to its own", text.Grouped(len(s.space.rows)))
+	}
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s, %s.", page.Fixed(mean, 2), separationWords(mean), nearer, s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
-		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", page.Count(len(s.space.rows)), s.counted(len(s.all.Labels)))
+		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))
 	}
 	c.Table = page.NewTable("Silhouettes of the clusters", "cluster").Numbers("mean", "smallest", "largest")
 	for _, of := range clusters {
@@ -292,10 +299,10 @@ func (b *builder) course() (*page.Section, error) {
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
-		plot.Label, c.Table = b.describeCourse(history), b.courseTable(history)
+		plot.Label, c.Table = b.describeCourse(), b.courseTable(history)
 	} else {
-		plot.Label = fmt.Sprintf("The objective (%s) is %s. The eigenvectors took %d steps; the chart shows how far they were from exact.",
-			b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
+		plot.Label = fmt.Sprintf("%s The eigenvectors took %d steps; the chart shows how far they were from exact.",
+			explain.Objective(b.Result, page.Number), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
 	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 	if len(plot.Values) < 2 {
@@ -307,12 +314,8 @@ func (b *builder) course() (*page.Section, error) {
 }
 
 // describeCourse says how the objective changed and why the run ended.
-func (b *builder) describeCourse(history []*cleavev1.Iteration) string {
-	words := fmt.Sprintf("The objective (%s) is %s.", b.Result.GetObjectiveName(), page.Number(b.Result.GetObjective()))
-	if len(history) > 1 {
-		words += fmt.Sprintf(" It began at %s.", page.Number(history[0].GetObjective()))
-	}
-	words += " " + explain.Stopped(b.Result)
+func (b *builder) describeCourse() string {
+	words := explain.Objective(b.Result, page.Number) + " " + explain.Stopped(b.Result)
 	if n := b.spec().GetRestarts(); n > 1 {
 		words += fmt.Sprintf(" The chart shows the best of %d starts.", n)
 	}
@@ -329,7 +332,7 @@ func (b *builder) courseTable(history []*cleavev1.Iteration) *page.Table {
 	}
 	t := page.NewTable("The objective, iteration by iteration").Numbers("iteration", "objective", b.plural()+" that moved")
 	for _, entry := range choose.At(history, choose.Even[int](len(history), maxCourseRows)) {
-		t.Add(page.Text(page.Count(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(page.Count(int(entry.GetMoved()))))
+		t.Add(page.Text(text.Grouped(int(entry.GetIteration()))), page.Text(report.Exact(entry.GetObjective())), page.Text(text.Grouped(int(entry.GetMoved()))))
 	}
 	return t
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
@@ -68,7 +66,7 @@ func (b *builder) askedClusters() string {
 	if spec := b.spec(); spec.GetKRange() != nil {
 		return strings.ReplaceAll(report.ClustersText(spec), "..", " to ")
 	}
-	return page.Count(int(b.Result.GetK()))
+	return text.Grouped(int(b.Result.GetK()))
 }
 
 // dataText describes the shape of the data.
@@ -84,17 +82,17 @@ func (b *builder) dataText() string {
 				}
 			}
 		}
-		return fmt.Sprintf("a graph of %s vertices and %s edges", page.Count(data.N), page.Count(edges))
+		return fmt.Sprintf("a graph of %s vertices and %s edges", text.Grouped(data.N), text.Grouped(edges))
 	case *dataset.Kernel:
-		return fmt.Sprintf("a kernel matrix of %s rows", page.Count(data.N))
+		return fmt.Sprintf("a kernel matrix of %s rows", text.Grouped(data.N))
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", page.Count(len(b.Labels)), page.Plural(jobflags.ColumnsOf(data), "column", "columns"))
+		words := fmt.Sprintf("%s rows of %s", text.Grouped(len(b.Labels)), text.Plural(jobflags.ColumnsOf(data), "column"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
 		return words
 	}
-	return page.Count(len(b.Labels)) + " rows"
+	return text.Grouped(len(b.Labels)) + " rows"
 }
 
 // pairText counts the constraints.
@@ -104,7 +102,7 @@ func (b *builder) pairText() string {
 		return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(cannot, "cannot-link"))
 	}
 	if total := b.Result.GetConstraints().GetTotal(); total > 0 {
-		return page.Count(int(total))
+		return text.Grouped(int(total))
 	}
 	return ""
 }
@@ -119,7 +117,7 @@ func (b *builder) plan() *page.Section {
 		}
 		return s
 	}
-	s.Facts.Add("tiles", page.Count(int(p.GetTiles()))+" of "+text.Plural(int(p.GetTileRows()), "row"))
+	s.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
 	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
 	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
@@ -130,8 +128,8 @@ func (b *builder) plan() *page.Section {
 		t := page.NewTable("Workers", "worker").Numbers("threads", "memory", "tiles")
 		for _, share := range shares[:min(len(shares), limit)] {
 			t.Add(
-				page.Named(share.GetName()), page.Text(page.Count(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
-				page.Text(page.Count(int(share.GetStoredTiles()+share.GetComputedTiles()))),
+				page.Named(share.GetName()), page.Text(text.Grouped(int(share.GetThreads()))), page.Text(text.Bytes(share.GetBytes())),
+				page.Text(text.Grouped(int(share.GetStoredTiles()+share.GetComputedTiles()))),
 			)
 		}
 		if len(shares) > limit {
@@ -144,8 +142,7 @@ func (b *builder) plan() *page.Section {
 
 // times lists how long the phases took.
 func (b *builder) times() *page.Table {
-	t := b.Result.GetTimings()
-	total := t.GetTotal().AsDuration()
+	total := b.Result.GetTimings().GetTotal().AsDuration()
 	if total <= 0 {
 		return nil
 	}
@@ -155,14 +152,9 @@ func (b *builder) times() *page.Table {
 		share := d.Seconds() / total.Seconds()
 		table.Add(page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share))
 	}
-	for _, phase := range []struct {
-		name string
-		d    *durationpb.Duration
-	}{{"loading data", t.GetLoad()}, {"building tiles", t.GetBuild()}, {"first labels and trials of methods", t.GetInitialize()}, {"iterations", t.GetIterate()}} {
-		if d := phase.d.AsDuration(); d > 0 {
-			add(phase.name, d)
-			rest -= d
-		}
+	for _, phase := range explain.Phases(b.Result) {
+		add(phase.Name, phase.Took)
+		rest -= phase.Took
 	}
 	if rest > total/100 {
 		add("waiting and other", rest)
@@ -236,7 +228,7 @@ func (b *builder) answer() string {
 		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal()))))
+		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", text.Grouped(int(c.GetSatisfied())), text.Grouped(int(c.GetTotal()))))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
@@ -267,7 +259,7 @@ func (b *builder) sizeSentence() string {
 	case largest == smallest:
 		return fmt.Sprintf("%s fall into %d clusters of %s each.", all, len(sizes), b.counted(largest))
 	case len(sizes) > listed:
-		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), page.Count(smallest), b.counted(largest))
+		return fmt.Sprintf("%s fall into %d clusters of %s to %s.", all, len(sizes), text.Grouped(smallest), b.counted(largest))
 	}
 	return fmt.Sprintf("%s fall into %d clusters of %s %s.", all, len(sizes), text.Join(b.sizeWords(), "and"), b.plural())
 }
@@ -304,10 +296,10 @@ func (s *sample) meanSilhouette() (mean float64, ok bool) {
 
 // figures returns the numbers that matter most.
 func (b *builder) figures() (facts page.Facts) {
-	facts.Add("clusters", page.Count(b.k))
-	facts.Add(b.plural(), page.Count(len(b.Labels)))
+	facts.Add("clusters", text.Grouped(b.k))
+	facts.Add(b.plural(), text.Grouped(len(b.Labels)))
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		facts.Add("constraints satisfied", page.Count(int(c.GetSatisfied()))+" of "+page.Count(int(c.GetTotal())))
+		facts.Add("constraints satisfied", text.Grouped(int(c.GetSatisfied()))+" of "+text.Grouped(int(c.GetTotal())))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
 		facts.Add("adjusted Rand index", fmt.Sprintf("%.3f", e.GetAri()))
@@ -359,7 +351,7 @@ func (b *builder) sizeWords() (words []string) {
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 	for _, cluster := range order {
-		word := page.Count(sizes[cluster])
+		word := text.Grouped(sizes[cluster])
 		if class := b.clusterClass(cluster); class != "" {
 			word += " (" + page.Isolated(class) + ")"
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // part is the points that a part of the page is about, with the words for them.
@@ -23,22 +24,22 @@ type part struct {
 	*report.Report         // on these points
 	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
 	scene          report.Scene
-	k              int
-	pairs          []constraint.Pair
+	k              int               // of the whole result; a sample may miss clusters
+	pairs          []constraint.Pair // of these points, checked, each once
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
 // the section is about all points, such as sizes and constraints, and of sample if it needs data.
 type builder struct {
-	*part  // all points
-	sample *sample
+	*part          // all points
+	sample *sample // has the same part if there is no sample
 }
 
 // sample makes the sections that need data, such as the map and typical rows: from a sample of the points if the data
 // is too large, otherwise from all points.
 type sample struct {
-	*part
-	all     *part
+	*part            // the points of the sample
+	all     *part    // all points, to count them
 	columns []column // what rows are described by; none if nothing is known
 	space   *space   // nil if rows cannot be compared
 }
@@ -61,6 +62,7 @@ func layOut(r *report.Report, s report.Scene) (b *builder, clusters *page.Sectio
 	return b, clusters, err
 }
 
+// write writes the page with all sections in their order; clusters is its map.
 func (b *builder) write(w io.Writer, clusters *page.Section) error {
 	course, err := b.course()
 	if err != nil {
@@ -76,6 +78,8 @@ func (b *builder) write(w io.Writer, clusters *page.Section) error {
 	})
 }
 
+// newBuilder prepares the page about a report. It computes what several sections need: the columns, and where rows lie
+// among the clusters.
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	k := int(r.Result.GetK())
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
@@ -96,6 +100,7 @@ func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	return b, nil
 }
 
+// newPart returns a part about all points of a report. It fails if a constraint names a point that the report lacks.
 func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
@@ -145,8 +150,13 @@ func (p *part) plural() string {
 	return "rows"
 }
 
-// counted writes a number of rows or vertices.
-func (p *part) counted(n int) string { return page.Plural(n, p.noun(), p.plural()) }
+// counted writes a number of rows or vertices: "1 row", "2,000 vertices".
+func (p *part) counted(n int) string {
+	if n == 1 {
+		return "1 " + p.noun()
+	}
+	return text.Grouped(n) + " " + p.plural()
+}
 
 // idHeading returns the heading of a column of names.
 func (p *part) idHeading() string {
@@ -198,6 +208,7 @@ func (p *part) sampled() (*part, error) {
 	return sampled, nil
 }
 
+// pickScores returns the scores of some rows; nil of nil.
 func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 	if s == nil {
 		return nil
@@ -207,6 +218,7 @@ func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 	return &few
 }
 
+// pickRows returns the coordinates of some rows; nil of nil.
 func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 	if e == nil {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/profile"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -50,7 +51,7 @@ func (s *sample) describe() (profiles, rows, confidence *page.Section) {
 		telling = tellingColumns(traits, len(columns))
 		profiles = s.profiles(traits, telling)
 		if profiles != nil && len(sample) < len(s.all.Labels) {
-			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", page.Count(len(sample)), s.counted(len(s.all.Labels))))
+			profiles.Note = strings.TrimSpace(profiles.Note + fmt.Sprintf(" From %s of %s, an even sample of each cluster.", text.Grouped(len(sample)), s.counted(len(s.all.Labels))))
 		}
 	}
 	if sparse, ok := s.scene.Data.(*dataset.SparsePoints); ok && s.k > 1 && len(s.Labels) > 0 {
@@ -93,21 +94,22 @@ func tellingColumns(traits [][]profile.Trait, columns int) []int {
 	return order
 }
 
+// profiles describes the clusters of a table by their traits; telling lists the columns, the most telling first.
 func (s *sample) profiles(traits [][]profile.Trait, telling []int) *page.Section {
 	return s.profileSection("The rows of each cluster are compared with all others, by means of columns and shares of categories. A difference is in standard deviations: 0.5 is noticeable, 1 is large, 2 or more hardly overlaps.",
 		s.overview(traits, telling), traits)
 }
 
 // profileSection describes the clusters, the largest if there are many. It returns nil if none has a trait.
-func (s *sample) profileSection(text string, overview *page.Table, traits [][]profile.Trait) *page.Section {
-	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{text}, Tables: []*page.Table{overview}}
+func (s *sample) profileSection(intro string, overview *page.Table, traits [][]profile.Trait) *page.Section {
+	p := &page.Section{ID: "profiles", Title: "What sets them apart", Text: []string{intro}, Tables: []*page.Table{overview}}
 	sizes := s.all.sizesOf()
 	shown := choose.All[int](s.k)
 	if s.k > profiledClusters {
 		slices.SortStableFunc(shown, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 		shown = shown[:profiledClusters]
 		slices.Sort(shown)
-		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, page.Count(s.k))
+		p.Note = fmt.Sprintf("Shown: the %d largest of %s clusters.", profiledClusters, text.Grouped(s.k))
 	}
 	for _, cluster := range shown {
 		if list := traits[cluster]; len(list) > 0 {
@@ -152,9 +154,9 @@ func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile
 	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
 }
 
-func upperFirst(text string) string {
-	_, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(text[:size]) + text[size:]
+func upperFirst(words string) string {
+	_, size := utf8.DecodeRuneInString(words)
+	return strings.ToUpper(words[:size]) + words[size:]
 }
 
 // meanCell shows the mean, and the median below, or the share of rows that have a value.
@@ -204,11 +206,12 @@ func (s *sample) overview(traits [][]profile.Trait, telling []int) *page.Table {
 		t.Add(row...)
 	}
 	if len(telling) > overviewColumns {
-		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, page.Count(len(telling)))
+		t.Note = fmt.Sprintf("The %d of %s columns that tell clusters apart best.", overviewColumns, text.Grouped(len(telling)))
 	}
 	return t
 }
 
+// shortDifference writes a difference for a narrow cell.
 func shortDifference(difference float64) string {
 	switch {
 	case difference >= 10:
@@ -252,6 +255,7 @@ func (s *sample) borderline(columns []int) *page.Table {
 	return t
 }
 
+// headColumns adds the headings of the given columns to a table.
 func (s *sample) headColumns(t *page.Table, columns []int) {
 	for _, at := range columns {
 		t.Columns = append(t.Columns, page.Column{Name: page.Short(s.columns[at].name, maxHeading), Numbers: s.columns[at].number != nil})
@@ -269,7 +273,7 @@ func (s *sample) addRow(t *page.Table, point int32, columns []int, more ...page.
 
 // column gives access to the values of one data column by point.
 type column struct {
-	name   string
+	name   string                    // as in the file, in any script
 	number func(point int32) float64 // NaN if missing; nil for a column of texts
 	text   func(point int32) string  // "" if missing
 }
@@ -348,6 +352,7 @@ func (s *sample) isID(c *table.Column) bool {
 	return true
 }
 
+// numbers returns a column of numbers, whose functions take rows of the file; the column takes points.
 func (s *sample) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
 	return column{name, func(point int32) float64 {
 		if row := s.fileRow(point); !empty(row) {

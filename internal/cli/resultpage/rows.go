@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -20,14 +21,14 @@ import (
 
 // space tells where rows lie among the clusters, as the run compared them.
 type space struct {
-	words       string // "by distances in the columns"
-	graph       bool   // distances are shares of edges; there are no silhouettes
-	places      []profile.Place
-	rows        []int32 // those that have silhouettes
-	silhouettes []float64
+	words       string          // "by distances in the columns"
+	graph       bool            // distances are shares of edges; there are no silhouettes
+	places      []profile.Place // of all rows, or of a sample
+	rows        []int32         // those that have silhouettes
+	silhouettes []float64       // of these rows, among each other
 }
 
-// Limits of what is computed for a page; larger data is sampled.
+// Limits of what is computed for a page, so that it takes a second or two; larger data is sampled.
 const (
 	maxPlaceWork      = 2e8 // rows x clusters x columns
 	maxSilhouetteWork = 2e8 // rows x rows x columns
@@ -240,22 +241,22 @@ func (s *sample) posterior(unsure int) string {
 	if unsure == 0 {
 		return words + fmt.Sprintf(" It is at least %g for every %s.", confidenceLevels[0].from, s.noun())
 	}
-	return words + fmt.Sprintf(" On average it is %s; it is below %g for %s of %s.",
-		meanText(s.all.meanConfidence()), confidenceLevels[0].from, page.Count(unsure), s.counted(len(s.all.Labels)))
+	return words + fmt.Sprintf(" The mean is %s; it is below %g for %s of %s.",
+		strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), confidenceLevels[0].from, text.Grouped(unsure), s.counted(len(s.all.Labels)))
 }
 
 // agreement describes how far other runs agree with the answer; they disagree about unsure rows.
 func (s *sample) agreement(unsure int) string {
-	others := "restarts"
+	others := text.Plural(s.Rows.Runs-1, "other restart")
 	if len(s.Result.GetChoice().GetTried()) > 0 {
-		others = "restarts, and answers to parts of the constraints"
+		others = text.Plural(s.Rows.Runs-1, "other run") + ", which were restarts or saw only a part of what is known about the answer"
 	}
-	words := fmt.Sprintf("The answer is compared with %s: %s.", text.Plural(s.Rows.Runs-1, "other run"), others)
+	words := fmt.Sprintf("The answer is compared with %s.", others)
 	if unsure == 0 {
 		return words + fmt.Sprintf(" All of them put every %s into the same cluster.", s.noun())
 	}
-	return words + fmt.Sprintf(" The confidence of a %s is the share of all runs that put it with its cluster. On average it is %s; the runs disagree about %s of %s.",
-		s.noun(), meanText(s.all.meanConfidence()), page.Count(unsure), s.counted(len(s.all.Labels)))
+	return words + fmt.Sprintf(" The confidence of a %s is the share of runs that put it into this cluster. The mean is %s; the runs disagree about %s of %s.",
+		s.noun(), strings.Replace(meanText(s.all.meanConfidence()), ">", "above", 1), text.Grouped(unsure), s.counted(len(s.all.Labels)))
 }
 
 // confidenceTable counts the rows of each cluster by their confidence.
@@ -277,7 +278,7 @@ func (s *sample) confidenceTable() *page.Table {
 	}
 	for cluster, list := range counts {
 		if cluster == maxListedClusters {
-			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, page.Count(s.k))
+			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, text.Grouped(s.k))
 			break
 		}
 		size := 0
@@ -286,7 +287,7 @@ func (s *sample) confidenceTable() *page.Table {
 		}
 		row := []page.Cell{s.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
 		for _, count := range list {
-			row = append(row, page.Text(page.Count(count)).Shaded(float64(count)/float64(max(1, size))))
+			row = append(row, page.Text(text.Grouped(count)).Shaded(float64(count)/float64(max(1, size))))
 		}
 		t.Add(row...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -28,14 +29,7 @@ func (b *builder) constraints() *page.Section {
 	if c.GetTotal() == 0 && len(b.pairs) == 0 {
 		return nil
 	}
-	s := &page.Section{ID: "constraints", Title: "Constraints"}
-	violatedCount := int(c.GetTotal() - c.GetSatisfied())
-	if violatedCount == 0 {
-		s.Text = append(s.Text, fmt.Sprintf("All %s constraints are satisfied.", page.Count(int(c.GetTotal()))))
-	} else {
-		s.Text = append(s.Text, fmt.Sprintf("%s of %s constraints are violated: must-links between different clusters (%s), and cannot-links within a cluster (%s).",
-			page.Count(violatedCount), page.Count(int(c.GetTotal())), page.Count(int(c.GetMustLinkViolated())), page.Count(int(c.GetCannotLinkViolated()))))
-	}
+	s := &page.Section{ID: "constraints", Title: "Constraints", Text: []string{explain.Satisfied(c)}}
 	if cost := b.costText(); cost != "" {
 		s.Text = append(s.Text, cost)
 	}
@@ -58,7 +52,7 @@ func (b *builder) constraints() *page.Section {
 		t.Add(row...)
 	}
 	if len(violated) > maxShownPairs {
-		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, page.Count(len(violated)))
+		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, text.Grouped(len(violated)))
 	}
 	s.Tables = []*page.Table{t}
 	return s
@@ -73,12 +67,8 @@ func (b *builder) costText() string {
 			if cost == 0 {
 				return ""
 			}
-			words := fmt.Sprintf("They cost %s: %s for must-links and %s for cannot-links, besides a distortion of %s",
+			return fmt.Sprintf("The violated ones add %s to the objective, %s for must-links and %s for cannot-links. Distances to centroids add %s.",
 				page.Number(cost), page.Number(parts.GetMustLink()), page.Number(parts.GetCannotLink()), page.Number(parts.GetDistortion()))
-			if whole := cost + parts.GetDistortion(); whole > 0 {
-				words += fmt.Sprintf(" (%s of the two together)", page.Percent(cost/whole))
-			}
-			return words + "."
 		}
 	}
 	if r.PlainObjective != nil && r.GetPlainObjective() != r.GetObjective() {
@@ -130,7 +120,7 @@ func (b *builder) truth() *page.Section {
 		}
 		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(total(y), total(x)) })
 		order = order[:maxShownClasses]
-		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, page.Count(len(classes)))
+		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(classes)))
 	}
 	for _, class := range order {
 		t.Numbers(page.Short(classes[class], 60))
@@ -146,7 +136,7 @@ func (b *builder) truth() *page.Section {
 		}
 		cells := []page.Cell{b.ofCluster(cluster)}
 		for _, class := range order {
-			cell := page.Text(page.Count(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
+			cell := page.Text(text.Grouped(row[class])).Shaded(float64(row[class]) / float64(max(1, size)))
 			cell.Strong = row[class] == most && most > 0
 			cells = append(cells, cell)
 		}
@@ -162,8 +152,8 @@ func (b *builder) methods() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{ID: "methods", Title: "Methods that were tried", Text: []string{
-		fmt.Sprintf("Chosen: %s, that is, %s compared by %s.", explain.MethodName(choice.GetChosen()), b.plural(), b.comparedBy(choice.GetChosen().GetSpace())),
+	s := &page.Section{ID: "methods", Title: "Why this method", Text: []string{
+		fmt.Sprintf("Auto chose %q: %s.", explain.MethodName(choice.GetChosen()), explain.MethodText(choice.GetChosen())),
 	}}
 	if reason := choice.GetReason(); reason != "" {
 		s.Text = append(s.Text, explain.Sentence(reason))
@@ -171,8 +161,8 @@ func (b *builder) methods() *page.Section {
 	if len(choice.GetTried()) == 0 {
 		return s
 	}
-	table := page.NewTable("Held-out accuracy: how well methods agree with constraints that were held out (1: all, 0: chance)", "method", "held-out accuracy").
-		Numbers("must-links right", "cannot-links right", "better than without constraints, in standard errors")
+	table := page.NewTable("Methods that were tried. Held-out accuracy: agreement with constraints that a method was not given (1: all right, 0: chance); standard errors better: than without constraints", "method", "held-out accuracy").
+		Numbers("must-links right", "cannot-links right", "standard errors better")
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.MethodName(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
@@ -212,7 +202,7 @@ func (b *builder) howMany() *page.Section {
 		t.Words("compared by")
 	}
 	for _, score := range scores {
-		name := page.Text(page.Count(int(score.GetK())))
+		name := page.Text(text.Grouped(int(score.GetK())))
 		if score.GetK() == h.GetProposed() {
 			name.Text += " (proposed)"
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -24,10 +25,9 @@ func (b *builder) suspects() *page.Section {
 	}
 	what := explain.SuspectNoun(all)
 	s := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
-		fmt.Sprintf("%s: when they are held out, the best methods get them wrong. Either they are wrong, or they lie between clusters that touch. "+
-			"The strength is the share of all %s that are less clearly inside their cluster.", upperFirst(explain.SuspectCount(b.Result)), b.plural()),
+		fmt.Sprintf("%s The strength is the share of all %s that are less clearly inside their cluster.", explain.Contradicted(b.Result), b.plural()),
 		b.suspectsHeld(),
-		fmt.Sprintf("Check these %s, the strongest first, and remove or correct the wrong ones. %s", what, b.enforcement()),
+		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
 	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(all) > fewSuspects}
 	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
@@ -48,12 +48,14 @@ func (b *builder) suspects() *page.Section {
 		t.Add(b.suspectRow(suspect, pairs, seeds)...)
 	}
 	if len(all) > maxSuspects {
-		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", page.Count(maxSuspects), page.Count(len(all)), report.SuspectsFile)
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(all)), report.SuspectsFile)
 	}
 	s.Tables = []*page.Table{t}
 	return s
 }
 
+// suspectRow describes a suspect in the columns of the table: those of pairs and those of seeds are there only if any
+// suspect is one.
 func (b *builder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.Cell {
 	row, other, none := int32(s.GetRow()), int32(s.GetOther()), page.Named("")
 	cells := []page.Cell{page.Named(b.name(row))}
@@ -84,7 +86,7 @@ func (b *builder) clusterOf(point int32) page.Cell {
 	return b.ofCluster(int(b.Labels[point]))
 }
 
-// suspectsHeld says how many of the suspects hold in the answer.
+// suspectsHeld says how many of the suspects hold in the answer, and how many of all constraints do.
 func (b *builder) suspectsHeld() string {
 	all, held := b.Result.GetSuspects(), 0
 	for _, s := range all {
@@ -95,9 +97,12 @@ func (b *builder) suspectsHeld() string {
 			held++
 		}
 	}
-	says := fmt.Sprintf("Of these %s, %s hold in the answer.", page.Count(len(all)), page.Count(held))
+	says := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
+	if len(all) == 1 {
+		says = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
+	}
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		says += fmt.Sprintf(" Of all constraints, it satisfies %s of %s.", page.Count(int(c.GetSatisfied())), page.Count(int(c.GetTotal())))
+		says += " " + explain.Satisfied(c)
 	}
 	return says
 }
@@ -105,7 +110,7 @@ func (b *builder) suspectsHeld() string {
 // enforcement says which option lets the data decide.
 func (b *builder) enforcement() string {
 	if b.spec().GetAuto().GetEnforce() == cleavev1.Enforcement_ENFORCEMENT_NEVER {
-		return "In this run the data could overrule them (--enforce never)."
+		return "In this run, the data could overrule what you gave (--enforce never)."
 	}
-	return "A run with --enforce never lets the data overrule them."
+	return "To let the data overrule what you gave, use --enforce never."
 }

@@ -31,11 +31,14 @@ func TestSuspectsOnPage(t *testing.T) {
 	if !slices.Contains(sections(page), "suspects") || strings.Contains(page, "no good method") || strings.Contains(page, `class="scroll tall"`) {
 		t.Errorf("the sections are %v", sections(page))
 	}
-	for _, says := range []string{"What the data contradicts", "2 of 40 constraints: when they are held out, the best methods", "Of these 2, 1 hold in the answer. Of all constraints, it satisfies 39 of 40.",
-		"Check these constraints, the strongest first", "--enforce never lets the data overrule", "must-link", "ann", ">0.90<"} {
+	for _, says := range []string{"What the data contradicts", "The best methods get 2 of 40 constraints wrong when they are held out", "The answer agrees with 1 of these 2. 39 of 40 constraints are satisfied; 1 must-link and 0 cannot-links are violated.",
+		"Remove or correct what is wrong.", "use <code>--enforce</code> never", "must-link", "ann", ">0.90<"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("%q is missing", says)
 		}
+	}
+	if page = pageOf(t, withSuspects(&cleavev1.Suspect{Row: 0, Label: new(uint32(1)), Strength: 0.9}), report.Scene{}); !strings.Contains(page, "get 1 seed wrong when it is held out: either it is wrong") {
+		t.Error("a single seed is described as if there were several")
 	}
 	var many []*cleavev1.Suspect
 	for i := range uint32(30) {
@@ -43,7 +46,7 @@ func TestSuspectsOnPage(t *testing.T) {
 	}
 	r = withSuspects(many...)
 	page = pageOf(t, r, report.Scene{Spec: &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{Enforce: cleavev1.Enforcement_ENFORCEMENT_NEVER}}}})
-	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run the data could overrule them") || strings.Contains(page, "it satisfies") {
+	if strings.Count(page, "&lt;cy&gt;") != 5 || !strings.Contains(page, `class="scroll tall"`) || !strings.Contains(page, "In this run, the data could overrule what you gave") || strings.Contains(page, "are satisfied") {
 		t.Errorf("the page of seeds has %d of 5 rows", strings.Count(page, "&lt;cy&gt;"))
 	}
 }

@@ -18,19 +18,28 @@ const (
 	listed    = 5   // constraints, points or clusters that a sentence names
 )
 
+// constraints says how many constraints are satisfied, and names the worst of the others.
 func (e *explainer) constraints() (all []string) {
 	c := e.r.GetConstraints()
 	if c.GetTotal() == 0 {
 		return nil
 	}
-	violated := int(c.GetTotal() - c.GetSatisfied())
-	if violated == 0 {
-		return []string{fmt.Sprintf("All %d are satisfied.", c.GetTotal())}
-	}
-	all = append(all, fmt.Sprintf("%d of %d are satisfied; %s and %s are violated.", c.GetSatisfied(), c.GetTotal(),
-		text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link")))
+	violated := c.GetTotal() - c.GetSatisfied()
 	e.manyViolated = float64(violated) > manyShare*float64(c.GetTotal())
-	return append(all, e.worst()...)
+	if all = append(all, Satisfied(c)); violated > 0 {
+		all = append(all, e.worst()...)
+	}
+	return all
+}
+
+// Satisfied says in a sentence how many constraints an answer satisfies.
+func Satisfied(c *cleavev1.ConstraintReport) string {
+	total, satisfied := text.Grouped(int(c.GetTotal())), text.Grouped(int(c.GetSatisfied()))
+	if c.GetSatisfied() == c.GetTotal() {
+		return fmt.Sprintf("All %s constraints are satisfied.", total)
+	}
+	return fmt.Sprintf("%s of %s constraints are satisfied; %s and %s are violated.", satisfied, total,
+		text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
 }
 
 // worst names the heaviest violated constraints, and the points that are in several of them.
@@ -83,6 +92,7 @@ func weight(c constraint.Constraint) float64 {
 	return 1
 }
 
+// describe names a constraint: "must a-b of weight 7". A weight that was not given is not mentioned.
 func (e *explainer) describe(c constraint.Constraint) string {
 	kind := "cannot"
 	if c.Kind == constraint.MustLink {
@@ -186,6 +196,18 @@ func NameIn(names []string, number uint32) string {
 	return strconv.FormatUint(uint64(number), 10)
 }
 
+// Contradicted says in a sentence what it means that the data contradicts the suspects of a result.
+func Contradicted(r *cleavev1.Result) string {
+	held, reason := "they are", "either these are wrong, or their points lie between clusters that touch"
+	if len(r.GetSuspects()) == 1 {
+		held, reason = "it is", "either it is wrong, or its points lie between clusters that touch"
+		if r.GetSuspects()[0].Other == nil {
+			reason = "either it is wrong, or its point lies between clusters that touch"
+		}
+	}
+	return fmt.Sprintf("The best methods get %s wrong when %s held out: %s.", SuspectCount(r), held, reason)
+}
+
 // suspects says which seeds and constraints the data contradicts.
 func (e *explainer) suspects() []string {
 	all := e.r.GetSuspects()
@@ -204,7 +226,7 @@ func (e *explainer) suspects() []string {
 		lead = "It is"
 	}
 	return []string{
-		fmt.Sprintf("The best methods get %s wrong when they are held out: either these are wrong, or their points lie between touching clusters.", SuspectCount(e.r)),
+		Contradicted(e.r),
 		fmt.Sprintf("%s %s; the last number is how clearly the data contradicts it, 1 at most.", lead, strings.Join(named, ", ")),
 	}
 }

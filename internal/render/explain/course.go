@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,10 +18,8 @@ func (e *explainer) course() (all []string) {
 	if len(r.GetClusterSizes()) > 0 {
 		all = append(all, Stopped(r))
 	}
-	if h := r.GetHistory(); len(h) > 1 {
-		all = append(all, e.change(h[0].GetObjective(), h[len(h)-1].GetObjective()))
-	} else if len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
-		all = append(all, fmt.Sprintf("The objective (%s) is %s.", r.GetObjectiveName(), brief(r.GetObjective())))
+	if len(r.GetHistory()) > 1 || len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
+		all = append(all, Objective(r, brief))
 	}
 	if r.GetRestart() > 0 {
 		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
@@ -70,37 +69,68 @@ func stillMoving(r *cleavev1.Result) string {
 	return fmt.Sprintf("; the last one still moved %s", text.Plural(int(history[len(history)-1].GetMoved()), "point"))
 }
 
-// change says how the objective changed, in percent where that makes sense.
-func (e *explainer) change(first, last float64) string {
-	objective := fmt.Sprintf("The objective (%s)", e.r.GetObjectiveName())
+// Objective says in a sentence what the objective is and, if the run has several iterations, how it changed, in percent
+// where that makes sense. The number function writes its values.
+func Objective(r *cleavev1.Result, number func(float64) string) string {
+	objective, history := fmt.Sprintf("The objective (%s)", r.GetObjectiveName()), r.GetHistory()
+	if len(history) < 2 {
+		return fmt.Sprintf("%s is %s.", objective, number(r.GetObjective()))
+	}
+	first, last := history[0].GetObjective(), history[len(history)-1].GetObjective()
 	if first == 0 || (first < 0) != (last < 0) {
-		return fmt.Sprintf("%s went from %s to %s.", objective, brief(first), brief(last))
+		return fmt.Sprintf("%s went from %s to %s.", objective, number(first), number(last))
 	}
 	share := 100 * math.Abs(last-first) / math.Abs(first)
 	if share < 0.05 {
-		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, brief(last))
+		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, number(last))
 	}
-	return fmt.Sprintf("%s went from %s to %s, by %s%%.", objective, brief(first), brief(last), strconv.FormatFloat(share, 'g', 2, 64))
+	return fmt.Sprintf("%s went from %s to %s, by %s%%.", objective, number(first), number(last), strconv.FormatFloat(share, 'g', 2, 64))
 }
 
-// mostOf is the share of the time above which a phase is named.
-const mostOf = 0.6
+// Phase is something that a run spent time on: "trying 20 methods".
+type Phase struct {
+	Name string
+	Took time.Duration
+}
 
+// Phases returns the phases of a run that took time, in order. Their sum may be less than the total: a job also waits.
+//
+// Two of the four mean different things. Auto computes everything until the answer is chosen while it initializes, and
+// only scores it afterwards. The spectral family computes its eigenvectors in what others spend on iterations.
+func Phases(r *cleavev1.Result) []Phase {
+	initialize, iterate := "first labels", "iterations"
+	switch tried := len(r.GetChoice().GetTried()); {
+	case r.GetKSelection() != nil:
+		initialize, iterate = "finding clusters", "comparing numbers of clusters"
+	case tried > 0:
+		initialize, iterate = "trying "+text.Plural(tried, "method"), "scoring the answer"
+	case r.GetChoice() != nil:
+		initialize, iterate = "finding the clusters", "scoring the answer"
+	case r.GetSpectral() != nil:
+		iterate = "computing eigenvectors and clustering them"
+	}
+	t := r.GetTimings()
+	return slices.DeleteFunc([]Phase{
+		{"loading the data", t.GetLoad().AsDuration()}, {"building tiles", t.GetBuild().AsDuration()},
+		{initialize, t.GetInitialize().AsDuration()}, {iterate, t.GetIterate().AsDuration()},
+	}, func(p Phase) bool { return p.Took <= 0 })
+}
+
+// A phase is named if it took more than mostOf of the time, without a percentage from nearlyAll on.
+const mostOf, nearlyAll = 0.6, 0.995
+
+// time says how long the run took, and what took most of it.
 func (e *explainer) time() []string {
-	t := e.r.GetTimings()
-	total := t.GetTotal().AsDuration()
+	total := e.r.GetTimings().GetTotal().AsDuration()
 	if total <= 0 {
 		return nil
 	}
-	for _, phase := range []struct {
-		name string
-		took time.Duration
-	}{
-		{"reading the data", t.GetLoad().AsDuration()}, {"building the matrix", t.GetBuild().AsDuration()},
-		{"finding where to start, including eigenvectors and trials of methods", t.GetInitialize().AsDuration()}, {"iterations", t.GetIterate().AsDuration()},
-	} {
-		if phase.took.Seconds() > mostOf*total.Seconds() {
-			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", seconds(total), 100*phase.took.Seconds()/total.Seconds(), phase.name)}
+	for _, phase := range Phases(e.r) {
+		switch share := phase.Took.Seconds() / total.Seconds(); {
+		case share >= nearlyAll:
+			return []string{fmt.Sprintf("It took %s, nearly all of it for %s.", seconds(total), phase.Name)}
+		case share > mostOf:
+			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", seconds(total), 100*share, phase.Name)}
 		}
 	}
 	return []string{fmt.Sprintf("It took %s.", seconds(total))}

@@ -30,8 +30,8 @@ type Facts struct {
 
 // Paragraph has the sentences on one topic.
 type Paragraph struct {
-	Topic     string
-	Sentences []string
+	Topic     string   // a heading, without punctuation
+	Sentences []string // complete ones; none is empty
 }
 
 // Answer explains an answer. It leaves out topics without sentences.
@@ -74,6 +74,7 @@ type explainer struct {
 	unsurePoints  bool // many points have a low confidence
 }
 
+// found says what was clustered, how, and in which form.
 func (e *explainer) found() []string {
 	r := e.r
 	if len(r.GetClusterSizes()) == 0 {
@@ -82,7 +83,7 @@ func (e *explainer) found() []string {
 	how := ""
 	switch {
 	case r.GetChoice() != nil:
-		how = fmt.Sprintf(" by %q, the method that auto chose", MethodName(r.GetChoice().GetChosen()))
+		how = fmt.Sprintf(" by the method %q, which auto chose", MethodName(r.GetChoice().GetChosen()))
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
@@ -152,6 +153,8 @@ func (e *explainer) method() (all []string) {
 	return all
 }
 
+// scores compares the clusters with the true classes, if they were given. The limits of the adjusted Rand index are by
+// judgment: nothing in the literature fixes them.
 func (e *explainer) scores() []string {
 	v := e.Run.GetEvaluation()
 	if v == nil {

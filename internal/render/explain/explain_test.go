@@ -63,12 +63,13 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{`Column "constraints" has few values.`}, nil},
 		{"auto", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 60, Satisfied: 60}
+			f.Result.Timings = &cleavev1.Timings{Total: durationpb.New(2 * time.Second), Initialize: durationpb.New(1995 * time.Millisecond)}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: "it agrees best", Tried: []*cleavev1.MethodScore{
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1},
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{`by "rows, hard", the method that auto chose`, "It agrees best.", `Of 2 methods that were tried, the next best is "rows, no constraints", with a held-out accuracy of 0.10`,
-			"has a held-out accuracy of only 0.30", "All 60 are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
+		}, []string{`by the method "rows, hard", which auto chose`, "It agrees best.", `Of 2 methods that were tried, the next best is "rows, no constraints", with a held-out accuracy of 0.10`,
+			"2 s, nearly all of it for trying 2 methods.", "has a held-out accuracy of only 0.30", "All 60 constraints are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
 		{"auto, hardly worse than another method", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.92},
@@ -138,7 +139,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Labels = []int32{0, 1, 1, 1, 2, 2}
 			f.Constraints = []constraint.Constraint{must(0, 1), must(0, 2), must(0, 3), {I: 0, J: 4, Kind: constraint.MustLink, Weight: 7, Weighted: true}, must(4, 5), {I: 0, J: 5, Kind: constraint.CannotLink}}
 			f.IDs = []string{"a", "b", "c", "d", "e", "f"}
-		}, []string{"2 of 6 are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
+		}, []string{"2 of 6 constraints are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
 			"so the points themselves may be wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true classes: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},

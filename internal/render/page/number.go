@@ -9,19 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Count formats an integer with thousands separators.
-func Count(n int) string {
-	return strings.Replace(text.Grouped(n), "-", minus, 1)
-}
-
-// Plural writes a count with the word for one or for more: "1 row", "2,000 rows".
-func Plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + more
-}
-
 const minus = "\u2212"
 
 // Number formats a number with four significant digits, or with all digits before the decimal point if there are more.
@@ -68,6 +55,7 @@ func trimmed(digits string) string {
 	return strings.TrimRight(strings.TrimRight(digits, "0"), ".")
 }
 
+// superscript writes an exponent with small raised digits.
 func superscript(power int) string {
 	const digits = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
 	var b strings.Builder

@@ -10,35 +10,38 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"regexp"
 
 	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Page has the content from the top to the bottom. What is nil or empty is left out.
+// Page has the content from the top to the bottom. What is nil or empty is left out. All texts are plain: the template
+// escapes them.
 type Page struct {
-	Title    string
-	Answer   string // in a sentence
+	Title    string // the name of the data, in any script
+	Answer   string // in a few sentences
 	Figures  Facts  // the few numbers that matter most
 	Notices  []string
-	Sections []*Section
+	Sections []*Section // a nil one is left out, so that callers need not check
 }
 
 // Section is a part of the page with a heading. Its fields are in the order in which they are shown.
 type Section struct {
-	ID, Title string // the ID is the target of links
-	Text      []string
+	ID, Title string   // the ID is the target of links, and differs from those of other sections
+	Text      []string // paragraphs
 	Facts     Facts
 	Command   string // a command line
 	Details   *Details
 	Chart     *Chart
-	Tables    []*Table
+	Tables    []*Table // a nil one is left out
 	Profiles  []Profile
 	Note      string // what was left out
 }
 
-// Details is what the reader opens: a list, or code.
+// Details is what the reader opens: a list of sentences, or code, or both.
 type Details struct {
-	Summary string
+	Summary string // what the reader sees first
 	Items   []string
 	Code    string
 }
@@ -46,8 +49,8 @@ type Details struct {
 // Chart is a figure with a note below it, and the same as a table for those who cannot see it.
 type Chart struct {
 	Figure *picture.Figure // nil leaves out the drawing
-	Note   string
-	Table  *Table
+	Note   string          // unused if the figure is a map, which has a note of its own
+	Table  *Table          // nil if the text above says it all
 }
 
 // Fact is a line of a list of facts. The value may come from the data, in any script.
@@ -67,7 +70,7 @@ func (f *Facts) Add(name, value string) {
 type Profile struct {
 	Cluster int
 	Class   string // "" for none
-	Size    string
+	Size    string // with its noun: "40 rows"
 	Summary string // in a sentence
 	Table   *Table
 }
@@ -75,13 +78,14 @@ type Profile struct {
 //go:embed page.html page.css page.js
 var files embed.FS
 
-// document is the data of the template. The hashes allow the inline style and script in the content security policy.
+// document is the data of the template. The content security policy of the page names the hashes, and so allows this
+// style sheet and this script and no others, whatever the data contains.
 type document struct {
 	*Page
 	Style                 template.CSS
 	Script                template.JS
 	StyleHash, ScriptHash string
-	Shapes                template.HTML
+	Shapes                template.HTML // the markers that charts and tables refer to
 }
 
 // Write writes the page. It writes nothing if the template fails.
@@ -100,18 +104,36 @@ func Write(w io.Writer, p *Page) error {
 	}
 	d := document{Page: p, Style: template.CSS(picture.Style + string(style)), Script: template.JS(script), Shapes: picture.Shapes(1)}
 	d.StyleHash, d.ScriptHash = hash(string(d.Style)), hash(string(d.Script))
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, d); err != nil {
+	var written bytes.Buffer
+	if err := parsed.Execute(&written, d); err != nil {
 		return err
 	}
-	_, err = text.WriteTo(w)
+	_, err = written.WriteTo(w)
 	return err
 }
 
 // hash names a style sheet or a script in the Content-Security-Policy that allows it.
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func hash(source string) string {
+	sum := sha256.Sum256([]byte(source))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": Count}
+var functions = template.FuncMap{"color": picture.ColorClass, "shape": picture.ShapeName, "count": text.Grouped, "pieces": pieces}
+
+// piece is a part of a sentence: an option of the command line, or the text before it.
+type piece struct {
+	Text   string
+	Option bool
+}
+
+var optionName = regexp.MustCompile(`--[a-z][a-z-]+`)
+
+// pieces divides a sentence, so that the page can keep a line from ending within an option.
+func pieces(sentence string) (all []piece) {
+	end := 0
+	for _, at := range optionName.FindAllStringIndex(sentence, -1) {
+		all = append(all, piece{Text: sentence[end:at[0]]}, piece{Text: sentence[at[0]:at[1]], Option: true})
+		end = at[1]
+	}
+	return append(all, piece{Text: sentence[end:]})
+}

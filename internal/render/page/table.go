@@ -1,15 +1,18 @@
 package page
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
-// Table is a table with a caption. The first cell of a row is its heading.
+// Table is a table with a caption. Every row has a cell for each column; the first is the heading of the row.
 type Table struct {
-	Caption string
+	Caption string // also names the table for a screen reader
 	Columns []Column
 	Rows    [][]Cell
-	Note    string
-	Wide    bool // has many columns, and small cells
-	Tall    bool // has many rows, and scrolls
+	Note    string // below the table: what is not shown
+	Wide    bool   // has many columns, and small cells
+	Tall    bool   // has many rows, and scrolls
 }
 
 // NewTable returns a table with columns of text. Words and Numbers add columns, and Add adds rows.
@@ -47,14 +50,14 @@ type Column struct {
 // Cell is a cell of a table. If Missing is set, it shows that there is no value, and nothing else.
 type Cell struct {
 	Text  string
-	Below string   // in small letters
+	Below string   // a second line, in small letters
 	Mark  *int     // the cluster that it names, shown by its marker
 	Class string   // the class of that cluster; "" if it has none
 	Heat  string   // class of its background
 	Bar   *float64 // -1..1: a bar to the left or right of the middle; 0..1 with Whole
 	// Whole bars begin at the left.
 	Whole    bool
-	Strong   bool
+	Strong   bool // stands out in its row
 	FromData bool // text from the data, such as an id or a category, possibly in another script
 	Missing  bool
 }
@@ -72,7 +75,7 @@ func Named(text string) Cell {
 
 // OfCluster returns a cell with the number of a cluster, and its class if it has one.
 func OfCluster(cluster int, class string) Cell {
-	return Cell{Text: Count(cluster), Mark: &cluster, Class: class}
+	return Cell{Text: strconv.Itoa(cluster), Mark: &cluster, Class: class}
 }
 
 // ShareBar returns a cell with a bar that fills a share of its width.
@@ -86,7 +89,7 @@ func DifferenceBar(text string, difference float64) Cell { return Cell{Text: tex
 // Shaded gives a cell a background by a share from 0 to 1.
 func (c Cell) Shaded(share float64) Cell {
 	if step := int(math.Round(8 * min(1, max(0, share)))); step > 0 {
-		c.Heat = "h" + Count(step)
+		c.Heat = "h" + strconv.Itoa(step)
 	}
 	return c
 }
@@ -95,9 +98,9 @@ func (c Cell) Shaded(share float64) Cell {
 func (c Cell) Tinted(difference float64) Cell {
 	switch step := int(math.Round(6 * min(1, max(-1, difference)))); {
 	case step > 0:
-		c.Heat = "more" + Count(step)
+		c.Heat = "more" + strconv.Itoa(step)
 	case step < 0:
-		c.Heat = "less" + Count(-step)
+		c.Heat = "less" + strconv.Itoa(-step)
 	}
 	return c
 }

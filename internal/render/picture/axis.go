@@ -14,17 +14,19 @@ func clampDrawn(v float64) float64 { return math.Max(-maxDrawn, math.Min(maxDraw
 // axis maps values from lo..hi to 0..1. An axis without ticks is not drawn: its values have no meaning, as in the
 // layout of a graph.
 type axis struct {
-	name   string
-	lo, hi float64
-	warp   func(float64) float64 // nil means linear
+	name   string                // "" for none
+	lo, hi float64               // lo < hi
+	warp   func(float64) float64 // increasing; nil means linear
 	ticks  []tick
 }
 
+// tick is a value of an axis with a line and a label, "" for a line alone.
 type tick struct {
 	at    float64
 	label string
 }
 
+// share returns where a value lies: 0 at lo, 1 at hi, and beyond that for values outside.
 func (a axis) share(v float64) float64 {
 	lo, hi, v := a.lo, a.hi, clampDrawn(v)
 	if a.warp != nil {
@@ -136,11 +138,14 @@ func formatValue(v float64) string {
 	return shortExponent(strconv.FormatFloat(v, 'g', 6, 64))
 }
 
+// withMinus writes the hyphens of a number as minus signs, which are as wide as digits.
+func withMinus(number string) string { return strings.ReplaceAll(number, "-", "\u2212") }
+
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// frame is the area that data is drawn into.
+// frame is the area that data is drawn into, in units of the figure, and what its two sides measure.
 type frame struct {
-	left, top, right, bottom float64
+	left, top, right, bottom float64 // top < bottom: figures count downward
 	x, y                     axis
 }
 
@@ -178,16 +183,15 @@ func roomBelow(x axis) float64 {
 
 // drawFrame draws the grid, the tick labels and the names of the axes.
 func (g *Figure) drawFrame(f frame) {
-	minus := strings.NewReplacer("-", "\u2212")
 	for _, t := range f.x.ticks {
 		x := f.at(t.at, f.y.lo).x
 		g.grid.line("grid", point{x, f.top}, point{x, f.bottom})
-		g.ticks.text("tick middle", point{x, f.bottom + 18}, minus.Replace(t.label))
+		g.ticks.text("tick middle", point{x, f.bottom + 18}, withMinus(t.label))
 	}
 	for _, t := range f.y.ticks {
 		y := f.at(f.x.lo, t.at).y
 		g.grid.line("grid", point{f.left, y}, point{f.right, y})
-		g.ticks.text("tick end", point{f.left - 8, y + 4}, minus.Replace(t.label))
+		g.ticks.text("tick end", point{f.left - 8, y + 4}, withMinus(t.label))
 	}
 	g.names.text("axis middle", point{f.left + f.width()/2, f.bottom + roomBelow(f.x) - 4}, fit(f.x.name, fontSize, f.width()))
 	if f.y.name != "" {

@@ -16,7 +16,7 @@ type ClusterGraphPlot struct {
 	Graph  *dataset.Graph
 	Labels []int32 // 0..K-1
 	K      int
-	Pairs  []constraint.Pair
+	Pairs  []constraint.Pair // counted in the legend; none is drawn
 	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
 	Classes []string
 
@@ -112,10 +112,11 @@ type clusterLink struct {
 // clusterLinks are sums of the absolute weights of edges, relative to the largest of them, by the
 // clusters of the two ends.
 type clusterLinks struct {
-	total, inside float64
-	pairs         map[[2]int32]float64
+	total, inside float64              // of all edges, and of those within a cluster
+	pairs         map[[2]int32]float64 // by two different clusters, the smaller number first
 }
 
+// links adds up the edges, each once; a loop counts as within its cluster.
 func (c ClusterGraphPlot) links() clusterLinks {
 	g := c.Graph
 	largest := 0.0

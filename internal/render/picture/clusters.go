@@ -24,7 +24,7 @@ type ClustersPlot struct {
 	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
 	Classes []string
 	Pairs   []constraint.Pair
-	Graph   *dataset.Graph // nil for points
+	Graph   *dataset.Graph // its edges are drawn; nil for points
 	Truth   []int32        // optional: the true classes, any numbers
 	// Centers has the centers of the K clusters; it is empty for methods without centers.
 	Centers [][2]float64
@@ -140,6 +140,7 @@ func drawnNote(parts ...drawn) string {
 	return "Drawn: " + strings.Join(partial, ", ") + "."
 }
 
+// check reports what would draw nonsense or index out of range: lists of different lengths, places that are not finite.
 func (c ClustersPlot) check() error {
 	n := len(c.XY)
 	switch {
@@ -160,6 +161,8 @@ func (c ClustersPlot) check() error {
 	return checkLabels(n, c.K, c.Labels, c.Pairs, c.Sizes)
 }
 
+// checkLabels reports labels, constraints and sizes that do not fit n points in k clusters. Sizes are nil unless the
+// points are a sample, which may miss some clusters.
 func checkLabels(n, k int, labels []int32, pairs []constraint.Pair, sizes []int) error {
 	if k > n && sizes == nil {
 		return fmt.Errorf("%d clusters of %d points", k, n)
@@ -390,6 +393,7 @@ func (c ClustersPlot) addClusters(g *Figure, f frame, points []int32) {
 	}
 }
 
+// clusterEntries lists the k clusters with their classes and their sizes, which are counted if sizes is nil.
 func clusterEntries(labels []int32, k int, classes []string, sizes []int) []ClusterEntry {
 	entries := make([]ClusterEntry, max(k, 0))
 	for _, label := range labels {

@@ -17,7 +17,7 @@ type CurvesPlot struct {
 
 // CurvesPanel is one data set. All panels have the same axes.
 type CurvesPanel struct {
-	Title  string
+	Title  string // "" for none
 	Curves []Curve
 	Mark   float64 // an amount that a dashed line stands at; 0: there is none
 }
@@ -70,6 +70,7 @@ func (c CurvesPlot) Figure() (*Figure, error) {
 	return g, nil
 }
 
+// check reports curves whose lists differ in length, and values that are not finite.
 func (c CurvesPlot) check() error {
 	if len(c.Panels) == 0 {
 		return fmt.Errorf("there is no panel")
@@ -219,17 +220,17 @@ func (b BarsPlot) Figure() (*Figure, error) {
 
 // SilhouettePlot shows how well rows lie in their clusters, cluster by cluster.
 type SilhouettePlot struct {
-	Label    string // describes the figure to those who cannot see it
-	Mean     float64
+	Label    string  // describes the figure to those who cannot see it
+	Mean     float64 // over all rows
 	Clusters []ClusterSilhouette
 }
 
 // ClusterSilhouette has the values of the rows of a cluster, the largest first, at least one.
 type ClusterSilhouette struct {
 	Cluster int
-	Class   string // "" for none
-	Values  []float64
-	Mean    float64
+	Class   string    // "" for none
+	Values  []float64 // from -1 to 1
+	Mean    float64   // of the values
 }
 
 // The bands of clusters are at least minBand high, to have room for a name, and bandGap apart.
@@ -278,6 +279,6 @@ func (s SilhouettePlot) Figure() *Figure {
 	}
 	g.data.line("zero", point{x(0), f.top}, point{x(0), f.bottom})
 	g.data.line("mean", point{x(s.Mean), f.top}, point{x(s.Mean), f.bottom})
-	g.names.text("middle", point{x(s.Mean), f.top - 8}, strings.Replace(fmt.Sprintf("mean %.2f", s.Mean), "-", "\u2212", 1))
+	g.names.text("middle", point{x(s.Mean), f.top - 8}, withMinus(fmt.Sprintf("mean %.2f", s.Mean)))
 	return g
 }

@@ -27,12 +27,13 @@ import (
 //go:embed chart.css
 var Style string
 
-// Figure is a chart that has been laid out.
+// Figure is a chart that has been laid out. Write makes a file of it, with its titles and legend; Inline makes an
+// element of a page, which writes those itself. Sizes and places are in units of the view box.
 type Figure struct {
-	Title, Subtitle string
-	Note            string // says what was left out; "" if everything was drawn
-	Clusters        []ClusterEntry
-	Kinds           []KindEntry
+	Title, Subtitle string         // of a file
+	Note            string         // says what was left out; "" if everything was drawn
+	Clusters        []ClusterEntry // the legend; empty if there is none
+	Kinds           []KindEntry    // what else the legend explains
 
 	about            string // explains the chart in a file; a page has a text of its own
 	id, label, class string // label describes the chart to those who cannot see it
@@ -46,9 +47,9 @@ type Figure struct {
 // ClusterEntry lists a cluster in the legend.
 type ClusterEntry struct {
 	Cluster int
-	Class   string // "" for none
-	Size    int
-	X, Y    float64 // the mean of its drawn points
+	Class   string  // "" for none
+	Size    int     // of the whole cluster, even if a part is drawn
+	X, Y    float64 // the mean of its drawn points, in the units of the data
 	Drawn   bool    // whether any of its points are drawn
 }
 
@@ -104,6 +105,7 @@ func (g *Figure) Inline() template.HTML {
 	return template.HTML(c.String())
 }
 
+// writeLayers writes the chart without titles and legend. What page.js zooms is clipped to its frame.
 func (g *Figure) writeLayers(c *canvas) {
 	clip := ""
 	if f := g.zoom; f != nil {
@@ -246,6 +248,7 @@ func ending(element, title string) string {
 // markup. Texts come from users.
 func escape(txt string) string { return html.EscapeString(printable(txt)) }
 
+// printable turns line breaks and tabs into spaces, and removes what XML forbids and what has no shape.
 func printable(txt string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -267,6 +270,7 @@ func textWidth(txt string, size float64) float64 {
 	return width * size
 }
 
+// runeWidth estimates the width of a character of size 1, rather too wide than too narrow.
 func runeWidth(r rune) float64 {
 	switch {
 	case strings.ContainsRune(" ijlftI.,:;'!|()[]", r):

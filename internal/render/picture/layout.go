@@ -82,6 +82,8 @@ func connectedComponents(g *dataset.Graph) [][]int32 {
 	return parts
 }
 
+// newComponent returns the edges among some vertices, with weights of mean 1, and the sum of them at each vertex.
+// Signs do not matter, and neither do the vertices' numbers: a component counts its own from 0.
 func newComponent(g *dataset.Graph, vertices []int32) component {
 	c := component{vertices: vertices, degree: make([]float64, len(vertices)), xy: make([][2]float64, len(vertices))}
 	number := make(map[int32]int, len(vertices))
@@ -203,6 +205,7 @@ func (c *component) applyForces(generator *rand.Rand) {
 	}
 }
 
+// repel adds to the force on each vertex that of all others, 1/d away from them; d is at least 0.01.
 func (c *component) repel(force [][2]float64) {
 	for i := range c.xy {
 		p := c.xy[i]
@@ -220,6 +223,7 @@ func (c *component) repel(force [][2]float64) {
 	}
 }
 
+// attract adds to the force on the ends of each edge pull w d^2 toward each other.
 func (c *component) attract(force [][2]float64, pull float64) {
 	for _, e := range c.edges {
 		dx, dy := c.xy[e.b][0]-c.xy[e.a][0], c.xy[e.b][1]-c.xy[e.a][1]

@@ -5,16 +5,18 @@ import (
 	"strconv"
 )
 
-// namer writes the names of clusters into a map.
+// namer writes the names of clusters into a map, one after the other, so that no name covers another or leaves the
+// frame while there is room.
 type namer struct {
 	frame   frame
 	members [][]point // the markers of each cluster; discs have room for a name and are not among them
 	beside  bool      // names stand above or below a center
-	taken   []name
+	taken   []name    // those written so far
 }
 
+// name is where a name was written.
 type name struct {
-	at   point
+	at   point   // the middle of its baseline
 	half float64 // of its width
 }
 

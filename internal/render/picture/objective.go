@@ -11,12 +11,12 @@ import (
 
 // ObjectivePlot shows the objective during a run: one entry for each recorded iteration, in order.
 type ObjectivePlot struct {
-	Name       string // of the axis of values; also the title if Title is empty
-	Step       string // of the axis of iterations; "": iteration
-	Iterations []int
-	Values     []float64
-	Moved      []int // points that changed cluster; nil: not drawn
-	Shifts     []int // iterations at which the diagonal was shifted
+	Name       string    // of the axis of values; also the title if Title is empty
+	Step       string    // of the axis of iterations; "": iteration
+	Iterations []int     // ascending
+	Values     []float64 // as many as iterations
+	Moved      []int     // points that changed cluster; nil: not drawn
+	Shifts     []int     // iterations at which the diagonal was shifted
 	Title      string
 	Label      string // describes the figure to those who cannot see it
 }
@@ -68,9 +68,9 @@ func (o ObjectivePlot) summary() string {
 	if last < 0 {
 		return ""
 	}
-	line := fmt.Sprintf("%s at %s %s", formatValue(o.Values[last]), o.step(), text.Grouped(o.Iterations[last]))
+	line := fmt.Sprintf("%s at %s %s", withMinus(formatValue(o.Values[last])), o.step(), text.Grouped(o.Iterations[last]))
 	if last > 0 {
-		line += fmt.Sprintf(", from %s at %s %s", formatValue(o.Values[0]), o.step(), text.Grouped(o.Iterations[0]))
+		line += fmt.Sprintf(", from %s at %s %s", withMinus(formatValue(o.Values[0])), o.step(), text.Grouped(o.Iterations[0]))
 	}
 	switch len(o.Shifts) {
 	case 0:
@@ -139,6 +139,7 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	return course, moves
 }
 
+// drawCurve draws the values as a line with dots, if there are few, and writes the last value at its dot.
 func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	var line, dots []point
 	flush := func() {
@@ -169,14 +170,14 @@ func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	}
 }
 
-// annotateLast writes the final value at its dot, above it if it is low and below it if it is high: the line comes
-// from the other side.
+// annotateLast writes the final value at its dot, on the side that the line does not come from: below the dot if the
+// value has fallen.
 func (o ObjectivePlot) annotateLast(g *Figure, f frame, dot point) {
-	y := dot.y - 11
-	if dot.y < f.top+f.height()*0.4 {
-		y = dot.y + 22
+	last, y := o.Values[len(o.Values)-1], dot.y-9
+	if last < o.Values[0] {
+		y = dot.y + 17
 	}
-	g.names.text("final end", point{min(dot.x+20, f.right), y}, formatValue(o.Values[len(o.Values)-1]))
+	g.names.text("final end", point{min(dot.x+20, f.right), y}, withMinus(formatValue(last)))
 }
 
 // drawMoves draws a bar for each iteration, or a line if bars would be too thin.

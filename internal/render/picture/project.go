@@ -79,10 +79,10 @@ func projection(points *dataset.Points) (project func(row []float64) [2]float64,
 
 // components holds the first two principal components of points that were multiplied by scale.
 type components struct {
-	scale    float64
-	mean     []float64
-	loadings [2][]float64
-	shares   [2]float64 // of the total variance
+	scale    float64      // a power of two
+	mean     []float64    // of the scaled points
+	loadings [2][]float64 // unit vectors; zero if there is no variance in that direction
+	shares   [2]float64   // of the total variance
 }
 
 // center writes a row to another, scaled and relative to the mean.
@@ -103,6 +103,8 @@ func safeScale(values []float64) float64 {
 	return math.Ldexp(1, -min(max(exponent, -1000), 1000))
 }
 
+// principalComponents returns the first two principal components of an even sample of the points. With few columns it
+// solves the scatter matrix exactly; otherwise it only multiplies by it.
 func principalComponents(points *dataset.Points) *components {
 	d := points.D
 	rows := evenSample(points.N, min(maxPCARows, max(minPCARows, maxPCAValues/d)))
@@ -201,12 +203,14 @@ func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]strin
 // sparseRows holds some rows of sparse points, multiplied by scale, and their mean.
 type sparseRows struct {
 	points *dataset.SparsePoints
-	rows   []int
-	scale  float64
-	mean   []float64
-	total  float64 // the sum of the squared distances from the mean
+	rows   []int     // those that the components come from
+	scale  float64   // a power of two
+	mean   []float64 // of the scaled rows
+	total  float64   // the sum of the squared distances from the mean
 }
 
+// center computes the mean and the total. It takes the total as a difference of squares, because centered rows would
+// not be sparse.
 func (p *sparseRows) center() {
 	p.mean = make([]float64, p.points.D)
 	squares := 0.0

@@ -86,6 +86,7 @@ func (o Overlay) HeatMap(w io.Writer, values []float64) error {
 	return png.Encode(w, drawn)
 }
 
+// check reports a number of values that is not that of the pixels, a scale that is too large, and boxes outside.
 func (o Overlay) check(values int) error {
 	p := o.Picture
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // Place tells where a row lies among the clusters. The meaning of a distance depends on the data.
 type Place struct {
-	Row      int32
+	Row      int32   // its number among the points
 	Own      float64 // distance to the cluster that it is in
 	Next     int32   // the nearest other cluster; -1 if there is none
 	Distance float64 // to that

@@ -16,17 +16,17 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	for i, label := range labels {
 		byCluster[label] = append(byCluster[label], int32(i))
 	}
-	whole := make([]entries, points.D)
+	whole := make([]moments, points.D)
 	for i := range points.N {
 		addRow(whole, points, i)
 	}
-	traits, inside := make([][]Trait, k), make([]entries, points.D)
+	traits, inside := make([][]Trait, k), make([]moments, points.D)
 	for cluster, rows := range byCluster {
 		var touched []int32
 		for _, i := range rows {
 			columns, _ := points.Row(int(i))
 			for _, j := range columns {
-				if inside[j].present == 0 {
+				if inside[j].count == 0 {
 					touched = append(touched, j)
 				}
 			}
@@ -34,12 +34,13 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 		}
 		others := points.N - len(rows)
 		for _, j := range touched {
-			t := Trait{Column: int(j), Inside: inside[j].summary(len(rows)), Outside: whole[j].without(inside[j]).summary(others)}
-			t.Difference = difference(inside[j].moments(len(rows)), whole[j].without(inside[j]).moments(others))
+			outside := whole[j].without(inside[j])
+			t := Trait{Column: int(j), Inside: inside[j].summary(len(rows)), Outside: outside.summary(others)}
+			t.Difference = difference(inside[j].over(len(rows)), outside.over(others))
 			if others > 0 && t.Difference > 0 {
 				traits[cluster] = append(traits[cluster], t)
 			}
-			inside[j] = entries{}
+			inside[j] = moments{}
 		}
 		slices.SortFunc(traits[cluster], func(a, b Trait) int {
 			return cmp.Or(cmp.Compare(b.Difference, a.Difference), cmp.Compare(a.Column, b.Column))
@@ -49,31 +50,20 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	return traits
 }
 
-// entries sums up the values of a column that are present.
-type entries struct {
-	present      int
-	sum, squares float64
-}
-
-func addRow(to []entries, points *dataset.SparsePoints, i int) {
+// addRow adds the entries of a row to the moments of their columns.
+func addRow(to []moments, points *dataset.SparsePoints, i int) {
 	columns, values := points.Row(i)
 	for at, j := range columns {
-		e := &to[j]
-		e.present++
-		e.sum += values[at]
-		e.squares += values[at] * values[at]
+		to[j].add(values[at])
 	}
 }
 
-func (e entries) without(part entries) entries {
-	return entries{e.present - part.present, e.sum - part.sum, e.squares - part.squares}
-}
+// over counts the moments of the entries of a column as those of so many rows: rows without an entry are 0.
+func (m moments) over(rows int) moments { return moments{rows, m.sum, m.squares} }
 
-// moments returns the sums over the given number of rows; those without an entry count as 0.
-func (e entries) moments(rows int) moments { return moments{rows, e.sum, e.squares} }
-
-func (e entries) summary(rows int) Summary {
-	return Summary{Count: rows, Mean: e.sum / float64(max(1, rows)), Present: float64(e.present) / float64(max(1, rows))}
+// summary describes the entries of a column in so many rows.
+func (m moments) summary(rows int) Summary {
+	return Summary{Count: rows, Mean: m.sum / float64(max(1, rows)), Present: float64(m.count) / float64(max(1, rows))}
 }
 
 // Directions scales sparse rows to length 1; a row of zeros stays as it is.

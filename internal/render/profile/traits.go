@@ -30,7 +30,7 @@ type Trait struct {
 
 // Summary describes the present values of some rows.
 type Summary struct {
-	Count        int
+	Count        int     // of the values
 	Mean, Median float64 // for a category, Mean is its share and Median is unused
 	Present      float64 // of a sparse column, instead of a median: the share of rows that have a value
 }
@@ -104,6 +104,7 @@ func outsideRank(taken []int, rank int) int {
 	return rank + sort.Search(len(taken), func(j int) bool { return taken[j]-j > rank }) // before taken[j] are taken[j] - j others
 }
 
+// median returns the median of values that are known by their rank, NaN if there are none.
 func median(count int, value func(rank int) float64) float64 {
 	if count == 0 {
 		return math.NaN()
@@ -150,6 +151,8 @@ func (m moments) scatter() float64 {
 // roundingShare is how much of a sum of squares may be rounding.
 const roundingShare = 1e-12
 
+// difference returns Cohen's d: the difference of the means in standard deviations within the two groups. It is 0 if a
+// group is empty, and at most MaxDifference, which it is for different means without any deviation.
 func difference(inside, outside moments) float64 {
 	if inside.count == 0 || outside.count == 0 {
 		return 0
