@@ -138,7 +138,7 @@ func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, err
 // checkToken refuses characters that a token cannot have. The error does not repeat the token.
 func checkToken(token string) error {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return shell.Usage("the token has invalid characters; it must be one line and nothing else")
+		return shell.Usage("the token has spaces or control characters; give the token and nothing else")
 	}
 	return nil
 }

@@ -208,17 +208,18 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
+// watch prints the events of a job after a sequence number until the job ends, or until its output cannot be written.
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	var w client.Watcher = report.NewFullProgress(a.stdout)
-	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr, Stop: stop}
+	out := &shell.Guarded{W: a.stdout, Failed: stop}
+	var w client.Watcher = report.NewFullProgress(out)
 	if asJSON {
-		w = lines
+		w = &report.EventLines{Events: out, Warnings: a.stderr}
 	}
 	ended, err := c.Watch(watching, jobID, after, w)
-	if err := lines.Err(); err != nil {
-		return err
+	if out.Err != nil {
+		return out.Err
 	}
 	if ctx.Err() != nil {
 		return stillRunning("the watch ended", jobID)

@@ -225,7 +225,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 			p.columns = int(old.GetColumns())
 		}
 		p.assign = func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
+			return c.Predict(ctx, jobID, points, client.Silent{})
 		}
 	} else {
 		model, err := c.FetchModel(ctx, jobID)
@@ -259,8 +259,8 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 	if o.Kept != nil {
 		filter = jobflags.FilterOf(o.Kept, o.TableRows())
 	}
-	for _, s := range seeds {
-		names[filter.FileRow(int(s[0]))] = ""
+	for _, seed := range seeds {
+		names[int(seed.Index)] = ""
 	}
 	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
 		for row := range t.Rows() {
@@ -345,13 +345,12 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		defer c.Close()
 		ctx, done := c.Context(ctx)
 		defer done()
-		silent := report.NewProgress(io.Discard, true)
 		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
-		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent, client.CancelJob)
+		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, client.Silent{}, client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)
 		}
-		found, err := c.Predict(ctx, id, points, silent)
+		found, err := c.Predict(ctx, id, points, client.Silent{})
 		return found, client.Cause(ctx, err)
 	}
 	return p, nil

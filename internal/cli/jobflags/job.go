@@ -33,8 +33,8 @@ type Job struct {
 	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
-	classes     table.Classes // the classes that seeds and the truth name
-	seeds       [][2]int32    // rows of the file and the numbers of their classes
+	classes     table.Classes     // the classes that seeds and the truth name
+	seeds       []constraint.Seed // of rows of the data file; labels are indexes of classes.Names if it has any
 	stdin       io.Reader
 	columnTruth *Truth // the classes in the label column, of all rows of the file
 }

@@ -139,13 +139,7 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.text == "labels" {
 		s.files["labels"] = start.path
 	}
-	s.sent = func() error {
-		if err := f.useLabels(j); err != nil {
-			return err
-		}
-		f.forgetFarthest(j)
-		return nil
-	}
+	s.sent = func() error { return f.useLabels(j) }
 	j.Table = &Rows{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }

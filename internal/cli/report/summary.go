@@ -291,35 +291,29 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
-type EventLines struct {
-	Events, Warnings io.Writer
-	Stop             func() // called if an event cannot be written; nobody would see the others
+type EventLines struct{ Events, Warnings io.Writer }
 
-	err error
-}
-
-// Item writes an event, unless one before it could not be written.
+// Item writes an event.
 func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
-	if item.GetEvent() == nil || l.err != nil {
+	if item.GetEvent() == nil {
 		return
 	}
 	text, err := protojson.Marshal(item.GetEvent())
 	if err == nil {
 		text, err = json.Marshal(json.RawMessage(text)) // protojson varies its white space
 	}
-	if err == nil {
-		_, err = fmt.Fprintf(l.Events, "%s\n", text)
+	if err != nil {
+		l.Warn("event %d cannot be written as JSON: %v", item.GetEvent().GetSequence(), err)
+		return
 	}
-	if l.err = err; err != nil {
-		l.Stop()
-	}
+	fmt.Fprintf(l.Events, "%s\n", text)
 }
-
-// Err returns why an event could not be written, or nil.
-func (l *EventLines) Err() error { return l.err }
 
 // Uploading writes nothing.
 func (l *EventLines) Uploading(int, uint64) {}
+
+// Importing writes nothing.
+func (l *EventLines) Importing(*cleavev1.ImportProgress) {}
 
 // Warn writes a line of text.
 func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }
