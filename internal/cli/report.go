@@ -110,10 +110,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord) (*jobflags.Loaded, error) {
 	steps, spec := wire.Recipe(result.GetRecipe()), run.GetOrigin().GetSpec()
 	directions := spec != nil && wire.ComparesDirections(spec)
-	if !f.data.IsTable() || steps == nil {
-		return f.data.LoadKept(result.GetDroppedRows() > 0, directions)
-	}
-	return f.data.LoadByRecipe(steps, directions)
+	return f.data.LoadAgain(steps, result.GetDroppedRows() > 0, directions)
 }
 
 // addTables reads the constraints and the truth that flags name.

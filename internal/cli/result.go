@@ -97,12 +97,7 @@ func (a *app) fetchReport(
 		return nil, none, err
 	}
 	if source.IsTable() {
-		if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
-			data, err = source.LoadByRecipe(steps, wire.ComparesDirections(spec))
-		} else {
-			data, err = source.Load()
-		}
-		if err != nil {
+		if data, err = source.LoadAgain(wire.Recipe(o.Result.GetRecipe()), false, wire.ComparesDirections(spec)); err != nil {
 			return nil, none, err
 		}
 	}

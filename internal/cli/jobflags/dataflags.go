@@ -124,14 +124,17 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if
-// directions are compared, rows of zeros.
-func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
-	if f.IsTable() && dropped {
-		f.missing.text = string(recipe.Drop)
-		return f.loadTable(directions)
-	}
-	if flag, err := f.source(); err == nil && flag == "data" && dropped {
+// LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
+// points without rows with missing values if the job dropped rows. If the job compared directions, rows of zeros are
+// dropped whenever rows with missing values are.
+func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+	flag, err := f.source()
+	switch {
+	case err != nil:
+		return nil, err
+	case f.IsTable() && r != nil:
+		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+	case !f.IsTable() && flag == "data" && dropped:
 		return f.loadPoints(0, true, directions)
 	}
 	return f.Load()

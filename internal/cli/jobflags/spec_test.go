@@ -44,7 +44,7 @@ func TestFlagsBecomeAJobSpec(t *testing.T) {
 		{"--data p.csv --k 2 --constraints c.csv --entail --farthest mean",
 			`display_name:"p.csv" k:2 supervision:{entail:true constraints:` + pairs + `}
 				initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
-		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{constraints:` + tableText("i j kind weight") + `} initialization:{farthest:FARTHEST_RULE_MEAN} kernel_kmeans:{}`},
+		{"--data p.csv --k 2 --constraints none.csv --farthest mean", `display_name:"p.csv" k:2 supervision:{constraints:` + tableText("i j kind weight") + `} initialization:{} kernel_kmeans:{}`},
 		{"--data p.csv --k 2 --seeds s.csv", `display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} auto:{}`},
 		{"--data p.csv --k 2 --seeds s.csv --init seeds",
 			`display_name:"p.csv" k:2 supervision:{seeds:` + seeds + `} initialization:{start:START_SEEDS} kernel_kmeans:{}`},

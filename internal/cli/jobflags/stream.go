@@ -139,7 +139,10 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.text == "labels" {
 		s.files["labels"] = start.path
 	}
-	s.sent = func() error { return f.useLabels(j) }
+	s.sent = func() error {
+		f.forgetFarthest(j)
+		return f.useLabels(j)
+	}
 	j.Table = &Rows{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }

@@ -79,6 +79,7 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(j.Spec); err != nil {
 		return err
 	}
+	f.forgetFarthest(j)
 	constraints := j.Spec.GetSupervision().GetConstraints()
 	if constraints.GetTableId() != "" { // only the coordinator has them
 		return nil
@@ -86,6 +87,16 @@ func (f *Flags) loadTables(j *Job) error {
 	var err error
 	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables, table.Constraints)
 	return err
+}
+
+// forgetFarthest clears --farthest if the file of constraints is empty: without constraints the default is kmeans++, but
+// the option would select farthest-first. So a series of runs with a growing number of constraints can use the same
+// flags.
+func (f *Flags) forgetFarthest(j *Job) {
+	start, constraints := j.Spec.GetInitialization(), j.Spec.GetSupervision().GetConstraints()
+	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") && wire.RowsIn(constraints.GetInline()) == 0 {
+		start.Farthest = cleavev1.FarthestRule_FARTHEST_RULE_UNSPECIFIED
+	}
 }
 
 // supervision returns the supervision of a spec, which it adds if there is none.
