@@ -256,6 +256,9 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	days := set.Int("days", 0, "number of days after which it expires (default: never)")
 	file := set.String("file", "", "append the line to this token `FILE`")
 	cmd.RunE = func(*cobra.Command, []string) error {
+		if *name == "" {
+			return shell.Usage("the name of the user is missing; give --name")
+		}
 		caller := identity.Caller{Name: *name}
 		var err error
 		if caller.Role, err = identity.ParseRole(*role); err != nil {

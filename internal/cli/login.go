@@ -130,6 +130,9 @@ func (a *app) contextsCommand() *cobra.Command {
 				return err
 			}
 			switch {
+			case len(args) == 0 && len(known.All) == 0:
+				a.warn("there are no logins; cleave login --server HOST:PORT stores one")
+				return nil
 			case len(args) == 0:
 				for _, name := range slices.Sorted(maps.Keys(known.All)) {
 					mark := " "

@@ -101,7 +101,7 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	}
 	p.title("Usage")
 	use := command.UseLine()
-	if !command.HasParent() && command.HasAvailableSubCommands() {
+	if command.HasAvailableSubCommands() && command.Use == command.Name() { // it takes nothing else
 		use = command.CommandPath() + " COMMAND"
 	}
 	p.paragraph("  ", use)
