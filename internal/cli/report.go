@@ -63,28 +63,28 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	s, err := f.scene(folder, r)
+	scene, err := f.scene(folder, r)
 	if err != nil {
 		return err
 	}
-	if s.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
+	if scene.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
 		recorded, err := a.recordedScene(ctx, folder, r)
 		if err != nil {
 			a.warn("%v", err)
 		} else if recorded.Data != nil {
-			s = recorded
+			scene = recorded
 		}
 	}
-	if err := f.addTables(&s, r); err != nil {
+	if err := f.addTables(&scene, r); err != nil {
 		return err
 	}
-	if err := r.Score(s.Truth); err != nil {
+	if err := r.Score(scene.Truth); err != nil {
 		return err
 	}
 	if f.out == "" {
 		f.out = filepath.Join(folder, resultpage.PageFile)
 	}
-	return a.writePage(r, s, f.out)
+	return a.writePage(r, scene, f.out)
 }
 
 // scene returns the scene of the data that flags name.

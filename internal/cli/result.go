@@ -49,6 +49,7 @@ func (a *app) resultCommand() *cobra.Command {
 	return cmd
 }
 
+// result fetches the result of a job and delivers it as run does, except that it has no progress to show.
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
 	if err := cmp.Or(f.truth.check(), f.output.check(f.data)); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
 func (a *app) fetchReport(
-	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, t truthFlags, extent client.Extent,
+	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags, extent client.Extent,
 ) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	data, err := &jobflags.Loaded{}, error(nil)
@@ -122,7 +123,7 @@ func (a *app) fetchReport(
 			}
 		}
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: t.file}, t.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
 	}

@@ -236,6 +236,7 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 	}
 }
 
+// planFlags are the flags of plan.
 type planFlags struct {
 	job     *jobflags.Flags
 	server  *string

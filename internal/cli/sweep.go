@@ -24,11 +24,11 @@ import (
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
-	job               *jobflags.Flags
+	job               *jobflags.Flags // several values for some options
 	server            *string
 	truth             truthFlags
-	out               string
-	workers, parallel *jobflags.OptionFlag
+	out               string               // a folder; "" for none
+	workers, parallel *jobflags.OptionFlag // numbers: workers on this machine, jobs at a time
 	json, quiet       bool
 }
 

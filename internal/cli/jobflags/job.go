@@ -20,13 +20,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them.
+// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A row
+// is a row of the data file, a point is one of those that are clustered; Filter converts between them.
 type Job struct {
 	Spec       *cleavev1.JobSpec
 	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
 	Loaded
-	Rows    int
+	Rows    int      // the number of points; 0 while a table is not sent yet
 	Columns int      // the number of columns of points
 	Notices []string // what to tell the user about the input, besides the notices of Table
 	Chosen  string   // why the algorithm is not the default although none was named, for the user; may be ""

@@ -162,13 +162,13 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 // readTable reads all of the table. The reader that it returns is closed, but still has its notices.
 func (f *inputFlags) readTable(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 	o.Format, o.Stdin = f.format, f.Stdin
-	r, err := format.OpenTable(f.files, o)
+	reader, err := format.OpenTable(f.files, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer r.Close()
-	t, err := r.ReadAll()
-	return t, r, err
+	defer reader.Close()
+	t, err := reader.ReadAll()
+	return t, reader, err
 }
 
 // within puts the name of a file before an error that does not begin with it.
@@ -234,10 +234,10 @@ func edgeListHint(t *table.Table) string {
 // use.
 func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
-	for _, f := range r.Features {
-		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
-		if f.Categories != nil {
-			o.Texts = append(o.Texts, f.Column)
+	for _, feature := range r.Features {
+		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
+		if feature.Categories != nil {
+			o.Texts = append(o.Texts, feature.Column)
 		}
 	}
 	if whole {

@@ -60,6 +60,7 @@ func Folded(w io.Writer, width int) io.Writer {
 	return &folded{w: w, width: width}
 }
 
+// folded is the writer of Folded.
 type folded struct {
 	w     io.Writer
 	width int
