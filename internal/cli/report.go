@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -181,7 +180,7 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 // writePage writes the page and prints its path.
 func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
-		fmt.Fprintln(a.stderr, "cleave: without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
+		a.warn("without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
 	}
 	if err := format.WriteFile(path, func(w io.Writer) error { return resultpage.Write(w, r, s) }); err != nil {
 		return err

@@ -196,10 +196,7 @@ func (j *Job) placeOf(point, column int) string {
 	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
 		return ""
 	}
-	if j.Filter != nil {
-		point = int(j.Filter.Kept[point])
-	}
-	place := "the row " + j.Table.Data.Place(point)
+	place := "the row " + j.Table.Data.Place(j.Filter.FileRow(point))
 	switch {
 	case column >= len(j.Header):
 		place += fmt.Sprintf(", column %d", column)

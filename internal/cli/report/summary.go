@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/text"
@@ -291,7 +292,10 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
-type EventLines struct{ Events, Warnings io.Writer }
+type EventLines struct {
+	client.Silent
+	Events, Warnings io.Writer
+}
 
 // Item writes an event.
 func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
@@ -308,12 +312,6 @@ func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
 	}
 	fmt.Fprintf(l.Events, "%s\n", text)
 }
-
-// Uploading writes nothing.
-func (l *EventLines) Uploading(int, uint64) {}
-
-// Importing writes nothing.
-func (l *EventLines) Importing(*cleavev1.ImportProgress) {}
 
 // Warn writes a line of text.
 func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }
