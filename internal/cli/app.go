@@ -19,11 +19,12 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
-// app has the streams and the environment of a command.
+// app has the streams and the environment of a command. The method xCommand declares command x and its flags, and method
+// x runs it. Results go to stdout; notices, warnings and progress go to stderr.
 type app struct {
-	stdin          io.Reader
+	stdin          io.Reader // format.Peekable, because files are recognized by their first bytes
 	stdout, stderr io.Writer
-	env            func(string) string
+	env            func(string) string // os.Getenv, except in tests
 	access         accessFlags
 	command        command // the command line that result.json records
 }

@@ -18,12 +18,12 @@ import (
 
 // certsFlags are the flags of all commands that create certificates.
 type certsFlags struct {
-	dir   string
-	days  int
-	renew bool
-	hosts []string
-	name  string
-	role  string
+	dir   string   // of the authority, with a folder for each party
+	days  int      // how long certificates are valid
+	renew bool     // replace a certificate that exists
+	hosts []string // names and addresses of a server
+	name  string   // of the party, and of its folder
+	role  string   // of a client
 }
 
 func (f *certsFlags) folder() certs.Folder { return certs.Folder{Dir: f.dir, Now: time.Now} }
@@ -53,6 +53,7 @@ func (a *app) certsCommand() *cobra.Command {
 	)
 }
 
+// party returns a party that calls coordinators, or an error if the name cannot be that of a caller.
 func party(name string, role identity.Role) (certs.Party, error) {
 	return certs.Party{Caller: &identity.Caller{Name: name, Role: role}}, identity.CheckName(name)
 }
@@ -256,6 +257,9 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	days := set.Int("days", 0, "number of days after which it expires (default: never)")
 	file := set.String("file", "", "append the line to this token `FILE`")
 	cmd.RunE = func(*cobra.Command, []string) error {
+		if *name == "" {
+			return shell.Usage("the name of the user is missing; give --name")
+		}
 		caller := identity.Caller{Name: *name}
 		var err error
 		if caller.Role, err = identity.ParseRole(*role); err != nil {

@@ -345,6 +345,7 @@ type backupReader struct {
 	err    error // of the stream; nil at its end
 }
 
+// Read implements io.Reader. It keeps an error of the stream in r.err, because backup.Check may report another one.
 func (r *backupReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		part, err := r.stream.Recv()

@@ -39,9 +39,9 @@ const tokenVariable = "CLEAVE_TOKEN"
 
 // accessFlags tell how a coordinator is reached and with which credentials.
 type accessFlags struct {
-	dial      credentials.Dial
+	dial      credentials.Dial // without a token, which is not a flag
 	tokenFile string
-	context   string
+	context   string // the name of a login
 }
 
 // addAccessFlags declares the access flags for every command that has --server.
@@ -138,7 +138,7 @@ func (a *app) dialFor(server string, login *loginContext) (credentials.Dial, err
 // checkToken refuses characters that a token cannot have. The error does not repeat the token.
 func checkToken(token string) error {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return shell.Usage("the token has invalid characters; it must be one line and nothing else")
+		return shell.Usage("the token has spaces or control characters; give the token and nothing else")
 	}
 	return nil
 }
@@ -328,13 +328,13 @@ func pick(what, given string, all []candidate) (string, error) {
 		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
 	}
 	var begun []candidate
-	for _, c := range all {
-		for _, name := range append([]string{c.id}, c.names...) {
+	for _, one := range all {
+		for _, name := range append([]string{one.id}, one.names...) {
 			if name == given {
-				return c.id, nil
+				return one.id, nil
 			}
 			if strings.HasPrefix(name, given) {
-				begun = append(begun, c)
+				begun = append(begun, one)
 				break
 			}
 		}
@@ -348,8 +348,8 @@ func pick(what, given string, all []candidate) (string, error) {
 		return begun[0].id, nil
 	}
 	var lines []string
-	for _, c := range begun[:min(len(begun), maxCandidates)] {
-		lines = append(lines, fmt.Sprintf("%s (%s)", c.id, c.about))
+	for _, one := range begun[:min(len(begun), maxCandidates)] {
+		lines = append(lines, fmt.Sprintf("%s (%s)", one.id, one.about))
 	}
 	if more := len(begun) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

@@ -325,7 +325,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"get 00000000-0000-7000-8000-000000000000 --server " + address, "there is no job"},
 		{"result " + at + " --data g/truth.csv", `no column "f0"`},
-		{"result " + at + " --data short.csv", "not what the job clustered"},
+		{"result " + at + " --data short.csv", "this is not the job's data"},
 	} {
 		if r := invoke(t, c.line); r.code != 2 || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.line, r.code, r.stderr, c.want)

@@ -102,9 +102,9 @@ func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.
 	case len(files) > 0:
 		list, err = constraintsOf(r, files[0])
 	default:
-		var s report.Scene
-		s, err = a.recordedScene(ctx, folder, r)
-		list = s.Constraints
+		var scene report.Scene
+		scene, err = a.recordedScene(ctx, folder, r)
+		list = scene.Constraints
 	}
 	if err != nil {
 		return nil, ctx.Err()
@@ -181,6 +181,7 @@ func (a *app) printExplanation(all []explain.Paragraph) error {
 	return err
 }
 
+// evaluateFlags are the flags of evaluate, which name files.
 type evaluateFlags struct {
 	labels, truth, scoreOn, constraints string
 	json                                bool
@@ -203,6 +204,8 @@ func (a *app) evaluateCommand() *cobra.Command {
 	return cmd
 }
 
+// evaluate prints the scores of labels against the truth. Rows without a cluster (label -1) are left out of the
+// labels, the truth and the constraints alike.
 func (a *app) evaluate(f *evaluateFlags) error {
 	if f.labels == "" || f.truth == "" {
 		return shell.Usage("evaluate needs both --labels FILE and --truth FILE")

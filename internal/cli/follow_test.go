@@ -133,10 +133,12 @@ func TestWatchEndsIfNobodyReadsIt(t *testing.T) {
 		<-stream.Context().Done()
 		return nil
 	}
-	var stderr strings.Builder
-	code := Main(t.Context(), strings.Fields("watch --json job-1 --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
-	if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
-		t.Errorf("exit code %d, %q", code, stderr.String())
+	for _, command := range []string{"watch job-1", "watch --json job-1"} {
+		var stderr strings.Builder
+		code := Main(t.Context(), strings.Fields(command+" --server "+f.address), strings.NewReader(""), fullDisk{}, &stderr, func(string) string { return "" })
+		if code != 1 || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: exit code %d, %q", command, code, stderr.String())
+		}
 	}
 }
 

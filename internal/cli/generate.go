@@ -25,6 +25,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// generateFlags are the flags of generate. Which of them apply depends on the shape, see shapes.
 type generateFlags struct {
 	set                           *pflag.FlagSet
 	n, d, k                       *jobflags.OptionFlag
@@ -74,6 +75,8 @@ func (a *app) generateCommand() *cobra.Command {
 	return cmd
 }
 
+// generate writes a synthetic data set, its truth and constraints that the truth satisfies. Background points belong
+// to no cluster; they have labels, but score-on.csv does not list them.
 func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err error) {
 	if err := f.check(shape); err != nil {
 		return err
@@ -158,6 +161,7 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
 }
 
+// pictureFlags are the flags of generate picture.
 type pictureFlags struct {
 	width, height, noise, seed *jobflags.OptionFlag
 	out                        string
@@ -181,6 +185,8 @@ func (a *app) pictureCommand() *cobra.Command {
 	return cmd
 }
 
+// generatePicture writes a picture of two noisy halves, the half of each pixel as the truth, and labeled rectangles
+// within the halves.
 func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 	if f.out == "" {
 		return shell.Usage("the output folder is missing; give --out DIR")
@@ -201,6 +207,7 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
 }
 
+// affinityFlags are the flags of generate image-affinity.
 type affinityFlags struct {
 	set                                      *pflag.FlagSet
 	radius, sigmaPosition, sigmaGray, weight *jobflags.OptionFlag
@@ -239,6 +246,8 @@ func (a *app) affinityCommand() *cobra.Command {
 	return cmd
 }
 
+// generateAffinity writes the graph of the pixels of a picture. Its edges are written as they are computed, because
+// there may be more than fit into memory.
 func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
 	switch {
 	case f.out == "":
@@ -288,6 +297,8 @@ func (f *affinityFlags) affinity(p *segment.Picture) segment.Affinity {
 	return chosen
 }
 
+// constraints returns the constraints that the labeled rectangles imply, or none without --constraint-boxes. Unless
+// --all-pairs is given, they are the fewest that imply the others.
 func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint, error) {
 	if f.boxes == "" {
 		return nil, nil

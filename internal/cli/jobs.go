@@ -90,6 +90,7 @@ func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (stri
 	return "", fault.New(fault.NotFound, "JOB_NOT_FOUND", "there is no job with the request id %q", requestID)
 }
 
+// printJob prints what is known about a job, a line each. spec is nil if the coordinator cannot read it now.
 func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, spec *cleavev1.JobSpec) error {
 	table := a.aligned()
 	line := func(name, value string) {
@@ -208,17 +209,18 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
+// watch prints the events of a job after a sequence number until the job ends, or until its output cannot be written.
 func (a *app) watch(ctx context.Context, c *client.Client, jobID string, after uint32, asJSON bool) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	var w client.Watcher = report.NewFullProgress(a.stdout)
-	lines := &report.EventLines{Events: a.stdout, Warnings: a.stderr, Stop: stop}
+	out := &shell.Guarded{W: a.stdout, Failed: stop}
+	var w client.Watcher = report.NewFullProgress(out)
 	if asJSON {
-		w = lines
+		w = &report.EventLines{Events: out, Warnings: a.stderr}
 	}
 	ended, err := c.Watch(watching, jobID, after, w)
-	if err := lines.Err(); err != nil {
-		return err
+	if out.Err != nil {
+		return out.Err
 	}
 	if ctx.Err() != nil {
 		return stillRunning("the watch ended", jobID)
@@ -240,6 +242,7 @@ func stillRunning(what, jobID string) error {
 	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }
 
+// submitFlags are the flags of submit.
 type submitFlags struct {
 	job               *jobflags.Flags
 	server            *string
@@ -259,6 +262,8 @@ func (a *app) submitCommand() (cmd *cobra.Command) {
 	return cmd
 }
 
+// submit creates a job and prints its id at once, so that a script has it even if --wait is interrupted. With --json
+// it prints the job instead, at the end. With --wait, how the job ended is the error.
 func (a *app) submit(ctx context.Context, f *submitFlags) error {
 	if f.job.DropsRows() && !f.job.IsTable() {
 		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would not be known when the result is fetched; use cleave run --server")

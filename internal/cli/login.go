@@ -34,6 +34,8 @@ func (a *app) loginCommand() *cobra.Command {
 	return cmd
 }
 
+// login stores the address of a coordinator and credentials under the name of the context, after it has called the
+// coordinator with them. fromStdin reads a token from the first line of standard input.
 func (a *app) login(ctx context.Context, server string, fromStdin bool) error {
 	if server = withPorts(cmp.Or(server, a.env(serverVariable))); server == "" {
 		return shell.Usage("no coordinator to log in to; give --server HOST:PORT")
@@ -130,6 +132,9 @@ func (a *app) contextsCommand() *cobra.Command {
 				return err
 			}
 			switch {
+			case len(args) == 0 && len(known.All) == 0:
+				a.warn("there are no logins; cleave login --server HOST:PORT stores one")
+				return nil
 			case len(args) == 0:
 				for _, name := range slices.Sorted(maps.Keys(known.All)) {
 					mark := " "

@@ -109,17 +109,17 @@ func TestDroppedRowsMakeNoDifference(t *testing.T) {
 	g.write(t, "start.csv", g.labels(t, "g/truth.csv", "-1"))
 	const lost = 23
 	for _, c := range []struct{ small, large, with string }{
-		{"--algorithm kernel-kmeans --truth g/truth.csv --constraints g/constraints.csv", "--algorithm kernel-kmeans --truth big/truth.csv --constraints big/constraints.csv", "; and with them 3 constraints"},
-		{"--algorithm kernel-kmeans --truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--algorithm kernel-kmeans --truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", "; and with them 1 seed"},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --constraints g/constraints.csv", "--algorithm kernel-kmeans --truth big/truth.csv --constraints big/constraints.csv", ", and with them 3 constraints"},
+		{"--algorithm kernel-kmeans --truth g/truth.csv --score-on g/on.csv --seeds seeds.csv", "--algorithm kernel-kmeans --truth big/truth.csv --score-on big/on.csv --seeds big/seeds.csv", ", and with them 1 seed"},
 		{"--algorithm kernel-kmeans --weights g/w.csv --kernel linear", "--algorithm kernel-kmeans --weights big/w.csv --kernel linear", ""},
 		{"--algorithm kernel-kmeans --init labels:g/truth.csv --max-iterations 1", "--algorithm kernel-kmeans --init labels:big/start.csv --max-iterations 1", ""},
-		{"--algorithm mpc-kmeans --constraints g/constraints.csv", "--algorithm mpc-kmeans --constraints big/constraints.csv", "; and with them 3 constraints"},
+		{"--algorithm mpc-kmeans --constraints g/constraints.csv", "--algorithm mpc-kmeans --constraints big/constraints.csv", ", and with them 3 constraints"},
 	} {
 		t.Run(c.small, func(t *testing.T) {
 			few, all := t.TempDir(), t.TempDir()
 			succeed(t, "run --quiet --name x --data g/data.csv --k 3 --seed 3 --out "+few+" "+c.small)
 			r := invoke(t, "run --quiet --name x --missing drop --data big/data.csv --k 3 --seed 3 --out "+all+" "+c.large)
-			said := fmt.Sprintf("left out of 113 rows: %d rows with missing values%s", lost, c.with)
+			said := fmt.Sprintf("left out %d of 113 rows (with missing values)%s", lost, c.with)
 			if r.code != 0 || r.stderr != "cleave: "+said+"\n" {
 				t.Fatalf("exit code %d: %s", r.code, r.stderr)
 			}
@@ -157,9 +157,9 @@ func TestRowsWithoutDirection(t *testing.T) {
 	})
 	for _, c := range []struct{ args, whole, reduced, labels, said string }{
 		{"--algorithm kmeans --geometry spherical", "whole.svm", "reduced.svm", "%d,-1,%d,-1,%d,-1,%d",
-			"left out of 7 rows: 1 row with missing values, 2 rows of zeros, without a direction"},
-		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out of 6 rows: 2 rows of zeros, without a direction"},
-		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out of 6 rows: 2 rows of zeros, without a direction"},
+			"left out 3 of 7 rows (1 with missing values, 2 of zeros, which have no direction)"},
+		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (of zeros, which have no direction)"},
+		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (of zeros, which have no direction)"},
 	} {
 		if r := invoke(t, "run --quiet --k 2 "+c.args+" --data "+c.whole); r.code != 2 {
 			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.stderr)
@@ -203,7 +203,7 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
 		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
 		{"--data none.csv --missing drop", "none.csv: no row is left: all 2 rows have missing values"},
-		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left; left out of 2 rows: 1 row with missing values, 1 row of zeros"},
+		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: left out 2 of 2 rows (1 with missing values, 1 of zeros"},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},

@@ -20,6 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// overlayFlags are the flags of overlay: files, and how large a pixel is drawn.
 type overlayFlags struct {
 	picture           string
 	labels            string
@@ -48,6 +49,7 @@ func (a *app) overlayCommand() *cobra.Command {
 	return cmd
 }
 
+// check refuses flags that contradict each other, before anything is read.
 func (f *overlayFlags) check() error {
 	switch {
 	case f.picture == "":
@@ -64,6 +66,7 @@ func (f *overlayFlags) check() error {
 	return nil
 }
 
+// overlay draws clusters or an embedding over the picture whose pixels were clustered, row by row.
 func (a *app) overlay(f *overlayFlags) error {
 	if err := f.check(); err != nil {
 		return err

@@ -31,13 +31,14 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
+// predictFlags are the flags of predict. Either model or job is set.
 type predictFlags struct {
-	model, job         string
-	trainedOn, weights string
+	model, job         string // the folder of a run; the id of a job
+	trainedOn, weights string // files of the run, for a model that needs its points
 	server             *string
 	data               *jobflags.NewPointsFlags
-	out                string
-	join               bool
+	out                string // a file; "" for standard output
+	join               bool   // write the rows of the table, too
 	format             *jobflags.OptionFlag
 }
 
@@ -62,6 +63,7 @@ func (a *app) predictCommand() *cobra.Command {
 	return cmd
 }
 
+// check refuses flags that contradict each other, before anything is read.
 func (f *predictFlags) check() error {
 	switch {
 	case (f.model == "") == (f.job == ""):
@@ -85,9 +87,12 @@ type predictor struct {
 	classes  []string       // the classes of the clusters; nil if they have none
 	// directions tells whether directions are compared. Rows of zeros have none.
 	directions bool
-	assign     func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
+	// assign returns the labels of points, and their scores if the model has them.
+	assign func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
+// predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
+// model cannot use, such as rows of zeros where directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if err := f.check(); err != nil {
 		return err
@@ -123,9 +128,9 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 		return err
 	}
 	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
-	if s := found.Rows; s != nil {
+	if scores := found.Rows; scores != nil {
 		restore := fresh.Filter.RestoreScores
-		rows.Distance, rows.Margin, rows.Confidence = restore(s.Distance), restore(s.Margin), restore(s.Confidence)
+		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin), restore(scores.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
 	if f.out == "" {
@@ -225,7 +230,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 			p.columns = int(old.GetColumns())
 		}
 		p.assign = func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-			return c.Predict(ctx, jobID, points, report.NewProgress(io.Discard, true))
+			return c.Predict(ctx, jobID, points, client.Silent{})
 		}
 	} else {
 		model, err := c.FetchModel(ctx, jobID)
@@ -259,8 +264,8 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 	if o.Kept != nil {
 		filter = jobflags.FilterOf(o.Kept, o.TableRows())
 	}
-	for _, s := range seeds {
-		names[filter.FileRow(int(s[0]))] = ""
+	for _, seed := range seeds {
+		names[int(seed.Index)] = ""
 	}
 	err = c.EachTableRows(ctx, spec.GetTable().GetTableId(), func(t *table.Table) error {
 		for row := range t.Rows() {
@@ -345,13 +350,12 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		defer c.Close()
 		ctx, done := c.Context(ctx)
 		defer done()
-		silent := report.NewProgress(io.Discard, true)
 		shell.LimitGarbage(dataset.EncodedSize(trained.Data))
-		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, silent, client.CancelJob)
+		id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: spec}, trained.Data, client.Silent{}, client.CancelJob)
 		if err != nil {
 			return nil, client.Cause(ctx, err)
 		}
-		found, err := c.Predict(ctx, id, points, silent)
+		found, err := c.Predict(ctx, id, points, client.Silent{})
 		return found, client.Cause(ctx, err)
 	}
 	return p, nil

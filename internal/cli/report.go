@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -63,28 +62,28 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	s, err := f.scene(folder, r)
+	scene, err := f.scene(folder, r)
 	if err != nil {
 		return err
 	}
-	if s.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
+	if scene.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
 		recorded, err := a.recordedScene(ctx, folder, r)
 		if err != nil {
 			a.warn("%v", err)
 		} else if recorded.Data != nil {
-			s = recorded
+			scene = recorded
 		}
 	}
-	if err := f.addTables(&s, r); err != nil {
+	if err := f.addTables(&scene, r); err != nil {
 		return err
 	}
-	if err := r.Score(s.Truth); err != nil {
+	if err := r.Score(scene.Truth); err != nil {
 		return err
 	}
 	if f.out == "" {
 		f.out = filepath.Join(folder, resultpage.PageFile)
 	}
-	return a.writePage(r, s, f.out)
+	return a.writePage(r, scene, f.out)
 }
 
 // scene returns the scene of the data that flags name.
@@ -110,10 +109,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord) (*jobflags.Loaded, error) {
 	steps, spec := wire.Recipe(result.GetRecipe()), run.GetOrigin().GetSpec()
 	directions := spec != nil && wire.ComparesDirections(spec)
-	if !f.data.IsTable() || steps == nil {
-		return f.data.LoadKept(result.GetDroppedRows() > 0, directions)
-	}
-	return f.data.LoadByRecipe(steps, directions)
+	return f.data.LoadAgain(steps, result.GetDroppedRows() > 0, directions)
 }
 
 // addTables reads the constraints and the truth that flags name.
@@ -184,7 +180,7 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 // writePage writes the page and prints its path.
 func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
-		fmt.Fprintln(a.stderr, "cleave: without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
+		a.warn("without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
 	}
 	if err := format.WriteFile(path, func(w io.Writer) error { return resultpage.Write(w, r, s) }); err != nil {
 		return err

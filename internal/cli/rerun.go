@@ -29,6 +29,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
+// rerunFlags are the flags of rerun.
 type rerunFlags struct {
 	out    string
 	server *string
@@ -59,10 +60,12 @@ func (a *app) rerunCommand() *cobra.Command {
 type recorded struct {
 	dir    string
 	result *cleavev1.Result
-	run    *cleavev1.RunRecord
-	labels []int64
+	run    *cleavev1.RunRecord // its origin has a command
+	labels []int64             // of all rows of the data file, -1 for dropped ones
 }
 
+// rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
+// repeated from its files; a job that was submitted is repeated by the coordinator, which has its data.
 func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	if f.out != "" && sameFolder(f.out, dir) {
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)

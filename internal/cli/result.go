@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -48,6 +49,7 @@ func (a *app) resultCommand() *cobra.Command {
 	return cmd
 }
 
+// result fetches the result of a job and delivers it as run does, except that it has no progress to show.
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
 	if err := cmp.Or(f.truth.check(), f.output.check(f.data)); err != nil {
 		return err
@@ -77,7 +79,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
 func (a *app) fetchReport(
-	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, t truthFlags, extent client.Extent,
+	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags, extent client.Extent,
 ) (*report.Report, report.Scene, error) {
 	var none report.Scene
 	data, err := &jobflags.Loaded{}, error(nil)
@@ -96,12 +98,7 @@ func (a *app) fetchReport(
 		return nil, none, err
 	}
 	if source.IsTable() {
-		if steps := wire.Recipe(o.Result.GetRecipe()); steps != nil {
-			data, err = source.LoadByRecipe(steps, wire.ComparesDirections(spec))
-		} else {
-			data, err = source.Load()
-		}
-		if err != nil {
+		if data, err = source.LoadAgain(wire.Recipe(o.Result.GetRecipe()), false, wire.ComparesDirections(spec)); err != nil {
 			return nil, none, err
 		}
 	}
@@ -126,7 +123,7 @@ func (a *app) fetchReport(
 			}
 		}
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: t.file}, t.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
 	}
@@ -137,17 +134,18 @@ func (a *app) fetchReport(
 	return r, sceneOf(j, truth), r.Score(truth)
 }
 
-// fetchSeeds fetches the seeds of a job: each is a point and the number of its class. It returns none if they were
-// deleted.
-func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) (seeds [][2]int32, err error) {
-	known, err := wire.ReadTable(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
-	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") {
-		return nil, err
+// fetchSeeds fetches the seeds of a job, about rows of its table. It returns none if they were deleted.
+func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) ([]constraint.Seed, error) {
+	seeds, err := wire.ReadTable(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
+	if fault.Is(err, "TABLE_NOT_FOUND") {
+		return nil, nil
 	}
-	for _, s := range known {
-		seeds = append(seeds, [2]int32{s.Index, s.Label})
+	if o.Kept != nil { // ReadTable numbers the points
+		for at := range seeds {
+			seeds[at].Index = o.Kept[seeds[at].Index]
+		}
 	}
-	return seeds, nil
+	return seeds, err
 }
 
 // reportOf returns the report of a job in terms of the data file, and the ids of its rows.
@@ -211,17 +209,16 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		return nil
 	}
 	if j.Spec.GetTable() != nil {
-		const other = "this file is not what the job clustered: it"
 		if t := j.Read(); t != nil {
-			if err := checkRows(other, t.Rows(), "that of the job", o.TableRows()); err != nil {
+			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job", o.TableRows()); err != nil {
 				return err
 			}
 		}
-		return checkRows(other+", without the rows that are left out,", j.Data.Rows(), "the job", len(o.Labels))
+		return checkRows("this is not the job's data: the file, without the rows that are dropped,", j.Data.Rows(), "that of the job", len(o.Labels))
 	}
 	id, err := dataset.ID(j.Data)
 	if err == nil && id != j.Spec.GetDatasetId() {
-		return fault.Invalid("OTHER_DATASET", "this file is not what the job clustered: it is data set %s, the job's is %s", id, j.Spec.GetDatasetId())
+		return fault.Invalid("OTHER_DATASET", "this is not the job's data: the file is data set %s, the job clustered %s", id, j.Spec.GetDatasetId())
 	}
 	return err
 }

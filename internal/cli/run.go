@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -236,6 +235,7 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 	}
 }
 
+// planFlags are the flags of plan.
 type planFlags struct {
 	job     *jobflags.Flags
 	server  *string
@@ -273,12 +273,11 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		}
 		defer c.Close()
 	}
-	silent := report.NewProgress(io.Discard, true)
-	spec, data, err := a.inputOf(ctx, c, j, silent)
+	spec, data, err := a.inputOf(ctx, c, j, client.Silent{})
 	if err != nil {
 		return err
 	}
-	if err := c.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
+	if err := c.UploadInputs(ctx, j.Name, spec, data, client.Silent{}); err != nil {
 		return err
 	}
 	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: spec})

@@ -23,6 +23,7 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen, dataDir string
 	logs            shell.Logs
@@ -56,6 +57,8 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
+// serve runs a coordinator and workers until ctx ends or one of them fails. It prints its address, and with --private
+// a token, in lines that programs parse: clients/python does.
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	logger, err := f.logs.Logger("cleave", a.stderr)
 	if err != nil {

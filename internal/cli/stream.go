@@ -21,7 +21,7 @@ import (
 // inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it
 // is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
 // same to the last bit.
-func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p *report.Progress) (*cleavev1.JobSpec, dataset.Dataset, error) {
+func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*cleavev1.JobSpec, dataset.Dataset, error) {
 	s := j.Stream()
 	if !c.Remote() && s == nil {
 		if j.Data != nil {
@@ -30,7 +30,7 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p 
 		return j.Spec, j.Data, nil
 	}
 	if s != nil {
-		id, err := a.stream(ctx, c, j, s, p)
+		id, err := a.stream(ctx, c, j, s, w)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -42,17 +42,17 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, p 
 	if table == nil {
 		return j.Spec, j.Data, nil
 	}
-	id, err := c.UploadTable(ctx, j.Name, table, p)
+	id, err := c.UploadTable(ctx, j.Name, table, w)
 	spec.GetTable().TableId = id
 	return spec, nil, err
 }
 
 // stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of
 // the table.
-func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
+func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, w client.Watcher) (string, error) {
 	var notices []string
 	if request := s.Import(); request != nil {
-		return a.importTable(ctx, c, j, s, p)
+		return a.importTable(ctx, c, j, s, w)
 	}
 	defer s.Close()
 	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
@@ -70,10 +70,10 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *
 }
 
 // importTable has workers read the objects of a job.
-func (a *app) importTable(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, p *report.Progress) (string, error) {
+func (a *app) importTable(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, w client.Watcher) (string, error) {
 	request := s.Import()
 	request.DisplayName = j.Name
-	imported, err := c.ImportTable(ctx, request, p.Importing)
+	imported, err := c.ImportTable(ctx, request, w.Importing)
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
@@ -106,7 +105,7 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		}
 		var notices strings.Builder
 		a := &app{stderr: &notices}
-		id, err := a.stream(t.Context(), c, j, j.Stream(), report.NewProgress(io.Discard, true))
+		id, err := a.stream(t.Context(), c, j, j.Stream(), client.Silent{})
 		if err != nil || id != "t" || j.Rows != rows {
 			t.Fatalf("%d rows arrived: %v", j.Rows, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"sync"
 
@@ -25,11 +24,11 @@ import (
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
-	job               *jobflags.Flags
+	job               *jobflags.Flags // several values for some options
 	server            *string
 	truth             truthFlags
-	out               string
-	workers, parallel *jobflags.OptionFlag
+	out               string               // a folder; "" for none
+	workers, parallel *jobflags.OptionFlag // numbers: workers on this machine, jobs at a time
 	json, quiet       bool
 }
 
@@ -184,12 +183,11 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	if err != nil {
 		return row, nil, nil, err
 	}
-	silent := report.NewProgress(io.Discard, true)
-	spec, data, err := s.app.inputOf(ctx, s.client, j, silent)
+	spec, data, err := s.app.inputOf(ctx, s.client, j, client.Silent{})
 	if err != nil {
 		return row, nil, nil, err
 	}
-	if err := s.client.UploadInputs(ctx, j.Name, spec, data, silent); err != nil {
+	if err := s.client.UploadInputs(ctx, j.Name, spec, data, client.Silent{}); err != nil {
 		return row, nil, nil, err
 	}
 	hashed := proto.MarshalOptions{Deterministic: true}
@@ -223,13 +221,12 @@ func (s *sweep) runJob(ctx context.Context, row report.SweepRow, request *cleave
 		known.Options = row.Options
 		return known, nil
 	}
-	silent := report.NewProgress(io.Discard, true)
-	id, err := s.client.Complete(ctx, request, nil, silent, client.CancelJob)
+	id, err := s.client.Complete(ctx, request, nil, client.Silent{}, client.CancelJob)
 	if ctx.Err() == nil && fault.Is(err, api.JobCanceled) { // an earlier call was interrupted
 		if _, err := s.client.Jobs.DeleteJob(ctx, &cleavev1.DeleteJobRequest{JobId: id}); err != nil {
 			return row, s.client.Explain(err)
 		}
-		id, err = s.client.Complete(ctx, request, nil, silent, client.CancelJob)
+		id, err = s.client.Complete(ctx, request, nil, client.Silent{}, client.CancelJob)
 	}
 	if row.JobID = id; err != nil && !fault.Is(err, fault.LabelsSoFar) {
 		if code := shell.ExitCode(err); ctx.Err() != nil || code == shell.ExitRetry || code == shell.ExitCanceled {

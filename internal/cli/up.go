@@ -46,6 +46,7 @@ const (
 	workerRole      = "worker"
 )
 
+// upFlags are the flags of up. certsFlags has the folder of the certificates; upCertificates sets the rest of it.
 type upFlags struct {
 	certsFlags
 	packages, ssh, address string

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -138,7 +136,7 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := report.NewProgress(io.Discard, true)
+	watch := client.Silent{}
 	id, err := api.UploadTable(t.Context(), file, table, watch)
 	if err != nil {
 		t.Fatal(err)

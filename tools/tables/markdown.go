@@ -70,7 +70,7 @@ func optionTable() string {
 			if o.Group != group || o.NoFlag {
 				continue
 			}
-			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""), strings.ReplaceAll(values(o), "|", "\\|"),
+			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.About(), "`", ""), strings.ReplaceAll(values(o), "|", "\\|"),
 				o.Default, fields(o), takers(o))
 		}
 	}

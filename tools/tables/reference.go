@@ -61,7 +61,7 @@ func optionsOf(a catalog.Algorithm) string {
 			if o.Field != "" {
 				field = "`" + o.Field + "`"
 			}
-			table += fmt.Sprintf("| `--%s`: %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(general.Help, "`", ""), strings.ReplaceAll(values, "|", "\\|"), o.Default, field)
+			table += fmt.Sprintf("| `--%s`: %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""), strings.ReplaceAll(values, "|", "\\|"), o.Default, field)
 		}
 	}
 	var fixed []string

@@ -34,8 +34,9 @@ type Cluster struct {
 	broken context.Context // ends, with the cause, when a part fails
 	fail   context.CancelCauseFunc
 
-	stopWorkers, stopCoordinator context.CancelFunc
+	// The coordinator runs until serving ends, the workers until working ends.
 	serving, working             context.Context
+	stopWorkers, stopCoordinator context.CancelFunc
 	coordinatorDone, workersDone sync.WaitGroup
 }
 

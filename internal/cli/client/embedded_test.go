@@ -13,12 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-type silent struct{}
-
-func (silent) Uploading(int, uint64)           {}
-func (silent) Item(*cleavev1.WatchJobResponse) {}
-func (silent) Warn(string, ...any)             {}
-
 // An embedded run uses the data where it is, and answers as one whose data was sent does.
 func TestEmbeddedRunsShareTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -51,7 +45,7 @@ func TestEmbeddedRunsShareTheData(t *testing.T) {
 	}
 	for _, data := range []dataset.Dataset{points, graph, given} {
 		labels := func(spec *cleavev1.JobSpec, c *Client, data dataset.Dataset) []int32 {
-			id, err := c.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, data, silent{}, CancelJob)
+			id, err := c.Complete(t.Context(), &cleavev1.CreateJobRequest{Spec: spec}, data, Silent{}, CancelJob)
 			if err != nil {
 				t.Fatal(err)
 			}

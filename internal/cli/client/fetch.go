@@ -1,7 +1,9 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
@@ -202,33 +204,42 @@ func (c *Client) Predict(ctx context.Context, jobID string, points dataset.Datas
 }
 
 // EachTableRows calls yield with successive parts of a table, with each row exactly once even if the stream breaks. It
-// stops at the first error of yield. If columns are named, the parts have only these.
+// returns the first error of yield and does not call it again, even if that is an error for which calls to a
+// coordinator are repeated. If columns are named, the parts have only these.
 func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*table.Table) error, columns ...string) error {
-	done := 0
-	return c.Retry(ctx, func() error {
+	done := 0 // the number of rows that yield has had
+	var refused error
+	err := c.Retry(ctx, func() error {
 		ctx, cancel := context.WithCancel(ctx) // ends a stream that is not read to its end
 		defer cancel()
 		stream, err := c.Tables.GetTableRows(ctx, &cleavev1.GetTableRowsRequest{TableId: tableID, Columns: columns})
 		if err != nil {
 			return err
 		}
-		at := 0
+		end := 0 // the number of rows of the parts so far
 		return wire.Receive(stream.Recv, func(part *cleavev1.GetTableRowsResponse) error {
 			t, err := wire.TableRows(part.GetRows())
 			if err != nil {
 				return err
 			}
-			if at += t.Rows(); at <= done { // yield has had all of these rows
+			if end += t.Rows(); end <= done {
 				return nil
 			}
-			if skip := t.Rows() - (at - done); skip > 0 {
+			if skip := t.Rows() - (end - done); skip > 0 {
 				t = t.Take(choose.All[int](t.Rows())[skip:])
 			}
-			done = at
-			return yield(t)
+			done = end
+			if refused = yield(t); refused != nil {
+				return errStopped
+			}
+			return nil
 		})
 	})
+	return cmp.Or(refused, err)
 }
+
+// errStopped ends a stream whose receiver wants no more.
+var errStopped = errors.New("stopped")
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.
 func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {

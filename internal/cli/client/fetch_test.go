@@ -113,3 +113,21 @@ func TestEachTableRowsAcrossBrokenStreams(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// An error of the caller ends the rows, even one for which the stream would be opened again.
+func TestEachTableRowsEndsWithItsCallersError(t *testing.T) {
+	dialed, err := client.Dial("127.0.0.1:1", client.WithoutEncryption())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	dialed.Tables = &brokenTable{calls: [][][]int64{{{0, 1}, {2}}, {{0, 1}, {2}}, {{0, 1}, {2}}}}
+	calls, full := 0, status.Error(codes.Unavailable, "another coordinator is full")
+	err = (&Client{Client: dialed}).EachTableRows(t.Context(), "t", func(*table.Table) error {
+		calls++
+		return full
+	})
+	if !errors.Is(err, full) || calls != 1 {
+		t.Errorf("got %v after %d calls", err, calls)
+	}
+}

@@ -12,12 +12,29 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Watcher receives the progress of a job.
+// Watcher is told about the progress of a job: sending its data, then its events. Calls do not overlap.
 type Watcher interface {
 	client.Watcher
 	// Uploading is called before data is uploaded.
 	Uploading(rows int, bytes uint64)
+	// Importing is called while workers read objects.
+	Importing(*cleavev1.ImportProgress)
 }
+
+// Silent is the Watcher of a job whose progress nobody sees.
+type Silent struct{}
+
+// Item does nothing.
+func (Silent) Item(*cleavev1.WatchJobResponse) {}
+
+// Warn does nothing.
+func (Silent) Warn(string, ...any) {}
+
+// Uploading does nothing.
+func (Silent) Uploading(int, uint64) {}
+
+// Importing does nothing.
+func (Silent) Importing(*cleavev1.ImportProgress) {}
 
 // Submit uploads the data and tables of a job and creates the job. Without a request id, the request gets one, so that
 // its retries create only one job.

@@ -17,14 +17,15 @@ import (
 
 // DataFlags are the flags that name a file of data.
 type DataFlags struct {
-	set *pflag.FlagSet
+	set *pflag.FlagSet // all flags of the command, to know which were given
 
-	graph, kernelMatrix string
-	vertices            *OptionFlag
+	graph, kernelMatrix string // paths; at most one of them and of inputFlags.files is set
 	inputFlags
-	vertexList    string
-	namedVertices bool
 	tableFlags
+
+	vertices      *OptionFlag // the number of vertices of the graph; 0 if the edges tell
+	vertexList    string      // a path
+	namedVertices bool
 
 	// Stream allows a large table to be sent while it is read.
 	Stream bool
@@ -124,14 +125,17 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadKept is Load for a job that dropped rows, if dropped is set: it drops rows with missing values and, if
-// directions are compared, rows of zeros.
-func (f *DataFlags) LoadKept(dropped, directions bool) (*Loaded, error) {
-	if f.IsTable() && dropped {
-		f.missing.text = string(recipe.Drop)
-		return f.loadTable(directions)
-	}
-	if flag, err := f.source(); err == nil && flag == "data" && dropped {
+// LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
+// points without rows with missing values if the job dropped rows. If the job compared directions, rows of zeros are
+// dropped whenever rows with missing values are.
+func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+	flag, err := f.source()
+	switch {
+	case err != nil:
+		return nil, err
+	case f.IsTable() && r != nil:
+		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+	case !f.IsTable() && flag == "data" && dropped:
 		return f.loadPoints(0, true, directions)
 	}
 	return f.Load()
@@ -144,8 +148,8 @@ func (f *DataFlags) Name() string {
 
 // inputFlags name the files of points: files, a folder of them, or standard input.
 type inputFlags struct {
-	files         []string
-	format, array string
+	files         []string // paths, folders, "-", or URIs of objects
+	format, array string   // "" to detect the format, and for the only array of an .npz file
 
 	// Stdin is read for the path "-".
 	Stdin io.Reader
@@ -254,11 +258,12 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 // tableFlags tell how a table is read and how its rows become points.
 type tableFlags struct {
 	readingFlags
+	// Columns, by name or by number from 1.
 	id, label                    string
 	ignore, columns, categorical []string
-	keep                         []string
+	keep                         []string // used as they are
 	missing, dates               *OptionFlag
-	keepLastRow                  bool
+	keepLastRow                  bool // even if it looks like a row of totals
 }
 
 // onlyForTables lists the flags that apply only to tables.
@@ -267,6 +272,7 @@ var onlyForTables = []string{"delimiter", "header", "id-column", "label-column",
 // The values of --dates.
 const datesIgnored, datesAsNumbers = "ignore", "numbers"
 
+// add declares the flags. Those in onlyForTables are refused for other data; --missing is not among them.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
 	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")

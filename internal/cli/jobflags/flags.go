@@ -32,13 +32,13 @@ import (
 type Flags struct {
 	DataFlags
 	options           map[string]*OptionFlag // those of the catalog, by name
-	labelAs           *OptionFlag
-	sampleConstraints *OptionFlag
-	jobFile           string
-	givenName         string // --name
+	labelAs           *OptionFlag            // a wire.LabelUse
+	sampleConstraints *OptionFlag            // how many
+	jobFile           string                 // a path; flags override its fields
+	givenName         string                 // --name
 	timeout           shell.Duration
 	priority          *OptionFlag
-	verify            *OptionFlag
+	verify            *OptionFlag // the share of the work to repeat
 	webhook           string
 
 	streamFrom *OptionFlag // in bytes

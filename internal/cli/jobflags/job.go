@@ -20,21 +20,22 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them.
+// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A row
+// is a row of the data file, a point is one of those that are clustered; Filter converts between them.
 type Job struct {
 	Spec       *cleavev1.JobSpec
 	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
 	Loaded
-	Rows    int
+	Rows    int      // the number of points; 0 while a table is not sent yet
 	Columns int      // the number of columns of points
 	Notices []string // what to tell the user about the input, besides the notices of Table
 	Chosen  string   // why the algorithm is not the default although none was named, for the user; may be ""
 	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
-	classes     table.Classes // the classes that seeds and the truth name
-	seeds       [][2]int32    // rows of the file and the numbers of their classes
+	classes     table.Classes     // the classes that seeds and the truth name
+	seeds       []constraint.Seed // of rows of the data file; labels are indexes of classes.Names if it has any
 	stdin       io.Reader
 	columnTruth *Truth // the classes in the label column, of all rows of the file
 }
@@ -195,10 +196,7 @@ func (j *Job) placeOf(point, column int) string {
 	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
 		return ""
 	}
-	if j.Filter != nil {
-		point = int(j.Filter.Kept[point])
-	}
-	place := "the row " + j.Table.Data.Place(point)
+	place := "the row " + j.Table.Data.Place(j.Filter.FileRow(point))
 	switch {
 	case column >= len(j.Header):
 		place += fmt.Sprintf(", column %d", column)

@@ -158,17 +158,10 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	return j.rememberSeeds(seeds, ids)
 }
 
-// rememberSeeds keeps the classes of seeds, to name the clusters after them.
-func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) error {
-	list, err := table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Rows)))
-	if err != nil {
-		return err
-	}
-	j.seeds = nil
-	for _, s := range list {
-		j.seeds = append(j.seeds, [2]int32{s.Index, s.Label})
-	}
-	return nil
+// rememberSeeds keeps the seeds of a table, to name the clusters after their classes.
+func (j *Job) rememberSeeds(seeds *table.Table, ids *table.IDs) (err error) {
+	j.seeds, err = table.Seeds.Read(seeds, ids.Points(j.Filter.FileRows(j.Rows)))
+	return err
 }
 
 // useAsConstraints turns seeds into constraints.
@@ -177,8 +170,8 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 		return err
 	}
 	var rows, labels []int32
-	for _, s := range j.seeds {
-		rows, labels = append(rows, s[0]), append(labels, s[1])
+	for _, seed := range j.seeds {
+		rows, labels = append(rows, seed.Index), append(labels, seed.Label)
 	}
 	pairs := constraint.OfClasses(rows, labels)
 	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
@@ -222,25 +215,24 @@ func (f *Flags) drawConstraints(j *Job) error {
 const sampleStream = 0x636f6e73747261
 
 // NameSeeds names the classes of a job's seeds, so that ClusterClasses can name its clusters: a coordinator has only
-// the numbers of the classes. Each seed is a point and the number of its class. The filter tells which row of the
-// table the point is, and class returns the class in a row. If a class has two names or none, the seeds come from
-// elsewhere, and it does nothing.
-func (j *Job) NameSeeds(seeds [][2]int32, filter *RowFilter, class func(row int) string) {
-	var named [][2]int32
+// the numbers of the classes. The seeds are about rows of the table. The filter tells which rows were clustered, and
+// class returns the class in a row. If a class has two names or none, the seeds come from elsewhere, and it does
+// nothing.
+func (j *Job) NameSeeds(seeds []constraint.Seed, filter *RowFilter, class func(row int) string) {
+	seeds = slices.SortedStableFunc(slices.Values(seeds), func(a, b constraint.Seed) int { return cmp.Compare(a.Label, b.Label) })
 	var names []string // of the classes that have seeds, in the order of their numbers
 	last := int32(-1)
-	for _, s := range slices.SortedStableFunc(slices.Values(seeds), func(a, b [2]int32) int { return cmp.Compare(a[1], b[1]) }) {
-		row := filter.FileRow(int(s[0]))
-		name := class(row)
-		if s[1] != last {
-			last, names = s[1], append(names, name)
+	for at, seed := range seeds {
+		name := class(int(seed.Index))
+		if seed.Label != last {
+			last, names = seed.Label, append(names, name)
 		}
 		if name == "" || !strings.EqualFold(names[len(names)-1], name) {
 			return
 		}
-		named = append(named, [2]int32{int32(row), int32(len(names) - 1)})
+		seeds[at].Label = int32(len(names) - 1)
 	}
-	j.seeds, j.classes.Names, j.Filter = named, names, filter
+	j.seeds, j.classes.Names, j.Filter = seeds, names, filter
 }
 
 // ClusterClasses returns the class of each cluster, matched by the seeds, or "" for a cluster without one. It returns
@@ -250,17 +242,17 @@ func (j *Job) ClusterClasses(labels []int32) []string {
 		return nil
 	}
 	k := max(int(j.Spec.GetK()), int(slices.Max(labels))+1) // for a range of k, only the labels tell
-	counts := make([][]int64, len(j.classes.Names))
+	counts := make([][]int64, len(j.classes.Names))         // of seeds, by class and cluster
 	for class := range counts {
 		counts[class] = make([]int64, k)
 	}
-	for _, s := range j.seeds {
-		row := s[0]
+	for _, seed := range j.seeds {
+		point := seed.Index
 		if j.Filter != nil {
-			row = j.Filter.position[row]
+			point = j.Filter.position[seed.Index]
 		}
-		if row >= 0 && int(row) < len(labels) && int(labels[row]) < k && labels[row] >= 0 && int(s[1]) < len(counts) {
-			counts[s[1]][labels[row]]++
+		if point >= 0 && int(point) < len(labels) && int(labels[point]) < k && labels[point] >= 0 && int(seed.Label) < len(counts) {
+			counts[seed.Label][labels[point]]++
 		}
 	}
 	if len(counts) > k {

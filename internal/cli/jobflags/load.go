@@ -162,13 +162,13 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 // readTable reads all of the table. The reader that it returns is closed, but still has its notices.
 func (f *inputFlags) readTable(o format.TableOptions) (*table.Table, *format.TableReader, error) {
 	o.Format, o.Stdin = f.format, f.Stdin
-	r, err := format.OpenTable(f.files, o)
+	reader, err := format.OpenTable(f.files, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer r.Close()
-	t, err := r.ReadAll()
-	return t, r, err
+	defer reader.Close()
+	t, err := reader.ReadAll()
+	return t, reader, err
 }
 
 // within puts the name of a file before an error that does not begin with it.
@@ -229,20 +229,15 @@ func edgeListHint(t *table.Table) string {
 	return ""
 }
 
-// LoadByRecipe reads the table that the flags name and applies the recipe of a job to it. If directions are compared,
-// rows of zeros are dropped whenever rows with missing values are.
-func (f *DataFlags) LoadByRecipe(r *recipe.Recipe, directions bool) (*Loaded, error) {
-	return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
-}
-
-// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
-// does not use.
+// loadRows reads a table and applies the recipe of a job to it. If directions are compared, it drops rows of zeros
+// whenever the recipe drops rows with missing values. If whole is set, it also reads columns that the recipe does not
+// use.
 func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
-	for _, f := range r.Features {
-		o.Names, o.Only = append(o.Names, f.Column), append(o.Only, f.Column)
-		if f.Categories != nil {
-			o.Texts = append(o.Texts, f.Column)
+	for _, feature := range r.Features {
+		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
+		if feature.Categories != nil {
+			o.Texts = append(o.Texts, feature.Column)
 		}
 	}
 	if whole {
@@ -328,7 +323,7 @@ func (f *NewPointsFlags) Check() error {
 
 // Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
 // points must have the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped
-// as in LoadByRecipe.
+// as in DataFlags.LoadAgain.
 func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
 	f.Stdin = stdin
 	isTable := f.holds(format.InputTable)
@@ -352,7 +347,7 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 }
 
 // LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the
-// job's recipe. If directions are compared, rows of zeros are dropped as in LoadByRecipe.
+// job's recipe. If directions are compared, rows of zeros are dropped as in DataFlags.LoadAgain.
 func (f *NewPointsFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*Loaded, error) {
 	return loadRows(&inputFlags{files: []string{path}}, &f.readingFlags, r, directions, false)
 }

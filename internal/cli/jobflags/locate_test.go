@@ -55,7 +55,7 @@ func TestMessagesHaveNames(t *testing.T) {
 // Classes have names also if a class between them has no seed: all its rows were dropped.
 func TestNameSeedsOfSomeClasses(t *testing.T) {
 	j := &Job{Spec: &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}}}
-	j.NameSeeds([][2]int32{{1, 2}, {0, 0}}, nil, func(row int) string { return []string{"a", "c"}[row] })
+	j.NameSeeds([]constraint.Seed{{Index: 1, Label: 2}, {Index: 0, Label: 0}}, nil, func(row int) string { return []string{"a", "c"}[row] })
 	if got := j.ClusterClasses([]int32{2, 1, 0}); !slices.Equal(got, []string{"", "c", "a"}) {
 		t.Errorf("the clusters are named %q", got)
 	}

@@ -127,7 +127,7 @@ func (f *OptionFlag) Words() []string {
 
 // usage returns the line of help.
 func (f *OptionFlag) usage() string {
-	help := f.option.Help
+	help := f.option.About()
 	if f.option.Type == catalog.Start || f.option.Name == "algorithm" {
 		help += ": " + text.Or(f.Words())
 	}

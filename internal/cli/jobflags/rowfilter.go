@@ -94,27 +94,36 @@ func FilterOfLabels(labels []int64) *RowFilter {
 	return FilterOf(kept, len(labels))
 }
 
-// String says how many rows were dropped and why.
+// String says how many rows were dropped and why: "left out 3 of 120 rows (with missing values), and with them 2
+// seeds". With several reasons, each has its number of rows.
 func (f *RowFilter) String() string {
 	var why, with []string
-	count := func(list *[]string, n int, singular, rest string) {
-		if n > 0 {
-			*list = append(*list, text.Plural(n, singular)+rest)
+	because := func(rows int, reason string) {
+		if rows > 0 {
+			why = append(why, fmt.Sprintf("%d %s", rows, reason))
 		}
 	}
-	count(&why, f.incomplete, "row", " with missing values")
-	count(&why, f.blank, "row", " without values")
-	count(&why, f.total, "row", " of totals")
-	count(&why, f.zero, "row", " of zeros, without a direction")
-	count(&why, f.either, "row", " with missing values, of totals or without a direction")
-	count(&with, f.constraints, "constraint", "")
-	count(&with, f.seeds, "seed", "")
-	count(&with, f.beliefs, "belief", "")
-	text := fmt.Sprintf("left out of %s: %s", text.Plural(len(f.position), "row"), strings.Join(why, ", "))
-	if len(with) > 0 {
-		text += "; and with them " + strings.Join(with, " and ")
+	because(f.incomplete, "with missing values")
+	because(f.blank, "without values")
+	because(f.total, "of totals")
+	because(f.zero, "of zeros, which have no direction")
+	because(f.either, "with missing values, of totals or without a direction")
+	for _, entries := range []struct {
+		lost int
+		noun string
+	}{{f.constraints, "constraint"}, {f.seeds, "seed"}, {f.beliefs, "belief"}} {
+		if entries.lost > 0 {
+			with = append(with, text.Plural(entries.lost, entries.noun))
+		}
 	}
-	return text
+	if len(why) == 1 {
+		_, why[0], _ = strings.Cut(why[0], " ") // all rows
+	}
+	says := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	if len(with) > 0 {
+		says += ", and with them " + text.Join(with, "and")
+	}
+	return says
 }
 
 // FileRows returns the number of rows of the file, given the number of kept ones.
@@ -224,7 +233,7 @@ func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, datas
 	case len(f.Kept) == len(f.position):
 		return nil, data, nil
 	case len(f.Kept) == 0:
-		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left; %s", path, f)
+		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
 	case f.zero > 0:
 		data, err := withoutZeros(data)
 		return f, data, err

@@ -54,7 +54,8 @@ func (f *Flags) streams() bool {
 	return size >= int64(f.streamFrom.Whole())
 }
 
-// Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows.
+// Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows. The
+// order of calls is Read or Imported, Job.Sent, which completes the spec, and Job.Clustered once the job has ended.
 type Stream struct {
 	open  func() (*format.TableReader, error)
 	close func()                       // releases the copy of standard input
@@ -140,11 +141,8 @@ func (f *Flags) openLater(j *Job) error {
 		s.files["labels"] = start.path
 	}
 	s.sent = func() error {
-		if err := f.useLabels(j); err != nil {
-			return err
-		}
 		f.forgetFarthest(j)
-		return nil
+		return f.useLabels(j)
 	}
 	j.Table = &Rows{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
@@ -153,15 +151,15 @@ func (f *Flags) openLater(j *Job) error {
 // Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send
 // again if a later row shows that the beginning was misread. Notices are for the user.
 func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notices []string, err error) {
-	r, err := s.open()
+	reader, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer reader.Close()
 	for {
-		column := s.begin(r.Columns())
+		column := s.begin(reader.Columns())
 		err := send(func() (*table.Table, error) {
-			t, err := r.Next()
+			t, err := reader.Next()
 			if err == nil && column >= 0 {
 				err = s.found.add(&t.Columns[column])
 			}
@@ -170,7 +168,7 @@ func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notic
 		if errors.Is(err, format.ErrRestarted) {
 			continue
 		}
-		notices, s.marks = r.Notices(), r.Decimals()
+		notices, s.marks = reader.Notices(), reader.Decimals()
 		if hint := edgeListHint(s.table); hint != "" {
 			notices = append(notices, hint)
 		}
@@ -212,8 +210,8 @@ func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 		j.Filter = FilterOf(rows.Kept, rows.Count)
 	}
 	j.Rows = rows.Points()
-	if t := j.Table.stream.seeds; t != nil {
-		numbered, err := t.Number(j.Table.IDs)
+	if seeds := j.Table.stream.seeds; seeds != nil {
+		numbered, err := seeds.Number(j.Table.IDs)
 		if err != nil {
 			return err
 		}

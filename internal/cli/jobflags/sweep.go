@@ -87,8 +87,8 @@ type Combination []Setting
 // String returns the settings as they are printed, such as "algorithm kmeans, seed 3".
 func (c Combination) String() string {
 	var words []string
-	for _, s := range c {
-		words = append(words, s.Option+" "+s.Value)
+	for _, setting := range c {
+		words = append(words, setting.Option+" "+setting.Value)
 	}
 	return strings.Join(words, ", ")
 }
@@ -136,8 +136,8 @@ func (f *Flags) Combinations() ([]Combination, error) {
 
 // Choose gives the flags the values of a combination.
 func (f *Flags) Choose(c Combination) error {
-	for _, s := range c {
-		if err := f.options[s.Option].Set(s.Value); err != nil {
+	for _, setting := range c {
+		if err := f.options[setting.Option].Set(setting.Value); err != nil {
 			return err
 		}
 	}

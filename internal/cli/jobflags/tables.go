@@ -79,18 +79,19 @@ func (f *Flags) loadTables(j *Job) error {
 	if err := j.Filter.Apply(j.Spec); err != nil {
 		return err
 	}
-	if constraints := j.Spec.GetSupervision().GetConstraints(); constraints.GetTableId() == "" { // inline
-		var err error
-		if j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables, table.Constraints); err != nil {
-			return err
-		}
-	}
 	f.forgetFarthest(j)
-	return nil
+	constraints := j.Spec.GetSupervision().GetConstraints()
+	if constraints.GetTableId() != "" { // only the coordinator has them
+		return nil
+	}
+	var err error
+	j.Constraints, err = wire.ReadTable(constraints, "constraints", &recipe.Rows{Count: j.Rows}, wire.NoTables, table.Constraints)
+	return err
 }
 
-// forgetFarthest clears --farthest if the file of constraints is empty: it does not apply to kmeans++, which is then
-// the start. So a series of runs with a growing number of constraints can use the same flags.
+// forgetFarthest clears --farthest if the file of constraints is empty: without constraints the default is kmeans++, but
+// the option would select farthest-first. So a series of runs with a growing number of constraints can use the same
+// flags.
 func (f *Flags) forgetFarthest(j *Job) {
 	start, constraints := j.Spec.GetInitialization(), j.Spec.GetSupervision().GetConstraints()
 	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") && wire.RowsIn(constraints.GetInline()) == 0 {
@@ -167,26 +168,26 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 	}
 	j.noteGuess(in, t)
 	clusters := 0
-	for _, s := range seeds {
-		clusters = max(clusters, int(s.Label)+1)
+	for _, seed := range seeds {
+		clusters = max(clusters, int(seed.Label)+1)
 	}
 	j.beginRange(clusters)
 	spec := j.Spec
 	k := firstK(spec)
-	for _, s := range seeds {
-		if int64(s.Label) >= int64(k) {
+	for _, seed := range seeds {
+		if int64(seed.Label) >= int64(k) {
 			most := max(k, spec.GetKRange().GetMax())
 			return fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; seeds name clusters, 0..%d for k = %d",
-				path, naming.IDs.Of(int(s.Index)), s.Label, int64(most)-1, most)
+				path, naming.IDs.Of(int(seed.Index)), seed.Label, int64(most)-1, most)
 		}
-		if s.Probability != 0 && spec.GetKernelKmeans() != nil {
+		if seed.Probability != 0 && spec.GetKernelKmeans() != nil {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "%s: point %s has a label with a probability; seeds with probabilities apply to auto, seeded-kmeans and constrained-kmeans",
-				path, naming.IDs.Of(int(s.Index)))
+				path, naming.IDs.Of(int(seed.Index)))
 		}
 	}
 	t = t.WithoutIgnored(table.Seeds.Columns)
-	if s := j.Stream(); s != nil {
-		s.seeds = t.Named(naming.IDs)
+	if stream := j.Stream(); stream != nil {
+		stream.seeds = t.Named(naming.IDs)
 	}
 	return j.useSeeds(t, naming.IDs)
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/text"
@@ -293,34 +294,25 @@ func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
 type EventLines struct {
+	client.Silent
 	Events, Warnings io.Writer
-	Stop             func() // called if an event cannot be written; nobody would see the others
-
-	err error
 }
 
-// Item writes an event, unless one before it could not be written.
+// Item writes an event.
 func (l *EventLines) Item(item *cleavev1.WatchJobResponse) {
-	if item.GetEvent() == nil || l.err != nil {
+	if item.GetEvent() == nil {
 		return
 	}
 	text, err := protojson.Marshal(item.GetEvent())
 	if err == nil {
 		text, err = json.Marshal(json.RawMessage(text)) // protojson varies its white space
 	}
-	if err == nil {
-		_, err = fmt.Fprintf(l.Events, "%s\n", text)
+	if err != nil {
+		l.Warn("event %d cannot be written as JSON: %v", item.GetEvent().GetSequence(), err)
+		return
 	}
-	if l.err = err; err != nil {
-		l.Stop()
-	}
+	fmt.Fprintf(l.Events, "%s\n", text)
 }
-
-// Err returns why an event could not be written, or nil.
-func (l *EventLines) Err() error { return l.err }
-
-// Uploading writes nothing.
-func (l *EventLines) Uploading(int, uint64) {}
 
 // Warn writes a line of text.
 func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, format+"\n", args...) }

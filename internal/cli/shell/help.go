@@ -85,6 +85,7 @@ const (
 	wideWidth  = 100
 )
 
+// print writes the help of a command. It lists only essential flags of a command with many, unless all is set.
 func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	width := usualWidth
 	if h.Width != nil && h.Width() > 0 {
@@ -101,7 +102,7 @@ func (h *Help) print(command *cobra.Command, w io.Writer, all bool) {
 	}
 	p.title("Usage")
 	use := command.UseLine()
-	if !command.HasParent() && command.HasAvailableSubCommands() {
+	if command.HasAvailableSubCommands() && command.Use == command.Name() { // it takes nothing else
 		use = command.CommandPath() + " COMMAND"
 	}
 	p.paragraph("  ", use)
@@ -130,6 +131,7 @@ func Path(command *cobra.Command) string {
 	return path
 }
 
+// printCommands lists the subcommands by group, those in no group last.
 func (h *Help) printCommands(command *cobra.Command, p *printer) {
 	about := map[string]string{}
 	for _, c := range command.Commands() {
@@ -145,6 +147,7 @@ func (h *Help) printCommands(command *cobra.Command, p *printer) {
 	}
 }
 
+// printFlags lists the flags by group, inherited ones too; if short is set, only the essential ones.
 func (h *Help) printFlags(command *cobra.Command, p *printer, short bool) {
 	flags, names := map[string]*pflag.Flag{}, []string{}
 	add := func(f *pflag.Flag) {

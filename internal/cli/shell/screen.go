@@ -21,12 +21,33 @@ func Width(w io.Writer, env func(string) string) int {
 	if columns, err := strconv.Atoi(env("COLUMNS")); err == nil && columns > 0 {
 		return max(columns, 20)
 	}
+	if guarded, is := w.(*Guarded); is {
+		w = guarded.W
+	}
 	if file, is := w.(*os.File); is {
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil {
 			return max(columns, 20)
 		}
 	}
 	return 0
+}
+
+// Guarded writes to W until that fails: then it calls Failed, once, and refuses the rest.
+type Guarded struct {
+	W      io.Writer
+	Failed func()
+	Err    error // why W failed, or nil
+}
+
+// Write implements io.Writer.
+func (g *Guarded) Write(content []byte) (written int, err error) {
+	if g.Err != nil {
+		return 0, g.Err
+	}
+	if written, g.Err = g.W.Write(content); g.Err != nil {
+		g.Failed()
+	}
+	return written, g.Err
 }
 
 // Folded returns a writer that wraps lines of names and values ("clusters     2 of 600 points") to a width: the rest
@@ -39,6 +60,7 @@ func Folded(w io.Writer, width int) io.Writer {
 	return &folded{w: w, width: width}
 }
 
+// folded is the writer of Folded.
 type folded struct {
 	w     io.Writer
 	width int

@@ -4,6 +4,8 @@
 package catalog
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -68,9 +70,22 @@ func FindKernel(name string) (Kernel, bool) {
 func FindOption(name string, a Algorithm) (Option, bool) {
 	o, known := find(Options, func(o Option) bool { return o.Name == name })
 	if o.Spectral != nil && a.Family == SpectralFamily {
+		general := o
 		o = *o.Spectral
+		o.Help = cmp.Or(o.Help, general.Help)
+	}
+	if own := cmp.Or(o.Defaults[a.Name], o.Defaults[string(a.Family)]); own != "" {
+		o.Default = own
 	}
 	return o, known
+}
+
+// About returns the help of an option for all algorithms.
+func (o Option) About() string {
+	if o.Spectral == nil || o.Spectral.Help == "" {
+		return o.Help
+	}
+	return fmt.Sprintf("%s; in the spectral family, %s (%s)", o.Help, o.Spectral.Help, o.Spectral.Default)
 }
 
 func find[T any](list []T, is func(T) bool) (found T, known bool) {
@@ -157,11 +172,14 @@ type Option struct {
 	Values  []string
 	Aliases map[string]string // old names of values
 	Default string            // for help
+	// Defaults are the defaults of single algorithms, by name, or of families, where Default describes several. FindOption
+	// returns them as Default.
+	Defaults map[string]string
 	// The range of a number. There is none if Max is 0.
 	Min, Max    float64
 	MaxExcluded bool // Max itself is not allowed
 	Group       Group
 	Help        string // a word in backquotes names the value
-	// Spectral describes the option in the spectral family, if it differs there.
+	// Spectral describes the option in the spectral family, if it differs there. Its Help is empty if that does not.
 	Spectral *Option
 }

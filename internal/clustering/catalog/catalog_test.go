@@ -167,3 +167,29 @@ func TestTheTablesAgree(t *testing.T) {
 		}
 	}
 }
+
+// The page of an algorithm has its own defaults, and those of no other.
+func TestDefaultsOfOneAlgorithm(t *testing.T) {
+	used := map[string]bool{}
+	for _, a := range Algorithms {
+		used[a.Name], used[string(a.Family)] = true, true
+		for _, general := range Options {
+			o, _ := FindOption(general.Name, a)
+			if !a.Takes(o.Name) || o.Name == "algorithm" || o.Type == Start && len(a.Starts) == 0 {
+				continue
+			}
+			for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ";", " ").Replace(o.Default)) {
+				if _, other := FindAlgorithm(word); other && word != a.Name && !slices.Contains(o.Values, word) {
+					t.Errorf("--%s of %s has a default of %s: %s", o.Name, a.Name, word, o.Default)
+				}
+			}
+		}
+	}
+	for _, o := range Options {
+		for name := range o.Defaults {
+			if !used[name] {
+				t.Errorf("--%s has a default for %s, which is neither an algorithm nor a family", o.Name, name)
+			}
+		}
+	}
+}

@@ -153,6 +153,13 @@ const MaxRestarts = 10_000
 // eigenvectors takes time cubic in their number.
 const MaxLandmarks = 5000
 
+// Defaults that several algorithms share.
+const (
+	entailsSmall = "on while fewer than 200,000 pairs are implied and none contradict each other; off with --paper"
+	startsFree   = "the answer without constraints, neighborhoods, then kmeans++; with --paper neighborhoods"
+	runsSeeded   = "1 if every cluster has seeds, else 10; with --paper 1"
+)
+
 // Options lists all options, in the order of the help text.
 var Options = []Option{
 	{Name: "k", Field: "spec.k", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Group: RunGroup, Help: "number of clusters, or a range such as 2..10 to choose from (default: the classes of --label-column)",
@@ -161,11 +168,13 @@ var Options = []Option{
 
 	{Name: "constraints", Field: "spec.supervision.constraints", Type: File, Group: SupervisionGroup, Help: "must-links and cannot-links in this `FILE` (i,j,kind[,weight])"},
 	{Name: "entail", Field: "spec.supervision.entail", Type: Switch, Default: "on in the k-means and kernel families while fewer than 200,000 pairs are implied and none contradict each other; off with --paper", Group: SupervisionGroup,
-		Help: "add every pair that the constraints imply as a constraint; --entail=false turns this off"},
+		Defaults: map[string]string{"kernel": entailsSmall, "k-means": entailsSmall, "spectral": "off"},
+		Help:     "add every pair that the constraints imply as a constraint; --entail=false turns this off"},
 	{Name: "seeds", Field: "spec.supervision.seeds", Type: File, Group: SupervisionGroup, Help: "points of known label in this `FILE` (index,label[,probability])"},
 
 	{Name: "objective", Field: "objective", Type: Choice, Values: []string{"kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"},
-		Default: "normalized-cut on graphs and for spectral, else kernel-kmeans", Group: KernelGroup, Help: "what is minimized or maximized"},
+		Default:  "normalized-cut on graphs and for spectral, else kernel-kmeans",
+		Defaults: map[string]string{"kernel-kmeans": "normalized-cut on graphs, else kernel-kmeans", "spectral": "normalized-cut"}, Group: KernelGroup, Help: "what is minimized or maximized"},
 	{Name: "kernel", Field: "kernel.function", Type: Choice, Values: kernelNames(), Default: "gaussian", Group: KernelGroup, Help: "kernel function on points"},
 	{Name: "rho", Field: "kernel.rho", Type: Number, Values: []string{"auto"}, Default: "auto", Min: 1e-100, Max: 1e100, Group: KernelGroup,
 		Help: "width of the gaussian or laplacian kernel; auto is the median distance"},
@@ -195,7 +204,8 @@ var Options = []Option{
 	{Name: "metric", Field: "metric", Type: Choice, Values: []string{"identity", "diagonal", "full"}, Default: "diagonal", Group: KMeansGroup,
 		Help: "metric that m-, mpc- and hmrf-kmeans learn"},
 	{Name: "penalty", Field: "penalty", Type: Choice, Values: []string{"potts", "basu2003", "bilenko2004"}, Default: "bilenko2004; mpc-kmeans with --paper basu2003", Group: KMeansGroup,
-		Help: "what a violated constraint costs"},
+		Defaults: map[string]string{"mpc-kmeans": "bilenko2004; with --paper basu2003", "hmrf-kmeans": "bilenko2004"},
+		Help:     "what a violated constraint costs"},
 	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: KMeansGroup,
 		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points jointly"},
 	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: KMeansGroup,
@@ -225,24 +235,37 @@ var Options = []Option{
 		Help: "an edge weighs 1 if each row is among the nearest of the other and 1/2 if only one is (unweighted), or exp(-d²/(s s')), where d is their distance and s that of a row to its last neighbor (gaussian)"},
 
 	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none (auto also tries zscore; with --knn: auto)", Group: RunGroup,
-		Help: "how columns are scaled: to mean 0 and variance 1 (zscore), the same if their units differ (auto), to 0..1 (minmax), to median 0 and quartiles 1 apart (robust), or not (none)"},
+		Defaults: map[string]string{"auto": "none, and zscore is tried as well; with --knn auto", "kernel": "none; with --knn auto", "k-means": "none", "spectral": "none; with --knn auto"},
+		Help:     "how columns are scaled: to mean 0 and variance 1 (zscore), the same if their units differ (auto), to 0..1 (minmax), to median 0 and quartiles 1 apart (robust), or not (none)"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
 		Values:  []string{"farthest-first", "random", "kmeans++", "seeds", "labels", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"},
 		Aliases: map[string]string{"neighbourhoods": "neighborhoods"},
-		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans", Help: "how the first clusters are chosen: the name of a `START`"},
+		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans",
+		Defaults: map[string]string{
+			"kernel-kmeans": "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first if there are constraints, else kmeans++",
+			"kmeans":        "kmeans++", "seeded-kmeans": "seeds", "constrained-kmeans": "seeds",
+			"pc-kmeans": startsFree, "mpc-kmeans": startsFree, "hmrf-kmeans": startsFree,
+			"m-kmeans": "neighborhoods, then kmeans++; with --paper neighborhoods", "cop-kmeans": "random, then kmeans++; with --paper random",
+		},
+		Help: "how the first clusters are chosen: the name of a `START`"},
 	{Name: "initial-labels", Field: "spec.initialization.labels", NoFlag: true, Common: true, Type: File},
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
 	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
-		Help:     "number of runs from different starts, the best of which is kept; in the spectral family, runs of k-means on the eigenvectors",
-		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10"}},
+		Defaults: map[string]string{"auto": "10", "kernel": "10, on graphs 1, with constraints 2; with --paper 1", "k-means": "10; with --paper 1",
+			"seeded-kmeans": runsSeeded, "constrained-kmeans": runsSeeded},
+		Help: "number of runs from different starts, the best of which is kept",
+		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10",
+			Help: "number of runs of k-means on the eigenvectors"}},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,
-		Help:     "iteration limit; 0 returns the start; in the spectral family, of k-means on the eigenvectors (300)",
-		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300"}},
+		Help: "iteration limit; 0 returns the start",
+		Spectral: &Option{Name: "max-iterations", Field: "eigenvectors.kmeans_max_iterations", Common: true, Type: Whole, Min: 1, Max: math.MaxInt32, Default: "300",
+			Help: "iteration limit of k-means on the eigenvectors"}},
 	{Name: "tolerance", Field: "spec.tolerance", Common: true, Type: Number, Max: math.MaxFloat64, Default: "0", Group: RunGroup,
-		Help:     "stop when the objective improves by at most this share; 0 disables this; in the spectral family, the residual at which eigenvectors have converged (1e-8)",
-		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8"}},
+		Help: "stop when the objective improves by at most this share; 0 disables this",
+		Spectral: &Option{Name: "tolerance", Field: "eigenvectors.tolerance", Common: true, Type: Number, Min: 1e-14, Max: 1, MaxExcluded: true, Default: "1e-8",
+			Help: "the residual at which eigenvectors have converged"}},
 	{Name: "seed", Field: "spec.seed", Common: true, Type: Whole, Max: math.MaxUint64, Default: "0", Group: RunGroup, Help: "seed of all random choices"},
 	{Name: "paper", Field: "spec.paper_settings", Type: Switch, Group: RunGroup,
 		Help: "use the values of the algorithm's paper instead of the defaults, to reproduce its results"},

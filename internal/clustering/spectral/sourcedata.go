@@ -19,8 +19,8 @@ const maxSourceRows = 2000
 // the objects that are clustered (Wang2014 7.4).
 func BeliefsFromPoints(points *dataset.Points) ([]constraint.Belief, error) {
 	if points.N > maxSourceRows {
-		return nil, fault.Invalid("TOO_MANY_ROWS", "%d points have %d affinities; up to %d points are taken as a whole: make a graph of their nearest neighbors and give that as the source graph",
-			points.N, points.N*(points.N-1)/2, maxSourceRows)
+		return nil, fault.Invalid("TOO_MANY_ROWS", "there are %d points, and at most %d are supported, because all pairs of them are used; build a graph of their nearest neighbors instead and give it as the source graph",
+			points.N, maxSourceRows)
 	}
 	rho, err := kernelkmeans.MedianDistance(points, rand.New(rand.NewPCG(0, clustering.StreamRho)), "")
 	if err != nil {

@@ -168,7 +168,7 @@ class Credentials:
             raise invalid("BAD_CERTIFICATE_FILES", "cert_file and key_file belong together; give both")
         token = (os.environ.get("CLEAVE_TOKEN", "") if token is None else token).strip()
         if any(c <= " " or c >= "\x7f" for c in token):
-            raise invalid("BAD_TOKEN", "the token has invalid characters; it must be one line and nothing else")
+            raise invalid("BAD_TOKEN", "the token has spaces or control characters; give the token and nothing else")
         return cls(token, ca_file or "", cert_file or "", key_file or "", server_name or "", insecure)
 
     @property
