@@ -242,12 +242,20 @@ func usualSeparator(suffix string) byte {
 	return ','
 }
 
-// peekRows returns the beginning of a text, with at least two lines if it has that many.
+// peekRows returns the beginning of a text, with at least two lines if it has that many. It fails if one of these is
+// too long, so that no time is spent on examining it.
 func peekRows(s *scan.Source) ([]byte, error) {
 	for size := scan.Sniffed; ; size *= 2 {
 		prefix, err := s.PeekStart(size)
-		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size || size > scan.MaxLine {
+		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size {
 			return prefix, err
+		}
+		if size > scan.MaxLine {
+			line := &scan.Lines{Source: s, LineNumber: 1}
+			if end := bytes.IndexByte(prefix, '\n'); end >= 0 && end <= scan.MaxLine {
+				line.LineNumber = 2
+			}
+			return nil, line.TooLong()
 		}
 	}
 }

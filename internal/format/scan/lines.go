@@ -97,7 +97,7 @@ func (l *Lines) ReadLine() ([]byte, error) {
 			l.longLine = append(l.longLine, line...)
 			if len(l.longLine) > MaxLine {
 				l.LineNumber++
-				return nil, l.tooLong()
+				return nil, l.TooLong()
 			}
 			line, err = l.ReadSlice('\n')
 		}
@@ -125,7 +125,8 @@ func withoutEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-func (l *Lines) tooLong() *fault.Error {
+// TooLong returns the fault for a current line of more than MaxLine bytes.
+func (l *Lines) TooLong() *fault.Error {
 	return l.Invalid("LINE_TOO_LONG", "the line is longer than %d MiB; check that this is a text file", MaxLine>>20)
 }
 
