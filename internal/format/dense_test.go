@@ -86,6 +86,25 @@ func TestLongLines(t *testing.T) {
 	wantFault(t, "endless line", err, "LINE_TOO_LONG", "endless.csv, line 1", "64 MiB")
 }
 
+// A line of very many cells is refused: each would take up to 24 times the memory of its text.
+func TestTooManyCells(t *testing.T) {
+	commas := strings.Repeat("1,", scan.MaxLine/2-1)
+	for name, read := range map[string]func() error{
+		"table": func() error {
+			_, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(commas)})
+			return err
+		},
+		"points": func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err },
+	} {
+		var err error
+		bytes := allocated(func() { err = read() })
+		wantFault(t, name, err, "TOO_MANY_COLUMNS", "line 1", "cells")
+		if bytes > 32*scan.MaxLine {
+			t.Errorf("%s: %d bytes were allocated", name, bytes)
+		}
+	}
+}
+
 // A table is refused for an endless line before anything examines it, which would take many times its length.
 func TestEndlessLinesOfTables(t *testing.T) {
 	endless := strings.Repeat("1", 2*scan.MaxLine+1)

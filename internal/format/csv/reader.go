@@ -106,7 +106,7 @@ func (r *Reader) sniff() error {
 		start, r.skipped = start+length, r.skipped+blank
 		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
 		if err != nil {
-			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
+			return r.layout.invalid(lines+1, reasonOf(err), "the header: %v", err)
 		}
 		end = min(start+end, len(prefix))
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
@@ -189,7 +189,7 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 		return s.Invalid("EMPTY_DATA", "the file is empty")
 	}
 	_, _, err := d.split(append(bytes.Clone(text), '\n'), 0, nil)
-	return (&csvLayout{name: s.Name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
+	return (&csvLayout{name: s.Name}).invalid(line, reasonOf(err), "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
 }
 
 // begin opens the input at its beginning and decodes it to UTF-8.
