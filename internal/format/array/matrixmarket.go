@@ -173,6 +173,7 @@ func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.
 	return entry, err
 }
 
+// matrixValue parses a value, which must be finite; with AllowMissing, words for missing values are NaN.
 func matrixValue(l *scan.Lines, cell []byte) (float64, error) {
 	if l.ReadsAsNaN(cell) {
 		return math.NaN(), nil

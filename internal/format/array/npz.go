@@ -34,6 +34,7 @@ func ReadNPZ(s *scan.Source) (*Matrix, error) {
 	return ReadNPY(array)
 }
 
+// openZip opens an archive. The caller closes the Closer, which holds a copy of an input that cannot seek.
 func openZip(s *scan.Source) (*zip.Reader, io.Closer, error) {
 	content, size, end, err := s.Seekable()
 	if err != nil {

@@ -211,6 +211,7 @@ func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) b
 	return nil
 }
 
+// leaves counts the stored columns of a field: a field that is not nested has one.
 func leaves(node schema.Node) (count int) {
 	group, ok := node.(*schema.GroupNode)
 	if !ok {

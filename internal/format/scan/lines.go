@@ -176,9 +176,10 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 }
 
 func (l *Lines) tooWide() *fault.Error {
-	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; use an array (.npy) for so many columns, or sparse points (.svm, .npz)", maxCells)
+	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file; so many columns must be an array (.npy) or sparse points (.svm, .npz)", maxCells)
 }
 
+// splitAtWhiteSpace splits a line at runs of spaces, tabs and commas. Quotes mean nothing.
 func (l *Lines) splitAtWhiteSpace(line []byte) ([][]byte, error) {
 	start := -1
 	for at, c := range line {
