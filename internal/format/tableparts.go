@@ -141,8 +141,8 @@ func (m *manyParts) Close() {
 	m.part = nil
 }
 
-// Next returns the next rows of the parts in order, io.EOF after the last. If a part starts over, the parts after it are
-// surveyed, so that none of them starts over again, and all are read from the first; see csv.ErrRestarted.
+// Next returns the next rows of the parts in order, io.EOF after the last. If a part starts over, the parts after it
+// are surveyed, so that none of them starts over again, and all are read from the first; see csv.ErrRestarted.
 func (m *manyParts) Next() (*table.Table, error) {
 	for m.part != nil {
 		t, err := m.part.Next()
