@@ -25,11 +25,11 @@ type binaryReader interface {
 type binaryTable struct {
 	reader  binaryReader
 	name    string
-	found   []table.Column
-	rows    int
-	partial bool // only some of the rows are read, perhaps none
+	found   []table.Column // names and types, without cells
+	rows    int            // read so far
+	partial bool           // only some of the rows are read, perhaps none
 	notices []string
-	close   []func()
+	close   []func() // what to do after closing the reader, in this order
 }
 
 // openBinary opens the input and passes its decompressed bytes to open, which creates the reader.
@@ -67,6 +67,8 @@ func (b *binaryTable) nameColumns() {
 	b.found = b.reader.Columns()
 }
 
+// openParquet opens a Parquet file, or the row groups of it that in names. An input that cannot seek is copied to a
+// temporary file first, because a Parquet file is read from its end.
 func openParquet(in Input, o csv.Options) (Part, error) {
 	var spooled io.Closer
 	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) {
@@ -119,6 +121,7 @@ func (b *binaryTable) Notices() []string { return b.notices }
 
 func (b *binaryTable) Decimals() string { return "" }
 
+// Close closes the reader and then what it reads from. It may be called again.
 func (b *binaryTable) Close() {
 	if b.reader != nil {
 		b.reader.Close()
@@ -130,6 +133,7 @@ func (b *binaryTable) Close() {
 	b.close = nil
 }
 
+// Next returns the next rows, io.EOF after the last. A file that is read as a whole must have a row.
 func (b *binaryTable) Next() (*table.Table, error) {
 	t, err := b.reader.Next()
 	switch err = named(b.name, err); {

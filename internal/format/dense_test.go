@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -83,6 +84,40 @@ func TestLongLines(t *testing.T) {
 	}
 	_, _, err = ReadPoints(strings.NewReader(strings.Repeat("1", scan.MaxLine+scan.BufferSize+1)), "endless.csv")
 	wantFault(t, "endless line", err, "LINE_TOO_LONG", "endless.csv, line 1", "64 MiB")
+}
+
+// A line of very many cells is refused: each would take up to 24 times the memory of its text.
+func TestTooManyCells(t *testing.T) {
+	commas := strings.Repeat("1,", scan.MaxLine/2-1)
+	for name, read := range map[string]func() error{
+		"table": func() error {
+			_, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(commas)})
+			return err
+		},
+		"points": func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err },
+	} {
+		var err error
+		bytes := allocated(func() { err = read() })
+		wantFault(t, name, err, "TOO_MANY_COLUMNS", "line 1", "cells")
+		if bytes > 32*scan.MaxLine {
+			t.Errorf("%s: %d bytes were allocated", name, bytes)
+		}
+	}
+}
+
+// A table is refused for an endless line before anything examines it, which would take many times its length.
+func TestEndlessLinesOfTables(t *testing.T) {
+	endless := strings.Repeat("1", 2*scan.MaxLine+1)
+	for start, line := range map[string]string{"": "line 1", "x,y\n": "line 2"} {
+		var err error
+		bytes := allocated(func() {
+			_, err = OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: io.MultiReader(strings.NewReader(start), strings.NewReader(endless))})
+		})
+		wantFault(t, "endless "+line, err, "LINE_TOO_LONG", line, "64 MiB")
+		if bytes > 5*scan.MaxLine {
+			t.Errorf("endless %s: %d bytes were allocated", line, bytes)
+		}
+	}
 }
 
 func TestReadKernel(t *testing.T) {

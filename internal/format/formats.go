@@ -97,7 +97,7 @@ func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err 
 		}
 	}
 	if found := scan.SuffixOf(name); found != s.Suffix && f.has(found) {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of a %s file, which is not supported for this input", s.Suffix[1:])
+		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of the format %s, which is not supported for this input", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1

@@ -46,6 +46,8 @@ func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
 	return load(path, func(r io.Reader, name string) (*dataset.Graph, error) { return ReadGraph(r, name, vertices) })
 }
 
+// checkVertexCount refuses a graph with far more vertices than its edges can connect: a mistaken number of a vertex
+// would take the memory of all numbers below it.
 func checkVertexCount(s *scan.Source, vertices int, lists []dataset.Edges) error {
 	for _, edges := range lists {
 		for at, source := range edges.Source {

@@ -44,6 +44,7 @@ func (r LabelRows) Columns() []table.Column {
 	return columns
 }
 
+// classColumn returns the column of class names, with an empty cell where a row has no class.
 func (r LabelRows) classColumn() table.Column {
 	class := table.Column{Name: "class", Type: table.Text, Texts: make([]string, len(r.Labels)), Empty: make([]bool, len(r.Labels))}
 	for row, v := range r.Labels {

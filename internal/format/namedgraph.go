@@ -154,9 +154,9 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 type namedEdges struct {
 	*scan.Lines
 	columns graph.EdgeColumns
-	number  map[string]int32
-	names   []string
-	fixed   bool // no vertices may be added
+	number  map[string]int32 // of each vertex, by its name
+	names   []string         // of the vertices, by number
+	fixed   bool             // no vertices may be added
 	edges   dataset.Edges
 	notices []string
 }
@@ -172,6 +172,8 @@ func (g *namedEdges) vertex(name string) int32 {
 	return number
 }
 
+// read reads all edges. A first row is a header if it names the columns, or if it has two names that no other row has;
+// see dropHeader.
 func (g *namedEdges) read() error {
 	first, err := g.NextRow()
 	if errors.Is(err, io.EOF) {

@@ -75,3 +75,17 @@ func TestNPZ(t *testing.T) {
 		}
 	}
 }
+
+// A message stays short and on one line, whatever a file says: it has no long cells and no control characters.
+func TestMessagesQuoteTheFile(t *testing.T) {
+	long := strings.Repeat("\x1b[2J", 10_000)
+	_, ofMatrix := ReadGraph(strings.NewReader("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 "+long+" 1\n"), "g.mtx", 0)
+	wantFault(t, "cell", ofMatrix, "INDEX_OUT_OF_RANGE", "g.mtx, line 3", "not both whole numbers")
+	_, _, ofArray := ReadPoints(strings.NewReader(npz(t, zip.Store, long+".npy", "no array")), "p.npz")
+	wantFault(t, "array", ofArray, "NOT_NPY", "p.npz, array")
+	for _, err := range []error{ofMatrix, ofArray} {
+		if message := err.Error(); len(message) > 300 || strings.ContainsAny(message, "\x1b\n") {
+			t.Errorf("%.400q", message)
+		}
+	}
+}

@@ -14,6 +14,7 @@ func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
 	return readNamed(r, name, nil)
 }
 
+// readNamed is ReadPoints for a file whose column names, if it has any, are known; nil if they are not.
 func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []string, error) {
 	m, err := readMatrix(r, name, func(s *scan.Source) { s.AsPoints, s.Names = true, names })
 	if err != nil {

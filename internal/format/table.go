@@ -45,6 +45,8 @@ func LoadNamed[T any](in Input, kind table.Kind[T], points int, naming table.Nam
 	return t, list, err
 }
 
+// readCells reads a table with these columns, as naming has them in a file. The first line may be a row instead of the
+// header; then the columns are in the order of table.Columns.InOrder.
 func readCells(r io.Reader, name string, columns table.Columns, naming table.Naming) (*table.Table, error) {
 	columns = naming.FileColumns(columns)
 	s, err := scan.New(r, name)
@@ -115,6 +117,7 @@ func readCells(r io.Reader, name string, columns table.Columns, naming table.Nam
 	return t, err
 }
 
+// appendCell parses a cell by the type of its column and appends it. Other columns of the row are the caller's part.
 func appendCell(l *scan.Lines, c *table.Column, cell []byte) error {
 	ok, empty := true, len(cell) == 0
 	if empty && c.Empty == nil {

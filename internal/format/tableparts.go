@@ -16,10 +16,10 @@ type manyParts struct {
 	files    []string
 	openPart func(at int, o csv.Options) (Part, error)
 	options  csv.Options
-	wanted   []table.Column
-	known    []*csv.Survey // what reading each file showed; nil for a file that was read without starting over
-	at       int           // the current file
-	part     Part          // nil before the first file is opened and after the last one
+	wanted   []table.Column // the columns of the table, each with the widest type of those found so far
+	known    []*csv.Survey  // what reading each file showed; nil for a file that was read without starting over
+	at       int            // the current file
+	part     Part           // nil before the first file is opened and after the last one
 	notices  []string
 	marks    string // decimal separators of the parts read so far
 }
@@ -47,6 +47,7 @@ func OpenParts(names []string, o TableOptions, open func(at int, o TableOptions)
 	return &TableReader{Part: parts}, nil
 }
 
+// openParts opens each part once to find the types that hold the columns of all, and then the first part to read it.
 func openParts(files []string, o csv.Options, open func(at int, o csv.Options) (Part, error)) (*manyParts, error) {
 	m := &manyParts{files: files, openPart: open, options: o, known: make([]*csv.Survey, len(files))}
 	marks := ""
@@ -125,6 +126,7 @@ func (m *manyParts) Notices() []string { return m.notices }
 
 func (m *manyParts) Decimals() string { return csv.Same(m.marks) }
 
+// Close closes the current part, and keeps its notices and decimal separator.
 func (m *manyParts) Close() {
 	if m.part == nil {
 		return
@@ -139,6 +141,8 @@ func (m *manyParts) Close() {
 	m.part = nil
 }
 
+// Next returns the next rows of the parts in order, io.EOF after the last. If a part starts over, the parts after it
+// are surveyed, so that none of them starts over again, and all are read from the first; see csv.ErrRestarted.
 func (m *manyParts) Next() (*table.Table, error) {
 	for m.part != nil {
 		t, err := m.part.Next()

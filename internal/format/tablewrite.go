@@ -92,6 +92,7 @@ type jsonTable struct {
 	line  []byte
 }
 
+// Write writes the rows of a table, whose columns must be those of names.
 func (j *jsonTable) Write(t *table.Table) error {
 	for row := range t.Rows() {
 		line := j.line[:0]

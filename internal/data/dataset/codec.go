@@ -314,6 +314,7 @@ func (r *reader) seek() {
 	}
 }
 
+// Read encodes a block of values when the last one is used up.
 func (r *reader) Read(p []byte) (int, error) {
 	for len(r.block) == 0 {
 		if len(r.parts) == 0 {

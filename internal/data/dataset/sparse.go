@@ -112,6 +112,7 @@ func (p *SparsePoints) checkRow(i int) error {
 	return nil
 }
 
+// dropZeros removes stored zeros in place: equal points must have equal bytes.
 func (p *SparsePoints) dropZeros() {
 	kept := int64(0)
 	for i := range p.N {

@@ -109,6 +109,7 @@ func UnitsBy(rule Rule, p *Points) *Units {
 	return u
 }
 
+// minMaxUnits maps the range of each column to 0..1. A constant column keeps its unit.
 func minMaxUnits(p *Points) *Units {
 	u := &Units{Center: slices.Clone(p.Row(0)), Scale: slices.Clone(p.Row(0)), Rule: MinMax}
 	for i := range p.N {

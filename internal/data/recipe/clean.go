@@ -173,13 +173,10 @@ const maxAbsent = 4
 // findAbsent returns, in ascending order, the numbers that stand for missing values: conventional ones that repeat
 // and are far from all others. One that does not repeat must be very far. The other values must be varied and at
 // least as frequent.
-func findAbsent(c *table.Column) []float64 {
-	if c.Type == table.Text {
-		return nil
-	}
+func findAbsent(numbers []float64) []float64 {
 	var absent []float64
 	for range maxAbsent {
-		e := extremesOf(c, absent)
+		e := extremesOf(numbers, absent)
 		switch {
 		case e.most.isAbsent(e, e.most.next-e.least.value):
 			absent = append(absent, e.most.value)
@@ -223,17 +220,19 @@ func (e extreme) isAbsent(all extremes, span float64) bool {
 	return true
 }
 
-// extremesOf returns the extremes of a column, ignoring empty cells and the absent numbers.
-func extremesOf(c *table.Column, absent []float64) extremes {
+// extremesOf returns the extremes of numbers, ignoring the absent ones.
+func extremesOf(numbers, absent []float64) extremes {
 	const enough = 12 // distinct values, see extremes.many
 	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
-	for row := range c.Filled() {
-		v := c.Number(row)
-		if slices.Contains(absent, v) {
+	for _, v := range numbers {
+		if len(absent) > 0 && slices.Contains(absent, v) {
 			continue
 		}
 		e.count++
+		if len(seen) == enough && v > e.least.next && v < e.most.next {
+			continue // changes nothing, like almost all numbers
+		}
 		switch {
 		case v < e.least.value:
 			e.least = extreme{value: v, next: e.least.value, count: 1}

@@ -43,6 +43,7 @@ func Find(t *table.Table, name string) (int, error) {
 	return 0, unknownColumn(t, name)
 }
 
+// unknownColumn returns the error for a column that the table does not have, with the name that was probably meant.
 func unknownColumn(t *table.Table, name string) error {
 	names := make([]string, len(t.Columns))
 	for at := range t.Columns {

@@ -20,15 +20,17 @@ type shape struct {
 	mark            float64 // of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
 }
 
-// shapeOf describes a column.
-func shapeOf(c *table.Column, categorical bool) shape {
-	s := shape{column: c, categorical: categorical, gaps: 14695981039346656037, groups: 14695981039346656037}
-	for row := range c.Len() {
-		if c.IsEmpty(row) {
-			s.gaps = (s.gaps ^ uint64(row)) * 1099511628211
+// shapeOf describes a column of the given numbers, or a categorical one if they are nil.
+func shapeOf(c *table.Column, numbers []float64) shape {
+	s := shape{column: c, categorical: numbers == nil, gaps: 14695981039346656037, groups: 14695981039346656037}
+	if empty, first := countEmpty(c); empty > 0 {
+		for row := first; row < c.Len(); row++ {
+			if c.IsEmpty(row) {
+				s.gaps = (s.gaps ^ uint64(row)) * 1099511628211
+			}
 		}
 	}
-	if categorical {
+	if s.categorical {
 		number := map[string]uint64{}
 		for row := range c.Filled() {
 			value := c.CellText(row)
@@ -39,10 +41,11 @@ func shapeOf(c *table.Column, categorical bool) shape {
 		}
 		return s
 	}
-	numbers := present(c)
 	largest := 0.0
 	for _, v := range numbers {
-		largest = max(largest, math.Abs(v))
+		if size := math.Abs(v); size > largest {
+			largest = size
+		}
 	}
 	scale := 1 / largest // so that sums of large numbers do not overflow
 	if largest == 0 || scale-scale != 0 {
@@ -52,12 +55,15 @@ func shapeOf(c *table.Column, categorical bool) shape {
 	for _, v := range numbers {
 		sum += float64(v * scale)
 	}
-	mean, at := sum/count, 0
-	for row := range c.Filled() {
-		d := float64(numbers[at]*scale) - mean
+	mean, row := sum/count, 0
+	for _, v := range numbers {
+		for c.IsEmpty(row) {
+			row++
+		}
+		d := float64(v*scale) - mean
 		squares += float64(d * d)
-		mark += float64(sign(row) * d)
-		at++
+		mark += signed(d, row)
+		row++
 	}
 	deviation := math.Sqrt(squares / count)
 	s.mean, s.deviation, s.mark = float64(mean*largest), float64(deviation*largest), math.Abs(mark)/deviation/math.Sqrt(count)
@@ -69,12 +75,13 @@ func (s *shape) varies() bool { return s.deviation > 0 && s.deviation-s.deviatio
 
 func (s *shape) standard(row int) float64 { return (s.column.Number(row) - s.mean) / s.deviation }
 
-// sign returns 1 or -1, pseudorandomly by row.
-func sign(row int) float64 {
+// signed returns v or -v, pseudorandomly by row.
+func signed(v float64, row int) float64 {
+	const signBit = 1 << 63
 	h := uint64(row+1) * 0x9E3779B97F4A7C15
 	h ^= h >> 31
 	h *= 0xBF58476D1CE4E5B9
-	return float64(int(h>>63)*2 - 1)
+	return math.Float64frombits(math.Float64bits(v) ^ ^h&signBit)
 }
 
 // isCopy reports whether two columns carry the same information: their categories are equal up to names, or their
@@ -158,17 +165,9 @@ func stepOfAll(c *table.Column) float64 {
 }
 
 // withoutCopies leaves out the columns that are copies of an earlier one, except those that the user named.
-func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
+func (f *fitting) withoutCopies(candidates []candidate) []candidate {
 	if f.Rows() < enoughRows {
-		return candidates, nil // any two numbers are a linear function of any other two
-	}
-	shapes := make([]shape, len(candidates))
-	err := eachColumn(len(candidates), func(at int) error {
-		shapes[at] = shapeOf(candidates[at].column, candidates[at].made.Categories != nil)
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		return candidates // any two numbers are a linear function of any other two
 	}
 	var rest []candidate
 	var distinct []*shape
@@ -176,10 +175,10 @@ func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
 	for at := range candidates {
 		original := -1
 		if !candidates[at].asked {
-			original = slices.IndexFunc(distinct, shapes[at].isCopy)
+			original = slices.IndexFunc(distinct, candidates[at].shape.isCopy)
 		}
 		if original < 0 {
-			rest, distinct = append(rest, candidates[at]), append(distinct, &shapes[at])
+			rest, distinct = append(rest, candidates[at]), append(distinct, &candidates[at].shape)
 			continue
 		}
 		copies = append(copies, fmt.Sprintf("%.40q (of %.40q)", candidates[at].made.Column, distinct[original].column.Name))
@@ -192,7 +191,7 @@ func (f *fitting) withoutCopies(candidates []candidate) ([]candidate, error) {
 	default:
 		f.notice(listed, "columns %s are left out: copies, perhaps in other units; --keep %s uses them", text.First(copies, maxAlike), typedList(flags))
 	}
-	return rest, nil
+	return rest
 }
 
 // typedList joins columns as they are typed after a flag, at most maxAlike of them.

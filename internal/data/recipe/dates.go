@@ -224,6 +224,7 @@ func hoursOf(s string) (count float64, ok bool) {
 	return count, true
 }
 
+// daysIn returns the number of days of a month in the Gregorian calendar.
 func daysIn(year, month int) int {
 	switch month {
 	case 2:

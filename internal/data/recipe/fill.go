@@ -14,31 +14,6 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// findFills finds the values that replace missing ones in each feature, even if none is missing in this table. It
-// handles several columns in parallel.
-func (f *fitting) findFills(candidates []candidate) error {
-	if f.recipe.Missing == Drop || f.recipe.Missing == Error {
-		return nil
-	}
-	notices := make([]string, len(candidates))
-	err := eachColumn(len(candidates), func(at int) error {
-		notices[at] = f.findFill(candidates[at].column, &f.recipe.Features[at], candidates[at].empty)
-		return nil
-	})
-	if err != nil || f.recipe.Missing == Auto {
-		if err == nil {
-			err = f.findDonors(candidates)
-		}
-		return err
-	}
-	for at := len(candidates) - 1; at >= 0; at-- {
-		if notices[at] != "" {
-			f.notices = slices.Insert(f.notices, candidates[at].after, notice{filled, notices[at]})
-		}
-	}
-	return nil
-}
-
 // eachColumn calls do for the columns 0 to columns-1 in parallel.
 func eachColumn(columns int, do func(at int) error) error {
 	threads := runtime.GOMAXPROCS(0)
@@ -78,24 +53,27 @@ func (f *fitting) findDonors(candidates []candidate) error {
 	})
 }
 
-// findFill sets the value that replaces missing ones in a feature. It returns a notice, or "" if no cell is empty.
-func (f *fitting) findFill(c *table.Column, into *Feature, empty int) string {
-	what := ""
+// findFill sets the value that replaces missing ones in a candidate, even if none is missing in this table; numbers are
+// those of its column. It returns a notice, or "" if no cell is filled with that value.
+func (f *fitting) findFill(g *candidate, numbers []float64) string {
+	made, what := &g.made, ""
 	switch {
-	case into.Categories != nil:
-		into.FillCategory = into.mostFrequent(c)
-		what = fmt.Sprintf("its most frequent value, %.40q", into.FillCategory)
+	case f.recipe.Missing == Drop || f.recipe.Missing == Error:
+		return ""
+	case made.Categories != nil:
+		made.FillCategory = made.mostFrequent(g.column)
+		what = fmt.Sprintf("its most frequent value, %.40q", made.FillCategory)
 	case f.recipe.Missing == Mean:
-		into.Fill = mean(c) + 0 // turns -0 into 0, because files do not keep the sign of a zero
-		what = fmt.Sprintf("its mean, %.6g", into.Fill)
+		made.Fill = mean(numbers) + 0 // turns -0 into 0, because files do not keep the sign of a zero
+		what = fmt.Sprintf("its mean, %.6g", made.Fill)
 	default:
-		into.Fill = median(c) + 0
-		what = fmt.Sprintf("its median, %.6g", into.Fill)
+		made.Fill = median(numbers) + 0
+		what = fmt.Sprintf("its median, %.6g", made.Fill)
 	}
-	if empty == 0 {
+	if g.empty == 0 || f.recipe.Missing == Auto {
 		return ""
 	}
-	return fmt.Sprintf("column %q: %s filled with %s", c.Name, text.Count(empty, "empty cell is", "empty cells are"), what)
+	return fmt.Sprintf("column %q: %s filled with %s", g.column.Name, text.Count(g.empty, "empty cell is", "empty cells are"), what)
 }
 
 // categoryOrder returns how to sort categories: numerically in columns of numbers, else as strings.
@@ -117,12 +95,12 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	for _, category := range f.Categories {
 		count[spelled(category)] = 0
 	}
-	for row := range c.Filled() {
-		value := spelled(c.CellText(row))
+	for value, cells := range spellings(c) {
+		value = spelled(value)
 		if _, known := count[value]; !known {
 			value = spelled(f.Other)
 		}
-		count[value]++
+		count[value] += cells
 	}
 	most := f.Categories[0]
 	for _, category := range f.Categories {
@@ -133,20 +111,25 @@ func (f *Feature) mostFrequent(c *table.Column) string {
 	return most
 }
 
-// present returns the numbers in the cells that are not empty.
+// present returns the numbers in the cells that are not empty, in order. The caller must not change them: they may be
+// those of the column.
 func present(c *table.Column) []float64 {
-	numbers := make([]float64, 0, c.Len())
-	for row := range c.Len() {
+	if c.Type == table.Number && c.Empty == nil {
+		return c.Numbers
+	}
+	numbers := make([]float64, c.Len())
+	count := 0
+	for row := range numbers {
 		if !c.IsEmpty(row) {
-			numbers = append(numbers, c.Number(row))
+			numbers[count] = c.Number(row)
+			count++
 		}
 	}
-	return numbers
+	return numbers[:count]
 }
 
-// mean returns the mean of the cells that are not empty. It divides before it adds, because the sum may overflow.
-func mean(c *table.Column) float64 {
-	numbers := present(c)
+// mean returns the mean of numbers. It divides before it adds, because the sum may overflow.
+func mean(numbers []float64) float64 {
 	sum := 0.0
 	for _, v := range numbers {
 		sum += v / float64(len(numbers))
@@ -154,17 +137,55 @@ func mean(c *table.Column) float64 {
 	return sum
 }
 
-// median returns the median of the cells that are not empty, of which there must be one.
-func median(c *table.Column) float64 {
-	numbers := present(c)
-	middle := len(numbers) / 2
-	choose.Rank(numbers, middle)
-	if len(numbers)%2 == 1 {
-		return numbers[middle]
+// median returns the median of one or more numbers.
+func median(numbers []float64) float64 {
+	odd, middle := len(numbers)%2 == 1, len(numbers)/2
+	near, smaller := aroundMedian(numbers)
+	middle -= smaller
+	choose.Rank(near, middle)
+	if odd {
+		return near[middle]
 	}
-	below := slices.Max(numbers[:middle])
-	if below == numbers[middle] {
+	below := slices.Max(near[:middle])
+	if below == near[middle] {
 		return below
 	}
-	return below/2 + numbers[middle]/2 // exact, fused or not
+	return below/2 + near[middle]/2 // exact, fused or not
+}
+
+// aroundMedian returns a new list of the numbers near the median, and how many are smaller than those. The list has
+// the number at half the length in sorted order and the one before; it may have all.
+//
+// Of many numbers it takes those between two of a sample, on both sides of its median: one pass, where a selection
+// among all numbers takes several and writes each.
+func aroundMedian(numbers []float64) (near []float64, smaller int) {
+	const sampled, beside = 4096, 128 // beside is 4 standard deviations of a median's rank in the sample
+	if len(numbers) < 16*sampled {
+		return slices.Clone(numbers), 0
+	}
+	sample := choose.At(numbers, choose.Even[int](len(numbers), sampled))
+	slices.Sort(sample)
+	low, high := sample[sampled/2-beside], sample[sampled/2+beside]
+	near = make([]float64, len(numbers)/8) // twice as many as there are, unless values repeat
+	count := 0
+	for _, v := range numbers { // without branches, because half of them would be mispredicted
+		if count == len(near) {
+			break
+		}
+		near[count] = v
+		count += bit(v >= low) & bit(v <= high)
+		smaller += bit(v < low)
+	}
+	if middle := len(numbers) / 2; count == len(near) || smaller >= middle || smaller+count <= middle {
+		return slices.Clone(numbers), 0
+	}
+	return near[:count], smaller
+}
+
+// bit returns 1 for true, and 0 for false.
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

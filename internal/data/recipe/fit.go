@@ -152,30 +152,44 @@ func typed(name string, at int) string {
 	return name
 }
 
-// findFeatures makes features of all columns without another role.
-func (f *fitting) findFeatures() error {
-	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
-	for at := range f.Columns {
-		g := candidate{at: at, role: f.roles[at], asked: f.roles[at] != undecided}
-		if g.role == undecided && len(f.options.Only) == 0 {
+// readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
+// reports; reports are in the order of the columns.
+func (f *fitting) readAll() (read []candidate, reports []fitting, err error) {
+	for at, r := range f.roles {
+		g := candidate{at: at, role: r, asked: r != undecided}
+		if r == undecided && len(f.options.Only) == 0 {
 			g.role = feature
 		}
-		if g.role != feature && g.role != category && g.role != kept {
-			continue
+		if g.role == feature || g.role == category || g.role == kept {
+			read = append(read, g)
 		}
-		if err := f.read(&g); err != nil {
-			return err
-		}
+	}
+	reports = make([]fitting, len(read))
+	err = eachColumn(len(read), func(at int) error {
+		reports[at] = *f
+		reports[at].notices, reports[at].reasons = nil, nil
+		return reports[at].read(&read[at])
+	})
+	return read, reports, err
+}
+
+// findFeatures makes features of all columns without another role.
+func (f *fitting) findFeatures() error {
+	read, reports, err := f.readAll()
+	if err != nil {
+		return err
+	}
+	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
+	for at, g := range read {
+		f.notices, f.reasons = append(f.notices, reports[at].notices...), append(f.reasons, reports[at].reasons...)
 		switch {
 		case g.column == nil: // left out
-		case g.asked || f.Rows() < 3:
-			candidates = append(candidates, g)
-		case isConstant(g.column):
+		case g.constant:
 			constants = append(constants, g)
-		case g.made.Categories == nil && likeID(g.column) != "" && f.Rows() < enoughRows:
-			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, likeID(g.column), f.typed(at))
+		case g.likeID != "" && f.Rows() < enoughRows:
+			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, g.likeID, f.typed(g.at))
 			candidates = append(candidates, g)
-		case g.made.Categories == nil && likeID(g.column) != "":
+		case g.likeID != "":
 			counting = append(counting, g)
 		default:
 			candidates = append(candidates, g)
@@ -185,28 +199,31 @@ func (f *fitting) findFeatures() error {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
 		for _, g := range counting {
-			f.leaveOut(rowIDs, g.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", likeID(g.column), f.typed(g.at), f.typed(g.at))
+			f.leaveOut(rowIDs, g.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", g.likeID, f.typed(g.at), f.typed(g.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)
 		candidates = counting
-		f.notice(listed, "column %q %s, but is used because no other is left", candidates[0].made.Column, likeID(candidates[0].column))
+		f.notice(listed, "column %q %s, but is used because no other is left", candidates[0].made.Column, candidates[0].likeID)
 	case len(constants) > 0:
 		candidates = constants
 		f.notice(listed, "all rows are equal: every column that is left is constant")
 	default:
 		return f.noFeatures()
 	}
-	candidates, err := f.withoutCopies(candidates)
-	if err != nil {
-		return err
-	}
+	candidates = f.withoutCopies(candidates)
 	for at := range candidates {
-		f.noticeCategories(&candidates[at])
-		candidates[at].after = len(f.notices)
-		f.recipe.Features = append(f.recipe.Features, candidates[at].made)
+		g := &candidates[at]
+		f.noticeCategories(g)
+		if g.filling != "" {
+			f.notice(filled, "%s", g.filling)
+		}
+		f.recipe.Features = append(f.recipe.Features, g.made)
 	}
-	return f.findFills(candidates)
+	if f.recipe.Missing != Auto {
+		return nil
+	}
+	return f.findDonors(candidates)
 }
 
 // noFeatures returns an error that reports why no column is left.
@@ -237,7 +254,12 @@ type candidate struct {
 	made   Feature
 	column *table.Column // cleaned by the feature; nil if it is left out
 	empty  int           // number of empty cells
-	after  int           // index in fitting.notices for the notice about filling it
+	// constant and likeID say why it is no feature unless there is no better one: all its values are equal, or it looks
+	// like row ids, see likeID. They are not set if the user named it, or if the table has fewer than three rows.
+	constant bool
+	likeID   string
+	shape    shape
+	filling  string // a notice about its empty cells, "" if it has none or similar rows fill them
 }
 
 // addedColumns returns how many columns, from the given one on, an earlier run added by --join: the label, the class

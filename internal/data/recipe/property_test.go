@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -154,23 +155,53 @@ func TestMedian(t *testing.T) {
 		if rapid.Bool().Draw(t, "sorted") {
 			slices.Sort(cells)
 		}
-		sorted := slices.Sorted(slices.Values(cells))
-		want := sorted[len(cells)/2]
-		if len(cells)%2 == 0 {
-			want = sorted[len(cells)/2-1]/2 + want/2
-			if sorted[len(cells)/2-1] == sorted[len(cells)/2] {
-				want = sorted[len(cells)/2]
-			}
-		}
-		if got := median(&table.Column{Type: table.Number, Numbers: slices.Clone(cells)}); got != want {
+		if got, want := median(cells), medianOfSorted(slices.Sorted(slices.Values(cells))); got != want {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
 }
 
+func medianOfSorted(numbers []float64) float64 {
+	middle := len(numbers) / 2
+	if len(numbers)%2 == 1 || numbers[middle-1] == numbers[middle] {
+		return numbers[middle]
+	}
+	return numbers[middle-1]/2 + numbers[middle]/2
+}
+
+// The median of many numbers is exact, also where the sample that brackets it misleads, and the numbers stay.
+func TestMedianOfMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, number := range map[string]func(at int) float64{
+		"random":             func(int) float64 { return rng.NormFloat64() },
+		"ascending":          func(at int) float64 { return float64(at) },
+		"descending":         func(at int) float64 { return -float64(at) },
+		"equal":              func(int) float64 { return 7 },
+		"few":                func(int) float64 { return float64(rng.IntN(3)) },
+		"two":                func(at int) float64 { return float64(at % 2) },
+		"the sample is high": func(at int) float64 { return rng.Float64() + 10*max(0, 1-float64(at%16)) },
+		"the sample is low":  func(at int) float64 { return rng.Float64() - 10*max(0, 1-float64(at%16)) },
+		"narrow sample":      func(at int) float64 { return rng.NormFloat64() * min(1, 1e-3+float64(at%16)) },
+	} {
+		for _, count := range []int{1 << 16, 1<<16 + 1, 1 << 17, 1<<17 - 1} {
+			numbers := make([]float64, count)
+			for at := range numbers {
+				numbers[at] = number(at)
+			}
+			before := slices.Clone(numbers)
+			if got, want := median(numbers), medianOfSorted(slices.Sorted(slices.Values(numbers))); got != want {
+				t.Errorf("%s, %d: got %v, want %v", name, count, got, want)
+			}
+			if !slices.Equal(numbers, before) {
+				t.Errorf("%s, %d: the numbers were changed", name, count)
+			}
+		}
+	}
+}
+
 // Neither the mean nor the median of the largest numbers is infinite.
 func TestFillsAreFinite(t *testing.T) {
-	largest := &table.Column{Type: table.Number, Numbers: []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64 / 2}}
+	largest := []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64 / 2}
 	if m := mean(largest); math.IsInf(m, 0) || m < math.MaxFloat64/2 {
 		t.Error(m)
 	}

@@ -3,6 +3,7 @@ package recipe
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -40,10 +41,17 @@ func (f *fitting) read(g *candidate) error {
 		g.made.Categories = []string{unchecked, firstValue(c)}
 	}
 	column := g.made.clean(c, f.recipe.Decimals)
-	whole := column // with the numbers that stand for missing values
-	if g.role == feature && column.Type != table.Text {
-		g.made.Absent = findAbsent(column)
+	var numbers []float64 // of the cells that are not empty; nil for categories
+	if column.Type != table.Text && g.role != category {
+		numbers = present(column)
+	}
+	whole := numbers // with those that stand for missing values
+	if g.role == feature {
+		g.made.Absent = findAbsent(numbers)
+	}
+	if len(g.made.Absent) > 0 {
 		column = g.made.clean(c, f.recipe.Decimals)
+		numbers = present(column)
 	}
 	empty, row := countEmpty(column)
 	switch {
@@ -70,6 +78,14 @@ func (f *fitting) read(g *candidate) error {
 			text.Count(countOf(whole, v), fmt.Sprintf("cell with %v is", v), fmt.Sprintf("cells with %v are", v)), name)
 	}
 	g.column, g.empty = column, empty
+	if !g.asked && f.Rows() >= 3 {
+		g.constant = isConstant(column)
+		if !g.constant && g.made.Categories == nil {
+			g.likeID = likeID(column)
+		}
+	}
+	g.shape = shapeOf(column, numbers)
+	g.filling = f.findFill(g, numbers)
 	return nil
 }
 
@@ -94,12 +110,15 @@ func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bo
 		g.made.Dates = hours
 		return true, nil
 	}
+	row, ofID := mixedAt(c), looksLikeID(f.Table, g.at) && !g.asked
+	if row < 0 && !ofID {
+		return true, nil
+	}
 	found := findStrays(c, f.recipe.Decimals)
-	if found.count == 0 && found.numbers > 0 && looksLikeID(f.Table, g.at) && !g.asked {
+	if found.count == 0 && found.numbers > 0 && ofID {
 		g.made.AbsentTexts = true // the reader took its numbers for texts because of its name
 		return true, nil
 	}
-	row := mixedAt(c)
 	if row < 0 {
 		return true, nil
 	}
@@ -131,8 +150,7 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
 	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
-	for row := range c.Filled() {
-		value := c.CellText(row)
+	for value, count := range spellings(c) {
 		if g.role != category || g.coded {
 			key := table.Folded(value)
 			if _, known := first[key]; !known {
@@ -141,8 +159,8 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 			g.merged = g.merged || first[key] != value
 			value = first[key]
 		}
-		counts[value]++
-		rows++
+		counts[value] += count
+		rows += count
 	}
 	all := slices.SortedFunc(maps.Keys(counts), categoryOrder(c.Type))
 	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
@@ -186,6 +204,30 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
 		text.Plural(max(least, lowest(counts, frequent)), "row"), g.made.Other, text.Plural(rows-in, "row"), name)
 	return true, nil
+}
+
+// spellings yields the distinct texts of the cells that are not empty, in the order of their first rows, and how many
+// cells have each.
+func spellings(c *table.Column) iter.Seq2[string, int] {
+	place := map[string]int{}
+	var values []string
+	var counts []int
+	for row := range c.Filled() {
+		value := c.CellText(row)
+		at, known := place[value]
+		if !known {
+			at = len(values)
+			place[value], values, counts = at, append(values, value), append(counts, 0)
+		}
+		counts[at]++
+	}
+	return func(yield func(string, int) bool) {
+		for at, value := range values {
+			if !yield(value, counts[at]) {
+				return
+			}
+		}
+	}
 }
 
 // firstValue returns the first text of a column that is not empty, "" if there is none.
@@ -261,11 +303,11 @@ func (f *fitting) noticeCategories(g *candidate) {
 	}
 }
 
-// countOf returns how many cells of a column of numbers hold v.
-func countOf(c *table.Column, v float64) int {
+// countOf returns how many numbers are v.
+func countOf(numbers []float64, v float64) int {
 	count := 0
-	for row := range c.Filled() {
-		if c.Number(row) == v {
+	for _, number := range numbers {
+		if number == v {
 			count++
 		}
 	}

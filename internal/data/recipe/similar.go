@@ -43,11 +43,9 @@ func (s *source) keepDonors(donors []int) {
 		return
 	}
 	counts, total := make([]float64, len(s.Categories)), 0.0
-	for row := range c.Len() {
-		if !c.IsEmpty(row) {
-			counts[int(s.valueAt(row))]++
-			total++
-		}
+	for value, cells := range spellings(c) {
+		counts[int(s.numberOf(value))] += float64(cells)
+		total += float64(cells)
 	}
 	differ := 1.0 // the share of pairs that differ
 	for _, count := range counts {
@@ -236,7 +234,12 @@ func (s *source) valueAt(row int) float64 {
 	if s.category == nil {
 		return s.column.Number(row)
 	}
-	if number, known := s.category[s.spelled(s.column.CellText(row))]; known {
+	return s.numberOf(s.column.CellText(row))
+}
+
+// numberOf returns the number of the category that a text names, -1 if that is unknown.
+func (s *source) numberOf(text string) float64 {
+	if number, known := s.category[s.spelled(text)]; known {
 		return float64(number)
 	}
 	if s.Other != "" {

@@ -33,6 +33,8 @@ func (t *Table) EncodedSize() int64 {
 	return size
 }
 
+// encodedSize returns the canonical bytes of a column: its header and name, a bit per cell if some are empty, and the
+// cells.
 func (c *Column) encodedSize() int64 {
 	rows := int64(c.Len())
 	size := 4 + int64(len(c.Name))

@@ -179,6 +179,7 @@ func (t *Table) numbersRows(ids *IDs) bool {
 	return found
 }
 
+// resolvePoints replaces the ids in a column by the numbers of the points. Empty cells become 0 and stay empty.
 func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	t.ids = ids
 	numbers := make([]int64, t.rows)

@@ -325,6 +325,7 @@ func (t *Table) Check() error {
 // manyRows is the number of rows from which on several threads pay off.
 const manyRows = 1 << 12
 
+// checkColumn checks all but the cells of a column: its name, its type, and its length, which is that of the first.
 func (t *Table) checkColumn(c *Column) error {
 	switch {
 	case c.Name == "" || len(c.Name) > MaxNameBytes || !utf8.ValidString(c.Name):

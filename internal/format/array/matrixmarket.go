@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/format/scan"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // mmHeader holds the banner and the size line of a Matrix Market file.
@@ -155,13 +156,15 @@ func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.
 		want = 2
 	}
 	if len(cells) != want {
-		return entry, l.Invalid("RAGGED_ROWS", "the entry has %d numbers, but needs %d", len(cells), want)
+		return entry, l.Invalid("RAGGED_ROWS", "the entry has %s, but needs %d", text.Plural(len(cells), "number"), want)
 	}
 	row, rowOK := scan.ParseInteger(cells[0])
 	column, columnOK := scan.ParseInteger(cells[1])
-	if !rowOK || !columnOK || row < 1 || row > int64(m.Rows) || column < 1 || column > int64(m.Columns) {
-		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%s, %s) is outside the %d x %d matrix (Matrix Market indices start at 1)",
-			cells[0], cells[1], m.Rows, m.Columns)
+	switch {
+	case !rowOK || !columnOK:
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "the entry is in row %s and column %s, which are not both whole numbers", scan.Quote(cells[0]), scan.Quote(cells[1]))
+	case row < 1 || row > int64(m.Rows) || column < 1 || column > int64(m.Columns):
+		return entry, l.Invalid("INDEX_OUT_OF_RANGE", "entry (%d, %d) is outside the %d x %d matrix (Matrix Market indices start at 1)", row, column, m.Rows, m.Columns)
 	}
 	entry = dataset.Edge{Source: int32(row - 1), Target: int32(column - 1), Weight: 1}
 	if !m.pattern {
@@ -170,6 +173,7 @@ func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.
 	return entry, err
 }
 
+// matrixValue parses a value, which must be finite; with AllowMissing, words for missing values are NaN.
 func matrixValue(l *scan.Lines, cell []byte) (float64, error) {
 	if l.ReadsAsNaN(cell) {
 		return math.NaN(), nil

@@ -204,6 +204,7 @@ func (p *pythonParser) expect(token string) {
 	}
 }
 
+// quoted parses a string without escapes, which NumPy does not write.
 func (p *pythonParser) quoted() string {
 	for _, quote := range []string{"'", `"`} {
 		if !p.take(quote) {

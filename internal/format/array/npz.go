@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
@@ -33,6 +34,7 @@ func ReadNPZ(s *scan.Source) (*Matrix, error) {
 	return ReadNPY(array)
 }
 
+// openZip opens an archive. The caller closes the Closer, which holds a copy of an input that cannot seek.
 func openZip(s *scan.Source) (*zip.Reader, io.Closer, error) {
 	content, size, end, err := s.Seekable()
 	if err != nil {
@@ -58,7 +60,7 @@ func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 		if name == s.Array {
 			return entry, nil
 		}
-		names, arrays = append(names, name), append(arrays, entry)
+		names, arrays = append(names, shown(name)), append(arrays, entry)
 		if s.Array != "" {
 			continue
 		}
@@ -92,9 +94,17 @@ func chooseArray(s *scan.Source, archive *zip.Reader) (*zip.File, error) {
 	return nil, s.Invalid("SEVERAL_ARRAYS", "the file has several arrays: %s; select one with --array", list)
 }
 
+// shown returns the name of an array for messages: quoted and shortened if it is not a usual one.
+func shown(name string) string {
+	if len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return name
+	}
+	return scan.Quote([]byte(name))
+}
+
 // openArray opens an entry of the archive as a source.
 func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
-	name := s.Name + ", array " + strings.TrimSuffix(entry.Name, scan.NPYSuffix)
+	name := s.Name + ", array " + shown(strings.TrimSuffix(entry.Name, scan.NPYSuffix))
 	array := &scan.Source{Name: name, Suffix: scan.NPYSuffix, AllowMissing: s.AllowMissing}
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
 		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",

@@ -58,7 +58,7 @@ type sparseNPZ struct {
 	values        []float64
 }
 
-// ReadSparseNPZ reads sparse points. If features is not 0, the matrix must have that many columns.
+// ReadSparseNPZ reads sparse points. If features is not 0, the matrix must have at most that many columns.
 func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 	m, err := sparseEntries(s)
 	if err != nil {

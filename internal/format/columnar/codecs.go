@@ -54,6 +54,7 @@ var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(threads), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
 })
 
+// unpackZstd decompresses a block, which must fill into exactly.
 func unpackZstd(into, block []byte) error {
 	decoder, err := zstdDecoder()
 	if err != nil {

@@ -24,9 +24,9 @@ type messages struct {
 	budget
 	r       io.Reader
 	start   []byte // bytes already read from r
-	file    bool
-	ended   bool
-	batches int
+	file    bool   // a file rather than a stream: a footer follows, see checkEnd
+	ended   bool   // checkEnd found the footer to be right
+	batches int    // read so far, to compare with the footer
 
 	// From the schema: the number of fields, the number of view arrays in batches and dictionaries, and the number of
 	// bytes that names and other metadata may still take.

@@ -39,10 +39,10 @@ const (
 type Parquet struct {
 	budget
 	r       io.ReaderAt
-	size    int64
-	reader  *file.Reader
-	columns []column
-	chunks  []*chunk
+	size    int64        // of the file, in bytes
+	reader  *file.Reader // knows the metadata; pages are read and checked here
+	columns []column     // of the table, in the order of the schema
+	chunks  []*chunk     // of the current row group, for each column; nil for one that is not read
 
 	group   int   // the next row group
 	end     int   // the row group after the last one to read
@@ -53,11 +53,11 @@ type Parquet struct {
 // column describes a column of the file and how its cells are converted.
 type column struct {
 	name     string
-	leaf     int // the position in the row groups; -1 if the column is not read and its cells are empty
-	optional bool
-	unneeded bool // cells that a table cannot hold are read as empty instead of failing
-	physical parquet.Type
-	to       table.Type
+	leaf     int          // the position in the row groups; -1 if the column is not read and its cells are empty
+	optional bool         // cells may be missing
+	unneeded bool         // cells that a table cannot hold are read as empty instead of failing
+	physical parquet.Type // how values are stored
+	to       table.Type   // what they become
 	values   meaning
 }
 
@@ -65,14 +65,14 @@ type column struct {
 type chunk struct {
 	*Parquet
 	*column
-	from, size, values int64
+	from, size, values int64 // the offset and the bytes in the file, and the number of values, missing ones included
 	codec              compress.Compression
 	group              *file.RowGroupReader
 
 	reader file.ColumnChunkReader // nil before the first read
 	blank  int                    // pages without values still to come
-	defs   []int16
-	block  []byte // a page before and after decompression
+	defs   []int16                // of the rows read last: 0 where the cell is missing
+	block  []byte                 // a page before and after decompression
 	page   []byte
 	texts  texts
 }
@@ -211,6 +211,7 @@ func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) b
 	return nil
 }
 
+// leaves counts the stored columns of a field: a field that is not nested has one.
 func leaves(node schema.Node) (count int) {
 	group, ok := node.(*schema.GroupNode)
 	if !ok {

@@ -22,11 +22,11 @@ import (
 
 // meaning describes how values are converted to cells.
 type meaning struct {
-	unsigned bool
-	integer  func(int64) float64 // converts integers that become numbers
-	moment   func(int64) string  // converts integers that are dates or times
-	number   func([]byte) (v float64, ok bool)
-	text     func([]byte) string
+	unsigned bool                              // integers have no sign
+	integer  func(int64) float64               // converts integers that become numbers
+	moment   func(int64) string                // converts integers that are dates or times
+	number   func([]byte) (v float64, ok bool) // converts bytes that become numbers; ok is false for too many
+	text     func([]byte) string               // converts bytes that become texts; nil if they are texts already
 }
 
 // setType sets the type that a column is converted to, or returns the reason why a table cannot hold it.
@@ -74,6 +74,7 @@ func (c *column) setInteger(means schema.LogicalType) (refusal string) {
 	return ""
 }
 
+// setTime reads integers as times by format, which gets how many units a second has.
 func (c *column) setTime(format func(v, perSecond int64) string, unit schema.TimeUnitType) {
 	perSecond := map[schema.TimeUnitType]int64{schema.TimeUnitMillis: 1e3, schema.TimeUnitMicros: 1e6}[unit]
 	if perSecond == 0 {
@@ -82,6 +83,8 @@ func (c *column) setTime(format func(v, perSecond int64) string, unit schema.Tim
 	c.values.moment = func(v int64) string { return format(v, perSecond) }
 }
 
+// setDecimal reads integers, and big-endian integers of up to 32 bytes, as numbers with scale digits after the point.
+// It returns why it cannot, or "".
 func (c *column) setDecimal(scale int) (refusal string) {
 	if scale < 0 || scale > maxScale {
 		return "holds decimals of an invalid scale"

@@ -105,7 +105,7 @@ func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
 			if errors.Is(err, errAfterQuote) {
 				column--
 			}
-			return l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, scan.Quote(scan.FirstLine(b.Text[start:])))
+			return l.inCell(line, column, reasonOf(err), "%v: %s", err, scan.Quote(scan.FirstLine(b.Text[start:])))
 		}
 		lines := bytes.Count(b.Text[start:at], []byte("\n"))
 		if l.isAside(cells) {

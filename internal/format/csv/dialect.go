@@ -3,6 +3,7 @@ package csv
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,11 +15,25 @@ type dialect struct {
 	separator byte
 }
 
-// errUnclosed reports a quoted cell without an end, errAfterQuote one with text after its end.
+// errUnclosed reports a quoted cell without an end, errAfterQuote one with text after its end, and errTooWide a row of
+// more than maxCells.
 var (
 	errUnclosed   = errors.New("a quoted cell is not closed; write a quote inside a cell twice")
 	errAfterQuote = errors.New("there is text after a quoted cell; write a quote inside a cell twice")
+	errTooWide    = fmt.Errorf("the row has more than %d cells; check that this is a table, and --delimiter", maxCells)
 )
+
+// maxCells is the largest number of cells that a row is split into, more than a table may have. A cell takes up to 24
+// times the memory of its text.
+const maxCells = 1 << 20
+
+// reasonOf returns the reason of a fault for an error of split.
+func reasonOf(err error) string {
+	if errors.Is(err, errTooWide) {
+		return "TOO_MANY_COLUMNS"
+	}
+	return "UNCLOSED_QUOTE"
+}
 
 // split appends the cells of the row at position at, without surrounding space, and returns the position after the row.
 // The text must contain the end of the row, unless a quoted cell is not closed.
@@ -27,8 +42,17 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 		for text[at] == ' ' {
 			at++
 		}
-		if d.separator == ' ' && len(cells) > 0 && isBlank(text[at:at+1+bytes.IndexByte(text[at:], '\n')]) {
-			return cells, at + 1 + bytes.IndexByte(text[at:], '\n'), nil // spaces after the last cell
+		if d.separator == ' ' && len(cells) > 0 {
+			end := at
+			for end < len(text) && (text[end] == ' ' || text[end] == '\r') {
+				end++
+			}
+			if end == len(text) || text[end] == '\n' {
+				return cells, min(end+1, len(text)), nil // spaces after the last cell
+			}
+		}
+		if len(cells) == maxCells {
+			return cells, at, errTooWide
 		}
 		if text[at] != '"' {
 			end := at + d.cellEnd(text[at:])

@@ -106,7 +106,7 @@ func (r *Reader) sniff() error {
 		start, r.skipped = start+length, r.skipped+blank
 		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
 		if err != nil {
-			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
+			return r.layout.invalid(lines+1, reasonOf(err), "the header: %v", err)
 		}
 		end = min(start+end, len(prefix))
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
@@ -189,7 +189,7 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 		return s.Invalid("EMPTY_DATA", "the file is empty")
 	}
 	_, _, err := d.split(append(bytes.Clone(text), '\n'), 0, nil)
-	return (&csvLayout{name: s.Name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
+	return (&csvLayout{name: s.Name}).invalid(line, reasonOf(err), "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
 }
 
 // begin opens the input at its beginning and decodes it to UTF-8.
@@ -242,12 +242,20 @@ func usualSeparator(suffix string) byte {
 	return ','
 }
 
-// peekRows returns the beginning of a text, with at least two lines if it has that many.
+// peekRows returns the beginning of a text, with at least two lines if it has that many. It fails if one of these is
+// too long, so that no time is spent on examining it.
 func peekRows(s *scan.Source) ([]byte, error) {
 	for size := scan.Sniffed; ; size *= 2 {
 		prefix, err := s.PeekStart(size)
-		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size || size > scan.MaxLine {
+		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size {
 			return prefix, err
+		}
+		if size > scan.MaxLine {
+			line := &scan.Lines{Source: s, LineNumber: 1}
+			if end := bytes.IndexByte(prefix, '\n'); end >= 0 && end <= scan.MaxLine {
+				line.LineNumber = 2
+			}
+			return nil, line.TooLong()
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // listedGraph collects a graph whose vertices have names. They are numbered in the order in which they are listed.
 type listedGraph struct {
 	*scan.Source
-	numbers map[string]int32
-	names   []string
-	edges   []listedEdge
+	numbers map[string]int32 // of each vertex, by its name
+	names   []string         // of the vertices, by number
+	edges   []listedEdge     // in the order of the file; finish resolves their names
 }
 
 // listedEdge is an edge between names, which may be listed before its vertices.
@@ -29,6 +29,7 @@ func newListedGraph(s *scan.Source) *listedGraph {
 	return &listedGraph{Source: s, numbers: map[string]int32{}}
 }
 
+// addVertex gives the next number to a vertex, whose name must be new.
 func (g *listedGraph) addVertex(name string, line int) error {
 	if name == "" {
 		return g.at(line, "MISSING_ID", "a vertex has no id")

@@ -96,7 +96,7 @@ func (p *BlockParser[T]) Next() ([]ParsedBlock[T], error) {
 func (r *BlockReader) End(l *Lines) error {
 	switch {
 	case errors.Is(r.ended, errLongLine):
-		return l.tooLong()
+		return l.TooLong()
 	case errors.Is(r.ended, io.EOF):
 		return nil
 	}

@@ -82,8 +82,8 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 // Counter counts the bytes that are read through it.
 type Counter struct {
 	From   io.Reader
-	read   int64
-	Failed bool
+	read   int64 // bytes so far
+	Failed bool  // the last Read failed, not by the end of the input
 }
 
 func (c *Counter) Read(into []byte) (int, error) {
@@ -95,12 +95,13 @@ func (c *Counter) Read(into []byte) (int, error) {
 
 // growth fails if the input decompresses to too much, and marks errors of the decompressor as damage.
 type growth struct {
-	of     *Source
-	r      io.Reader
-	packed *Counter
-	read   int64
+	of     *Source   // its limits and its name
+	r      io.Reader // the decompressor
+	packed *Counter  // counts what the decompressor reads
+	read   int64     // bytes that were decompressed
 }
 
+// Read fails as soon as the decompressed bytes exceed the limit of the source, or MaxGrowth times those read.
 func (g *growth) Read(into []byte) (int, error) {
 	n, err := g.r.Read(into)
 	g.read += int64(n)

@@ -37,6 +37,7 @@ func (s *Source) detect() string {
 	return detectBytes(start)
 }
 
+// detectBytes is detect for the first bytes of a file.
 func detectBytes(start []byte) string {
 	for _, known := range []struct{ magic, suffix string }{
 		{ParquetMagic, ".parquet"}, {ArrowMagic, ".arrow"}, {ArrowContinuation, ".arrow"}, {"FEA1", ".arrow"}, {NPYMagic, ".npy"}, {zipMagic, ".npz"},

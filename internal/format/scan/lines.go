@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 // MaxLine is the length of the longest supported line in bytes. Without a limit, a file without line ends would be read
 // into memory as a whole.
 const MaxLine = 64 << 20
+
+// maxCells is the largest number of cells of a line. A cell takes up to 24 times the memory of its text.
+const maxCells = 1 << 24
 
 // Lines reads text line by line, without line ends (LF or CRLF), a byte order mark or blank lines.
 type Lines struct {
@@ -97,7 +101,7 @@ func (l *Lines) ReadLine() ([]byte, error) {
 			l.longLine = append(l.longLine, line...)
 			if len(l.longLine) > MaxLine {
 				l.LineNumber++
-				return nil, l.tooLong()
+				return nil, l.TooLong()
 			}
 			line, err = l.ReadSlice('\n')
 		}
@@ -125,7 +129,8 @@ func withoutEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-func (l *Lines) tooLong() *fault.Error {
+// TooLong returns the fault for a current line of more than MaxLine bytes.
+func (l *Lines) TooLong() *fault.Error {
 	return l.Invalid("LINE_TOO_LONG", "the line is longer than %d MiB; check that this is a text file", MaxLine>>20)
 }
 
@@ -143,9 +148,13 @@ const AnyWhiteSpace = 0
 func (l *Lines) Split(line []byte) ([][]byte, error) {
 	l.cells = l.cells[:0]
 	if l.Separator == AnyWhiteSpace {
-		l.splitAtWhiteSpace(line)
-		return l.cells, nil
+		return l.splitAtWhiteSpace(line)
 	}
+	count := 1 + bytes.Count(line, []byte{l.Separator})
+	if count > maxCells {
+		return nil, l.tooWide()
+	}
+	l.cells = slices.Grow(l.cells, count)
 	for {
 		cell, rest, more := bytes.Cut(line, []byte{l.Separator})
 		if text := bytes.TrimLeft(line, " "); len(text) > 0 && text[0] == '"' {
@@ -166,11 +175,19 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 	}
 }
 
-func (l *Lines) splitAtWhiteSpace(line []byte) {
+func (l *Lines) tooWide() *fault.Error {
+	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file; so many columns must be an array (.npy) or sparse points (.svm, .npz)", maxCells)
+}
+
+// splitAtWhiteSpace splits a line at runs of spaces, tabs and commas. Quotes mean nothing.
+func (l *Lines) splitAtWhiteSpace(line []byte) ([][]byte, error) {
 	start := -1
 	for at, c := range line {
 		gap := c == ' ' || c == '\t' || c == ',' || c == '\r'
 		if gap && start >= 0 {
+			if len(l.cells) == maxCells {
+				return nil, l.tooWide()
+			}
 			l.cells = append(l.cells, line[start:at])
 			start = -1
 		} else if !gap && start < 0 {
@@ -180,6 +197,7 @@ func (l *Lines) splitAtWhiteSpace(line []byte) {
 	if start >= 0 {
 		l.cells = append(l.cells, line[start:])
 	}
+	return l.cells, nil
 }
 
 // Unquote returns the content of the quoted cell at a position, where "" stands for one quote, and the position after

@@ -45,6 +45,7 @@ func (s *Spool) Read(into []byte) (int, error) {
 	return n, err
 }
 
+// keep appends to the copy. If there is no space for it, the copy is given up and the input can only be read on.
 func (s *Spool) keep(part []byte) {
 	if s.file == nil && len(s.memory)+len(part) <= spoolMemory {
 		s.memory = append(s.memory, part...)
