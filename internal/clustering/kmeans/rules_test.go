@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -179,6 +180,27 @@ func TestColoringIsCanceled(t *testing.T) {
 	cancel()
 	if _, found, err := newColoring(set, k).exact(ctx, searchLimit); !errors.Is(err, context.Canceled) {
 		t.Errorf("verdict %d, %v", found, err)
+	}
+}
+
+// The search takes memory for the graph, not for every vertex and color: 20,000 x 1,000 counts would be 80 MB.
+func TestColoringMemory(t *testing.T) {
+	const n, k = 20_000, 1_000
+	var cs []constraint.Constraint
+	for i := range int32(n - 1) {
+		cs = append(cs, clusteringtest.CannotLink(i, i+1))
+	}
+	set, err := constraint.NewSet(n, cs, constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newColoring(set, k)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, found, err := g.exact(t.Context(), searchLimit)
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; err != nil || found != colorable || taken > 8<<20 {
+		t.Errorf("verdict %d, %v, with %d bytes", found, err, taken)
 	}
 }
 
