@@ -35,8 +35,8 @@ func (p *Problem) checkFeasible() error {
 			p.Constraints.Conflicts(1)[0]).OnField(field)
 	}
 	if components := p.Constraints.Components().Count(); components < p.spec.K {
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %d groups of points, too few for %d clusters that are not empty",
-			components, p.spec.K).OnField(field)
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that are not empty",
+			text.Plural(components, "group"), p.spec.K).OnField(field)
 	}
 	p.coloring = newColoring(p.Constraints, p.spec.K)
 	if clique := p.coloring.clique(); clique != nil {

@@ -86,7 +86,7 @@ func TestCopSaysWhyItFails(t *testing.T) {
 	for i := range int32(9) {
 		chain = append(chain, clusteringtest.MustLink(i, i+1))
 	}
-	clusteringtest.WantFault(t, cop(2, chain...), "INFEASIBLE_CONSTRAINTS", "1 group", "2 clusters")
+	clusteringtest.WantFault(t, cop(2, chain...), "INFEASIBLE_CONSTRAINTS", "leave 1 group of points", "2 clusters")
 	// An odd cycle has no clique of three, and no two colors.
 	var cycle []constraint.Constraint
 	for i := range int32(9) {
