@@ -64,6 +64,20 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 	}
 }
 
+// The largest values that are accepted are clustered, although centering and rounding make larger ones of them.
+func TestTheLargestValues(t *testing.T) {
+	sparse, err := dataset.NewSparsePoints(1, 1, []int64{0, 1}, []int32{0}, []float64{1e90})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]dataset.Dataset{"dense": line(t, 1e90, 1e90, -1e90, 1e90), "sparse": sparse} {
+		result, err := trySolve(data, clustering.Spec{K: min(2, data.Rows()), MaxIterations: 10, Algorithm: &Options{Algorithm: Kmeans}})
+		if err != nil || math.IsNaN(result.Objective) || math.IsInf(result.Objective, 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The three kinds of failure are told apart, each with its certificate.
 func TestCopSaysWhyItFails(t *testing.T) {
 	points := line(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -361,6 +375,7 @@ func TestBadInput(t *testing.T) {
 		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
 		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
 		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
+		"centroids too large":           {points, clustering.Spec{K: 2, MaxIterations: 1, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START", "cluster 1"},
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)
