@@ -14,7 +14,7 @@ func TestARunByLandmarks(t *testing.T) {
 	succeed(t, "generate gaussians --n 300 --d 3 --k 3 --noise 0.5 --seed 1 --out g")
 	for _, scale := range []string{"none", "zscore"} {
 		said := succeed(t, "run --data g/data.csv --k 3 --landmarks 40 --scale "+scale+" --truth g/truth.csv --out "+scale)
-		for _, says := range []string{"objective   kernel-kmeans", "landmarks   40, ", "% of the kernel: the objective is approximate; NMI 1.0000 with the answer by the matrix, whose objective is", "ARI         1.0000"} {
+		for _, says := range []string{"objective   kernel-kmeans", "landmarks   40, ", "% of the kernel, so the objective is approximate; NMI 1.0000 against the answer from the full matrix, whose objective is", "ARI         1.0000"} {
 			if !strings.Contains(said, says) {
 				t.Errorf("%q is missing:\n%s", says, said)
 			}

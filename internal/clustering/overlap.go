@@ -55,7 +55,7 @@ func (o *overlap) match() []int32 {
 	return partner
 }
 
-// matchExactly computes an optimal matching.
+// matchExactly returns the matching with the largest total overlap, in time O(k^3).
 func (o *overlap) matchExactly() []int32 {
 	counts := make([][]int64, o.k)
 	for a := range counts {

@@ -119,6 +119,7 @@ func readEvents(r *snapshot.Reader, restarts int) *events {
 	return h
 }
 
+// writeNotice encodes a notice for readNotice.
 func writeNotice(w *snapshot.Writer, n Notice) {
 	w.String(n.Code)
 	w.String(n.Message)

@@ -47,6 +47,8 @@ func (r *Result) SetDistances(measure RowMeasure, own, next []float64) {
 	r.scores().setDistances(measure, own, next)
 }
 
+// setDistances stores own and next - own, in their own memory. What is infinite becomes NaN, the mark of a missing
+// score.
 func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 	s.Measure, s.Distance, s.Margin = measure, own, next
 	for i, distance := range own {

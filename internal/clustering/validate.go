@@ -48,6 +48,7 @@ func ValidateNeighbors(rows int, spec Spec) error {
 	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
+// validateStart checks the seeds, and that initial labels are given for all rows if and only if the run starts there.
 func validateStart(rows int, spec Spec) error {
 	if err := validateSeeds(rows, spec); err != nil {
 		return err
@@ -66,6 +67,7 @@ func validateStart(rows int, spec Spec) error {
 	return nil
 }
 
+// validateSeeds checks that seeds name rows and clusters that exist, and do not contradict each other.
 func validateSeeds(rows int, spec Spec) error {
 	certain := map[int32]int32{} // the label of each seeded point; -1 if its seeds have probabilities
 	for at, s := range spec.Seeds {

@@ -21,6 +21,7 @@ type beliefs struct {
 	newMessage []float64 // scratch: k
 }
 
+// newBeliefs returns messages that are all 0.
 func newBeliefs(g *graph) *beliefs {
 	b := &beliefs{g: g, message: make([]float64, len(g.to)*g.k), reverse: make([]int, len(g.to)),
 		belief: make([]float64, g.k), outgoing: make([]float64, g.k), newMessage: make([]float64, g.k)}

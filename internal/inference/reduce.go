@@ -215,6 +215,7 @@ func (r *reduction) onlyNeighbor(i int32) (int32, float64) {
 	return r.g.to[e], r.g.weight[e]
 }
 
+// remove takes a point out of the graph and records how to label it later. Its neighbors are looked at again.
 func (r *reduction) remove(i int32, how removal) {
 	r.gone[i] = true
 	r.trail = append(r.trail, how)

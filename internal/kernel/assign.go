@@ -92,6 +92,8 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	return best, nil
 }
 
+// farthestInTile returns the farther of best and the point of a tile with the largest a_i d_ic, among clusters of at
+// least two points.
 func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *ClusterStats, terms *clusterTerms) labeling.Candidate {
 	asked := s.assignment(t, stats.Lane)
 	for r, a := range asked.weights {

@@ -109,6 +109,7 @@ func (t *denseTile) maxima(dst []float64) error {
 	})
 }
 
+// diagonal implements matrix. If no entries are stored, it computes those of the columns of the rows.
 func (t *denseTile) diagonal(dst []float64) error {
 	if t.entries != nil {
 		for r := range t.height {

@@ -50,6 +50,7 @@ type gainTerms struct {
 	least, heavy float64 // smallest and largest weight of a non-empty cluster
 }
 
+// set computes the terms of one lane. It keeps the slices of stats.
 func (terms *gainTerms) set(stats ClusterStats) {
 	*terms = gainTerms{Shares: Shares{Weight: stats.Weight, Share: make([]float64, len(stats.Weight))}, count: stats.Count, least: math.Inf(1)}
 	for c, weight := range stats.Weight {

@@ -247,6 +247,7 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	return nil
 }
 
+// addEntriesPortable implements routines.addEntries.
 func addEntriesPortable(sums []float64, from, to int, m *Sparse, b *bundle) {
 	for i := from; i < to; i++ {
 		row := sums[(i-from)*b.width:][:b.count]

@@ -130,7 +130,7 @@ func interleave(dst []float64, width int, x [][]float64, rows partition.Range) {
 	}
 }
 
-// deinterleave reverses interleave.
+// deinterleave reverses interleave: it writes the given rows of x from src.
 func deinterleave(x [][]float64, rows partition.Range, src []float64, width int) {
 	for ; len(x) >= 4; x = x[4:] {
 		a, b, c, d := x[0][rows.From:rows.To], x[1][rows.From:rows.To], x[2][rows.From:rows.To], x[3][rows.From:rows.To]
@@ -233,6 +233,7 @@ func (r *routines) addPanel(p *panel, bundles []bundle) {
 	}
 }
 
+// addProductsPortable implements routines.addProducts and addWideProducts.
 func addProductsPortable(p *panel, row int, b *bundle) {
 	x, sums := p.x(b), p.sumsOf(b, row, portableRows)
 	for v := range b.count {

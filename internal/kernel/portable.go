@@ -116,6 +116,7 @@ func moveColumnsPortable(from, to []float64, p *pass) {
 	addColumnsPortable(to, p)
 }
 
+// multiplyBlockPortable implements routines.multiplyBlock for 4 rows and 1 column. Products of float32 are exact.
 func multiplyBlockPortable(out []float64, _ int, rows, columns []float64, features int, first bool) {
 	var s0, s1, s2, s3 float64
 	if !first {

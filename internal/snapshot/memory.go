@@ -150,6 +150,7 @@ func (p *Piece) Result() *Reader { return p.read(true) }
 // State returns the last state of a piece that an earlier process began, or nil.
 func (p *Piece) State() *Reader { return p.read(false) }
 
+// read returns the piece if it is done, or not, as asked. It returns nil for a nil piece.
 func (p *Piece) read(done bool) *Reader {
 	if p == nil {
 		return nil

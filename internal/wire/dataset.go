@@ -111,6 +111,7 @@ func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
 // Name returns the display name in the header.
 func (u *Upload) Name() string { return u.form.GetDisplayName() }
 
+// begin accepts the header, if what it declares is supported and fits.
 func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
 	u.form = header
 	if err := CheckName("header.display_name", header.GetDisplayName()); err != nil {
@@ -152,6 +153,7 @@ func DeclaredRows(header *cleavev1.DatasetHeader) uint32 {
 	return 0
 }
 
+// declare declares the rows and columns of dense data. No memory is taken before values arrive.
 func (u *Upload) declare(rows, columns uint64, field string) error {
 	if rows == 0 || columns == 0 {
 		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)
@@ -186,6 +188,7 @@ func (u *Upload) fits(bytes uint64, field string) error {
 		OnField(field).With("limit_bytes", itoa(uint64(u.limit)))
 }
 
+// addValues copies the next values of dense data.
 func (u *Upload) addValues(values []float64) error {
 	have := uint64(len(u.values)) + uint64(len(values))
 	if u.counted {
@@ -207,6 +210,7 @@ func (u *Upload) addValues(values []float64) error {
 	return nil
 }
 
+// addEdges copies the next edges. Without weights, all have the weight 1.
 func (u *Upload) addEdges(p *cleavev1.Edges) error {
 	sources, targets, weights := p.GetSources(), p.GetTargets(), p.GetWeights()
 	if len(sources) != len(targets) || len(weights) != 0 && len(weights) != len(sources) {
@@ -280,6 +284,7 @@ func (u *Upload) countRows() error {
 	return nil
 }
 
+// finishGraph returns the graph. If no vertices were declared, there are as many as edges name.
 func (u *Upload) finishGraph() (dataset.Dataset, error) {
 	vertices := u.vertices
 	if vertices == 0 {

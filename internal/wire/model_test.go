@@ -291,7 +291,7 @@ func FuzzModel(f *testing.F) {
 			}
 		}
 		m, err := ReceiveModel(stream(parts))
-		if err == nil && (m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Dimension() != m.D) {
+		if err == nil && (m.K < 1 || m.D < 1 || len(m.Centroids) != m.K*m.D || m.Metric.Form() != metric.Identity && len(m.Metric.Values()) != m.Metric.Form().Size(m.D)) {
 			t.Fatalf("got %+v", m)
 		}
 		if err == nil && m.Mixture != nil {

@@ -216,6 +216,7 @@ func SetOption(p *cleavev1.JobSpec, o catalog.Option, text string) {
 	}
 }
 
+// set sets a field from text. Text that is not a number clears a number, and text that names no value an enum.
 func set(m protoreflect.Message, field protoreflect.FieldDescriptor, text string) {
 	switch field.Kind() {
 	case protoreflect.EnumKind:

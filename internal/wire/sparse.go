@@ -32,6 +32,7 @@ const (
 	columnsPerEntry = 64
 )
 
+// declareSparse declares sparse points. If rows is 0, they are counted as their lengths arrive.
 func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
 	const field = "header.sparse_points"
 	rows, columns := uint64(form.GetRows()), uint64(form.GetColumns())
@@ -47,6 +48,7 @@ func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
 	return u.fits(headerBytes+rowStartBytes*(rows+1), field)
 }
 
+// addSparseRows copies the next lengths of rows and the next entries, which need not belong to each other.
 func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 	const field = "sparse_rows"
 	s := &u.sparse
@@ -80,6 +82,7 @@ func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 	return nil
 }
 
+// finishSparse returns the sparse points, if lengths and entries agree.
 func (u *Upload) finishSparse() (dataset.Dataset, error) {
 	const field = "sparse_rows"
 	s := &u.sparse

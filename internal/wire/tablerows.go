@@ -75,6 +75,7 @@ func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 	return nil
 }
 
+// add keeps the cells of the next rows. If texts are shared, equal ones are kept once, up to maxSeen.
 func (c *columnParts) add(p *cleavev1.Column) {
 	switch c.kind {
 	case table.Integer:
@@ -126,6 +127,7 @@ func lengthOf(c *cleavev1.Column) int {
 	return len(c.GetIntegers().GetValues()) + len(c.GetNumbers().GetValues()) + len(c.GetTexts().GetValues())
 }
 
+// typeOf returns the type of a column's cells, or 0 if it has none.
 func typeOf(c *cleavev1.Column) table.Type {
 	switch c.GetCells().(type) {
 	case *cleavev1.Column_Integers:

@@ -86,6 +86,7 @@ func StatsFromProto(packed []*workerv1.ClusterStats) ([]kernel.ClusterStats, err
 	return eachOrError(packed, statsFromProto)
 }
 
+// statsFromProto refuses statistics whose lists differ in length.
 func statsFromProto(p *workerv1.ClusterStats) (kernel.ClusterStats, error) {
 	stats := kernel.ClusterStats{Lane: int(p.GetLane()), Sigma: p.GetSigma()}
 	var err error

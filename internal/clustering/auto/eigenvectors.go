@@ -63,7 +63,7 @@ type contraction struct {
 	factor    []float64 // of each block: 1 / sqrt(d + t)
 }
 
-// newContraction numbers the kept blocks.
+// newContraction returns the contraction of the vertices that are kept, with blocks numbered by their first vertices.
 func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components) *contraction {
 	c := &contraction{adjacency: adjacency, block: make([]int32, g.N)}
 	number := map[int32]int32{}

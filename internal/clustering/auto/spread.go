@@ -66,7 +66,8 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 	return reach, err
 }
 
-// spread labels all vertices.
+// spread gives every vertex the class that reaches it most, weighted by the square root of the class's known weight.
+// A vertex that no class reaches gets the class of its cluster in the unconstrained answer. Known rows keep theirs.
 func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) ([]int32, error) {
 	reach, err := r.reach(ctx, s.graph, known, spreadTolerance)
 	if err != nil {

@@ -77,7 +77,7 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 	return &whitening{units: units, factor: eigen.Cholesky(v)}
 }
 
-// apply returns the whitened rows.
+// apply returns the rows multiplied by the inverse of the factor. It leaves rows unchanged.
 func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
 	columns := make([][]float64, rows.N)
 	for i := range columns {

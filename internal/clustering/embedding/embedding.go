@@ -85,6 +85,7 @@ func NewScaled(matrix Multiplier, factors []float64) eigen.Operator {
 
 func (s scaledMatrix) Rows() int { return len(s.factors) }
 
+// Multiply implements eigen.Operator. It changes the products of the matrix, which must not share memory with columns.
 func (s scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	scaled := make([][]float64, len(columns))
 	for v, column := range columns {

@@ -95,6 +95,7 @@ type assignment struct {
 	taken    []bool              // per cluster, scratch of occupied
 }
 
+// newAssignment makes every row a component of its own, in the cluster of its label. It does not change its arguments.
 func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
 	a := &assignment{
 		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),

@@ -138,6 +138,7 @@ type grower struct {
 	total, left []float64
 }
 
+// newGrower returns a grower whose first node has all rows of the points. A split is chosen from sqrt(d) columns.
 func newGrower(points *dataset.Points, classes []int32, weights []float64, k int, rng *rand.Rand) *grower {
 	g := &grower{
 		points: points, classes: classes, weights: weights, rng: rng, tried: max(1, int(math.Sqrt(float64(points.D)))),

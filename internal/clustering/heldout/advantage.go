@@ -10,6 +10,7 @@ import (
 // right.
 type counts struct{ together, parted, joined, apart int }
 
+// add counts n pairs that belong together (must) or apart.
 func (c *counts) add(must, right bool, n int) {
 	switch {
 	case must && right:

@@ -58,6 +58,7 @@ func (s *Setup) stats(asked []laneRequest) []kernel.ClusterStats {
 	return stats
 }
 
+// assign gives every request the moves of its lane. The clusters of lane l are l*k to l*k+k-1.
 func (s *Setup) assign(ctx context.Context, asked []laneRequest) error {
 	moves, err := s.x.Assign(ctx, s.stats(asked))
 	byLane := map[int]*request{}

@@ -118,14 +118,15 @@ const (
 	undecided
 )
 
-// exact looks for any coloring by exhaustive search. The next vertex is always the one with the fewest colors left
-// (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of them is tried. It fails only if the
-// context ends.
+// exact looks for any coloring by exhaustive search, which may color a vertex limit times. The next vertex is always
+// the one with the fewest colors left (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of
+// them is tried. It fails only if the context ends. It takes memory for the graph, and time
+// O(degree (log n + min(k, degree))) to color a vertex. The search of package enforce differs: there clusters have
+// costs, and some are given.
 func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, error) {
 	n := len(g.components)
 	colors := clustering.Unassigned(n)
-	// blocked[v*k+c] counts the neighbors of v that have color c; saturation is how many are not 0.
-	blocked, saturation := make([]int32, n*g.k), make([]int32, n)
+	near, saturation := newTally(g), make([]int32, n) // saturation[v] is the number of different colors near v
 	// next is a tournament of the vertices, which are its leaves next[n:]: next[i] is the one of next[2*i] and
 	// next[2*i+1] to color first, so next[1] is the first of all. Colored vertices lose against all others.
 	next := slices.Concat(make([]int32, n), choose.All[int32](n))
@@ -144,7 +145,7 @@ func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, erro
 	mark := func(v, c, sign int32) {
 		update(v)
 		for _, u := range g.neighbors[v] {
-			count := &blocked[int(u)*g.k+int(c)]
+			count := near.count(u, c)
 			if *count == 0 || (*count == 1 && sign < 0) {
 				if saturation[u] += sign; colors[u] < 0 {
 					update(u)
@@ -167,7 +168,7 @@ func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, erro
 	used, nodes := int32(0), 0
 	v, c := pick(), int32(0)
 	for v >= 0 {
-		for c < int32(g.k) && c <= used && blocked[int(v)*g.k+int(c)] > 0 {
+		for c < int32(g.k) && c <= used && *near.count(v, c) > 0 {
 			c++
 		}
 		if c < int32(g.k) && c <= used {
@@ -194,6 +195,44 @@ func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, erro
 		v, c, used = last.vertex, last.color+1, last.used
 	}
 	return colors, colorable, nil
+}
+
+// tally counts the neighbors of each vertex by color. A vertex has room for k colors, or for one more than it has
+// neighbors if that is less, so the memory is proportional to the graph.
+type tally struct {
+	k     int
+	start []int // the room of vertex v is colors[start[v]:start[v+1]], and so for counts
+	// colors tells which color a count is of. A room for k colors has them in order instead.
+	colors, counts []int32
+}
+
+func newTally(g *coloring) *tally {
+	t := &tally{k: g.k, start: make([]int, len(g.neighbors)+1)}
+	for v, us := range g.neighbors {
+		t.start[v+1] = t.start[v] + min(g.k, len(us)+1)
+	}
+	size := t.start[len(g.neighbors)]
+	t.colors, t.counts = make([]int32, size), make([]int32, size)
+	return t
+}
+
+// count returns the number of neighbors of v with color c, to be read or changed before the next call.
+func (t *tally) count(v, c int32) *int32 {
+	from, to := t.start[v], t.start[v+1]
+	if to-from == t.k {
+		return &t.counts[from+int(c)]
+	}
+	free := from // there is one, because fewer neighbors than places have colors
+	for at := from; at < to; at++ {
+		switch {
+		case t.counts[at] == 0:
+			free = at
+		case t.colors[at] == c:
+			return &t.counts[at]
+		}
+	}
+	t.colors[free] = c
+	return &t.counts[free]
 }
 
 // first returns which of two vertices to color first: one without a color, then the one with fewer colors left, then

@@ -35,8 +35,8 @@ func (p *Problem) checkFeasible() error {
 			p.Constraints.Conflicts(1)[0]).OnField(field)
 	}
 	if components := p.Constraints.Components().Count(); components < p.spec.K {
-		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %d groups of points, too few for %d clusters that are not empty",
-			components, p.spec.K).OnField(field)
+		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that are not empty",
+			text.Plural(components, "group"), p.spec.K).OnField(field)
 	}
 	p.coloring = newColoring(p.Constraints, p.spec.K)
 	if clique := p.coloring.clique(); clique != nil {
@@ -114,7 +114,7 @@ func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, er
 		return nil, fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked groups of points into %d clusters",
 			len(m.components), m.coloring.k).OnField(field)
 	case undecided:
-		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans came to a dead end: %s and a search of %d steps found no labels that satisfy the cannot-links, which may or may not exist; give more clusters, fewer constraints or a larger max_restarts, or take pc-kmeans, which may violate some",
+		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
 	return m.reduceCost(colors, costs), nil

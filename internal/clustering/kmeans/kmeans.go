@@ -22,6 +22,7 @@ type ambiguousSeed struct {
 	labels []int32 // ascending
 }
 
+// newKmeans returns the stepper of a restart of k-means, Seeded-KMeans or Constrained-KMeans.
 func newKmeans(run state) *kmeans {
 	m := &kmeans{lloyd: lloyd{state: run}}
 	m.repair = m.fillEmpty

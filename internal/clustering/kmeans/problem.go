@@ -237,16 +237,17 @@ func (p *Problem) prepareCentroids() error {
 	if len(given) != p.spec.K*p.d {
 		return fault.Invalid("BAD_START", "there are %d values of centroids; %d clusters of %d columns need %d", len(given), p.spec.K, p.d, p.spec.K*p.d).OnField(field)
 	}
-	for at, v := range given {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d", at/p.d, v, at%p.d).OnField(field)
-		}
-	}
 	scaled, err := p.Units.Apply(&dataset.Points{N: p.spec.K, D: p.d, Values: slices.Clone(given)})
 	if err != nil {
 		return fault.Wrap(err, "the centroids to start from")
 	}
 	p.options.InitialCentroids = scaled.(*dataset.Points).Values
+	for at, v := range p.options.InitialCentroids {
+		if !(math.Abs(v) <= metric.MaxValue) {
+			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d; magnitudes are at most %g, also when it is scaled",
+				at/p.d, given[at], at%p.d, metric.MaxValue).OnField(field)
+		}
+	}
 	for c := range p.spec.K {
 		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
 		if p.Vectors.Mean != nil {

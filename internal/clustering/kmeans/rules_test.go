@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,20 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 	}
 }
 
+// The largest values that are accepted are clustered, although centering and rounding make larger ones of them.
+func TestTheLargestValues(t *testing.T) {
+	sparse, err := dataset.NewSparsePoints(1, 1, []int64{0, 1}, []int32{0}, []float64{1e90})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]dataset.Dataset{"dense": line(t, 1e90, 1e90, -1e90, 1e90), "sparse": sparse} {
+		result, err := trySolve(data, clustering.Spec{K: min(2, data.Rows()), MaxIterations: 10, Algorithm: &Options{Algorithm: Kmeans}})
+		if err != nil || math.IsNaN(result.Objective) || math.IsInf(result.Objective, 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The three kinds of failure are told apart, each with its certificate.
 func TestCopSaysWhyItFails(t *testing.T) {
 	points := line(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -85,7 +100,7 @@ func TestCopSaysWhyItFails(t *testing.T) {
 	for i := range int32(9) {
 		chain = append(chain, clusteringtest.MustLink(i, i+1))
 	}
-	clusteringtest.WantFault(t, cop(2, chain...), "INFEASIBLE_CONSTRAINTS", "1 group", "2 clusters")
+	clusteringtest.WantFault(t, cop(2, chain...), "INFEASIBLE_CONSTRAINTS", "leave 1 group of points", "2 clusters")
 	// An odd cycle has no clique of three, and no two colors.
 	var cycle []constraint.Constraint
 	for i := range int32(9) {
@@ -179,6 +194,27 @@ func TestColoringIsCanceled(t *testing.T) {
 	cancel()
 	if _, found, err := newColoring(set, k).exact(ctx, searchLimit); !errors.Is(err, context.Canceled) {
 		t.Errorf("verdict %d, %v", found, err)
+	}
+}
+
+// The search takes memory for the graph, not for every vertex and color: 20,000 x 1,000 counts would be 80 MB.
+func TestColoringMemory(t *testing.T) {
+	const n, k = 20_000, 1_000
+	var cs []constraint.Constraint
+	for i := range int32(n - 1) {
+		cs = append(cs, clusteringtest.CannotLink(i, i+1))
+	}
+	set, err := constraint.NewSet(n, cs, constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newColoring(set, k)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, found, err := g.exact(t.Context(), searchLimit)
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; err != nil || found != colorable || taken > 8<<20 {
+		t.Errorf("verdict %d, %v, with %d bytes", found, err, taken)
 	}
 }
 
@@ -339,6 +375,7 @@ func TestBadInput(t *testing.T) {
 		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
 		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
 		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
+		"centroids too large":           {points, clustering.Spec{K: 2, MaxIterations: 1, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START", "cluster 1"},
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)

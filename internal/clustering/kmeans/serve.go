@@ -67,6 +67,7 @@ func (s server) assign(ctx context.Context, asked []laneRequest, queries []vecto
 	return err
 }
 
+// step serves whole iterations: assignment, sums, and the distortions before and after.
 func (s server) step(ctx context.Context, asked []laneRequest, queries []vector.Query) error {
 	done, err := s.x.Step(ctx, queries)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *state) single(center []float64) *vector.Model {
 	return m
 }
 
-// load sets all labels.
+// load sets all labels, where -1 means none, and takes over the new sums. It copies the slice.
 func (s *state) load(labels []int32) error {
 	sums, err := s.x.Load(labels)
 	if err != nil {

@@ -152,6 +152,7 @@ func kernelDistance(m *kernel.MatrixSpec) func(product, own, other float64) floa
 	}
 }
 
+// densely returns the inner products of dense rows, added up in the order of the columns.
 func densely(p *dataset.Points) Distances {
 	return func(i int32, to []int32, out []float64) {
 		row := p.Row(int(i))
@@ -165,6 +166,7 @@ func densely(p *dataset.Points) Distances {
 	}
 }
 
+// sparsely returns the inner products of sparse rows.
 func sparsely(p *dataset.SparsePoints) Distances {
 	return func(i int32, to []int32, out []float64) {
 		for at, j := range to {

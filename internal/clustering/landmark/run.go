@@ -15,7 +15,8 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Run runs a problem.
+// Run runs k-means on the features and reports objectives of kernel k-means; see rest. For few points it also compares
+// the answer with that of the full matrix.
 func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	o.Observe(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
@@ -84,6 +85,7 @@ func (w withRest) Observe(e clustering.Event) {
 	w.Observer.Observe(e)
 }
 
+// entryWith returns the entry with rest added to its objectives. It leaves what e points to unchanged.
 func entryWith(e clustering.HistoryEntry, rest float64) clustering.HistoryEntry {
 	e.Objective += rest
 	if e.AssignmentObjective != nil {
@@ -125,6 +127,7 @@ func (p *Problem) compare(ctx context.Context, labels []int32, report *clusterin
 	return nil
 }
 
+// solve runs kernel k-means with the full matrix in this process.
 func solve(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*clustering.Result, error) {
 	p, err := kernelkmeans.Prepare(points, spec)
 	if err != nil {

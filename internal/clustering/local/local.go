@@ -87,6 +87,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 	return kernelkmeans.RunAndScore(ctx, p, x, o)
 }
 
+// solveByLandmarks runs k-means on the features of landmarks; see package landmark.
 func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
 	p, err := landmark.Prepare(data, spec)
 	if err != nil {

@@ -13,11 +13,13 @@ const (
 
 // chains performs a local search. From every vertex at the border of its cluster it follows a chain of single moves,
 // each the best one among the neighbors of vertices that moved before. A chain may lower the value temporarily and is
-// kept up to its best point.
+// kept up to its best point. The search ends when no chain finds a better one, when the work is done, or when the
+// value does not rise although chains say so, as with penalties of very different sizes, whose sums are rounded.
 func (r *refiner) chains(ctx context.Context, l *labeling) error {
 	c := &chain{labeling: l, links: r.links, least: l.tolerance(), work: r.chainWork, place: make([]int32, l.g.Rows())}
 	for improved := true; improved && c.work > 0; {
 		improved = false
+		before := l.value()
 		for v := int32(0); int(v) < l.g.Rows() && c.work > 0; v++ {
 			if v%256 == 0 {
 				if err := ctx.Err(); err != nil {
@@ -28,6 +30,7 @@ func (r *refiner) chains(ctx context.Context, l *labeling) error {
 				improved = true
 			}
 		}
+		improved = improved && l.value() > before
 	}
 	return nil
 }

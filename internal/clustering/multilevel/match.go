@@ -108,6 +108,7 @@ func (m *matching) mayJoin(v, u int32) bool {
 	return true
 }
 
+// join adds v, which has no group, to that of u. Members of a group form a ring in next.
 func (m *matching) join(v, u int32) {
 	if m.of[u] < 0 {
 		m.of[u] = u
@@ -119,7 +120,7 @@ func (m *matching) join(v, u int32) {
 	m.next[v], m.next[first] = m.next[first], v
 }
 
-// numbers numbers the groups.
+// numbers returns the group of each vertex, numbered by their first vertices, and the number of groups.
 func (m *matching) numbers() (into []int32, count int) {
 	into = slices.Repeat([]int32{-1}, len(m.of))
 	for v := range int32(len(into)) {

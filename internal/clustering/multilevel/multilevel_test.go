@@ -244,6 +244,30 @@ func TestRefinementAndChainsNeverLowerTheValue(t *testing.T) {
 	}
 }
 
+// counted counts how often it is asked whether it has ended: once in every pass of the chains over a small graph.
+type counted struct {
+	context.Context
+	asked int
+}
+
+func (c *counted) Err() error { c.asked++; return c.Context.Err() }
+
+// Penalties of very different sizes make chains say that they raise the value, which rounding hides, again and again.
+func TestChainsEndIfRoundingHidesWhatTheyDo(t *testing.T) {
+	var edges []dataset.Edge
+	for leaf := range int32(10) {
+		edges = append(edges, dataset.Edge{Source: leaf + 1, Weight: 1})
+	}
+	g := normalizedCutOf(t, 11, edges)
+	g.Penalties = newPenalties(11, []Penalty{{1, 3, -0.01}, {1, 4, -0.05}, {2, 4, -0.01}, {2, 6, -0.05}, {2, 10, -0.01},
+		{4, 10, -0.05}, {5, 7, -1e48}, {5, 1, -0.05}, {7, 1, -1e48}, {9, 10, -0.01}})
+	l := newLabeling(g, 2, []int32{1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1}, balance)
+	ctx := &counted{Context: t.Context()}
+	if err := newRefiner(2, 1).chains(ctx, l); err != nil || ctx.asked > 20 {
+		t.Errorf("%v after %d passes", err, ctx.asked)
+	}
+}
+
 // Two triangles of cliques: every single move out of the wrong labels lowers the value.
 func TestChainsLeaveALocalOptimum(t *testing.T) {
 	found := false

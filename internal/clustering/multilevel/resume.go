@@ -27,6 +27,7 @@ func (m *memory) level(l Level) {
 	}
 }
 
+// save encodes the labels of a level, the steps up to it, and all levels that were reported, for read.
 func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Step) {
 	w.Int(len(m.reported))
 	for _, l := range m.reported {

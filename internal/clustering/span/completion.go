@@ -30,6 +30,7 @@ type completion struct {
 	between [][]float64 // kernels of all pairs of links; nil if they are not cached
 }
 
+// newCompletion returns the problem (2) within the first width vectors, without the kernels; see cacheKernels.
 func (b *basis) newCompletion(l *links, width int) *completion {
 	c := &completion{basis: b, links: l, width: width, damping: make([]float64, width), damped: make([][]float64, width)}
 	unit := elementary.Log(1 - b.costs[b.k-1])
@@ -125,7 +126,7 @@ func (c *completion) cacheKernels(folds []fold) {
 	}
 }
 
-// kernelMatrix computes W^1/2 K W^1/2.
+// kernelMatrix returns W^1/2 K W^1/2 of some links, given the diagonal of W^1/2, in time O(links^2 width).
 func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
 	m := len(subset)
 	matrix := newFactors(m, m)

@@ -62,6 +62,8 @@ func (q labelBeliefs) count() int { return len(q.seeds) * (len(q.seeds) - 1) }
 
 func (q labelBeliefs) stored() int { return len(q.seeds) }
 
+// sum returns the sum of all entries of Q in time O(seeds + k). All entries of P P', where P holds the chances, add up
+// to the sum of the squared column sums of P; the diagonal, which Q does not have, is subtracted.
 func (q labelBeliefs) sum() float64 {
 	byLabel, diagonal := make([]float64, q.k), 0.0
 	for _, s := range q.seeds {

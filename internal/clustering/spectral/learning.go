@@ -54,6 +54,7 @@ type learned struct {
 
 func (l learned) Rows() int { return l.n }
 
+// Multiply implements eigen.Operator: N x = (A x / largest + corrections x + (dMax - D) x) / dMax.
 func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	products, err := l.x.Multiply(ctx, columns)
 	if err != nil {

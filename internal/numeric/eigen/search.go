@@ -35,6 +35,7 @@ type Progress struct {
 	Wanted    int
 }
 
+// withDefaults returns the options with defaults for all zero fields but Basis, which depends on the problem.
 func (o Options) withDefaults() Options {
 	if o.Tolerance <= 0 {
 		o.Tolerance = 1e-8
@@ -88,6 +89,8 @@ type search struct {
 	iteration          int
 }
 
+// newSearch returns a search for the count pairs of p with the largest values. Its basis has at least four blocks of
+// columns, unless there are fewer dimensions.
 func newSearch(p *pencil, count int, options Options, rng *generator) *search {
 	s := &search{pencil: p, Options: options.withDefaults(), count: count, memory: memory{rng: rng, drawnBefore: rng.drawn}}
 	room := p.rows - len(p.excluded)

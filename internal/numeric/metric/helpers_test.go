@@ -15,16 +15,16 @@ import (
 func near(a, b, scale float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(scale)) }
 
 func matrixOf(m *Metric) [][]float64 {
-	a := make([][]float64, m.Dimension())
+	a := make([][]float64, m.d)
 	for i := range a {
-		a[i] = make([]float64, m.Dimension())
+		a[i] = make([]float64, m.d)
 		switch m.Form() {
 		case Identity:
 			a[i][i] = 1
 		case Diagonal:
 			a[i][i] = m.Values()[i]
 		case Full:
-			copy(a[i], m.Values()[i*m.Dimension():])
+			copy(a[i], m.Values()[i*m.d:])
 		}
 	}
 	return a

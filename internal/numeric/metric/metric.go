@@ -132,9 +132,6 @@ func checkFull(d int) error {
 // Form returns the kind of matrix that A is.
 func (m *Metric) Form() Form { return m.form }
 
-// Dimension returns the number of features.
-func (m *Metric) Dimension() int { return m.d }
-
 // Values returns A in the layout of Form.Size, or nil for the identity. It must not be changed.
 func (m *Metric) Values() []float64 { return m.values }
 

@@ -128,7 +128,7 @@ func TestUnitMetricsAreTheIdentity(t *testing.T) {
 	x, y := []float64{1, 2, 3}, []float64{0, 4, 6}
 	for _, form := range []Form{Identity, Diagonal, Full} {
 		m, err := NewUnit(form, 3)
-		if err != nil || m.Form() != form || m.Dimension() != 3 || m.Distance(x, y) != 14 || m.LogDet() != 0 {
+		if err != nil || m.Form() != form || m.d != 3 || m.Distance(x, y) != 14 || m.LogDet() != 0 {
 			t.Errorf("%s: %+v, %v", form, m, err)
 		}
 	}

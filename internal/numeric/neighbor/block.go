@@ -41,6 +41,7 @@ func newBlock(s *pointSearch) *block {
 	return &block{in: s, boxes: newBoxes(len(s.tree.features))}
 }
 
+// reset removes all queries. Each of the next ones wants count neighbors.
 func (b *block) reset(count int) {
 	b.queries = 0
 	for q := range b.nearest {
@@ -55,6 +56,7 @@ func (b *block) reset(count int) {
 	}
 }
 
+// addQuery adds a query, of which there may be blockQueries. own is its row, which is not its neighbor, or None.
 func (b *block) addQuery(values []float64, own int32) {
 	i, lane := b.queries/batchQueries, b.queries%batchQueries
 	batch := &b.batches[i]

@@ -30,6 +30,7 @@ func NewKernelSearch(diagonal []float64, rows kernel.RowFetcher) *Search {
 	return &Search{len(diagonal), &kernelSearch{diagonal, rows}}
 }
 
+// ofRows fetches runs of consecutive rows together.
 func (s *kernelSearch) ofRows(ctx context.Context, out, rows []int32, count, threads int) error {
 	for len(rows) > 0 {
 		run := 1

@@ -24,6 +24,7 @@ type pointSearch struct {
 	routines routines
 }
 
+// newPointSearch grows the tree and copies the rows in its order, padded to whole groups. It keeps data.
 func newPointSearch(data *dataset.Points) *pointSearch {
 	s := &pointSearch{data: data, order: choose.All[int32](data.N), place: make([]int32, data.N), routines: detectRoutines()}
 	s.tree = growTree(data, s.order)

@@ -26,6 +26,7 @@ func portable() routines {
 	return routines{name: "portable", distances: distancesPortable, gaps: gapsPortable}
 }
 
+// gapsPortable implements routines.gaps.
 func gapsPortable(sums *[blockBatches]float64, batches *boxes, from box) {
 	clear(sums[:])
 	for f, low := range from.low {

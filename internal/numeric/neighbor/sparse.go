@@ -75,6 +75,7 @@ func (s *sparseSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 	})
 }
 
+// nearest refuses queries that are not sparse points of as many columns.
 func (s *sparseSearch) nearest(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, sparse := queries.(*dataset.SparsePoints)
 	if !sparse || others.D != s.rows.D {

@@ -49,6 +49,7 @@ type gaussians struct {
 	scales  []float64
 }
 
+// newGaussians sets the scale of each row to the distance of the farthest of its count neighbors.
 func newGaussians(data dataset.Dataset, count int, neighbors []int32) *gaussians {
 	g := &gaussians{squared: squaredDistances(data), scales: make([]float64, data.Rows())}
 	for i := range g.scales {

@@ -60,7 +60,7 @@ func (m *Model) check(spec *RowSpec) error {
 		return fmt.Errorf("vector: a metric of %d values for %d features", len(m.Metric), d)
 	}
 	for at, v := range m.Centroids {
-		if !(max(v, -v) <= maxValue) || v < 0 && m.divergence() {
+		if !(max(v, -v) <= maxCentroid) || v < 0 && m.divergence() {
 			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
 		}
 	}

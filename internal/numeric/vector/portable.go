@@ -85,6 +85,7 @@ func distancesPortable(out *[groupRows]float64, rows []float64, at *places, cent
 	}
 }
 
+// distanceBlockPortable implements routines.distanceBlock.
 func distanceBlockPortable(distances, rows []float64, at *[distanceClusters]int, centroids, weights []float64) {
 	for c, from := range at {
 		sums, centroid := (*[groupRows]float64)(distances[c*groupRows:]), centroids[from:][:len(weights)]

@@ -80,8 +80,12 @@ func (s *RowSpec) Centroid(dst, sums []float64, count int) {
 	}
 }
 
-// maxValue bounds data, centroids and metrics, so that sums of products of three of them stay finite.
-const maxValue = metric.MaxValue
+// maxValue bounds data and metrics, and maxCentroid the means of centered data, which rounding may raise a little. Sums
+// of products of three of them stay finite.
+const (
+	maxValue    = metric.MaxValue
+	maxCentroid = 4 * maxValue
+)
 
 // NewRowSpec returns the spec of a data set. It reads all data once, and fails if the preparation cannot handle a row.
 func NewRowSpec(data dataset.Dataset, preparation Preparation) (*RowSpec, error) {

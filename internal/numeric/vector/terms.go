@@ -62,6 +62,7 @@ func (t *terms) setMaxBias() {
 	}
 }
 
+// setFeatureWeights sets the diagonal of A; it is empty for a full metric.
 func (t *terms) setFeatureWeights(columns int) {
 	t.featureWeights = t.featureWeights[:0]
 	switch t.form {

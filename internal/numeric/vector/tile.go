@@ -91,6 +91,7 @@ func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 	return t, nil
 }
 
+// store copies row r of the tile, counted from 0.
 func (t *tile) store(r int, prepared *row) {
 	if t.packed == nil {
 		copy(t.values[t.starts[r]:t.starts[r+1]], prepared.values)
@@ -189,6 +190,7 @@ func (d *reader) row(r int) *row {
 	return read
 }
 
+// unpack converts unpackedRows rows of a group, from row first on, to row order.
 func (d *reader) unpack(first int) {
 	width := d.tile.width
 	d.unpacked, d.first = parallel.Resized(d.unpacked, unpackedRows*width), first
