@@ -82,12 +82,10 @@ func (u *user) insist(what string, do func(ctx context.Context) error) bool {
 
 // collector is the event stream that a user assembles.
 type collector struct {
+	client.Silent
 	events []*cleavev1.Event
 	wrong  error
 }
-
-func (c *collector) Uploading(int, uint64) {}
-func (c *collector) Warn(string, ...any)   {}
 
 func (c *collector) Item(item *cleavev1.WatchJobResponse) {
 	e := item.GetEvent()
