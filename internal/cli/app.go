@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
-// app has the streams and the environment of a command. The method xCommand declares command x and its flags, and method
-// x runs it. Results go to stdout; notices, warnings and progress go to stderr.
+// app has the streams and the environment of a command. The method xCommand declares command x and its flags, and
+// method x runs it. Results go to stdout; notices, warnings and progress go to stderr.
 type app struct {
 	stdin          io.Reader // format.Peekable, because files are recognized by their first bytes
 	stdout, stderr io.Writer

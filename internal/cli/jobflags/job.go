@@ -20,8 +20,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A row
-// is a row of the data file, a point is one of those that are clustered; Filter converts between them.
+// Job is a job to submit: its spec, with the tables of files inline, and its data unless the coordinator has them. A
+// row is a row of the data file, a point is one of those that are clustered; Filter converts between them.
 type Job struct {
 	Spec       *cleavev1.JobSpec
 	Name       string // the display name

@@ -89,9 +89,9 @@ func (f *Flags) loadTables(j *Job) error {
 	return err
 }
 
-// forgetFarthest clears --farthest if the file of constraints is empty: without constraints the default is kmeans++, but
-// the option would select farthest-first. So a series of runs with a growing number of constraints can use the same
-// flags.
+// forgetFarthest clears --farthest if the file of constraints is empty: without constraints the default is kmeans++,
+// but the option would select farthest-first. So a series of runs with a growing number of constraints can use the
+// same flags.
 func (f *Flags) forgetFarthest(j *Job) {
 	start, constraints := j.Spec.GetInitialization(), j.Spec.GetSupervision().GetConstraints()
 	if start != nil && start.Start == cleavev1.Start_START_UNSPECIFIED && f.Given("constraints") && wire.RowsIn(constraints.GetInline()) == 0 {

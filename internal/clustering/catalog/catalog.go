@@ -172,8 +172,8 @@ type Option struct {
 	Values  []string
 	Aliases map[string]string // old names of values
 	Default string            // for help
-	// Defaults are the defaults of single algorithms, by name, or of families, where Default describes several. FindOption
-	// returns them as Default.
+	// Defaults are the defaults of single algorithms, by name, or of families, where Default describes several.
+	// FindOption returns them as Default.
 	Defaults map[string]string
 	// The range of a number. There is none if Max is 0.
 	Min, Max    float64
