@@ -243,7 +243,7 @@ var Options = []Option{
 		Default: "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first or kmeans++ for kernel-kmeans, random for cop-kmeans, neighborhoods for pc-, m-, mpc- and hmrf-kmeans",
 		Defaults: map[string]string{
 			"kernel-kmeans": "seeds if there are any; otherwise each restart starts differently (ALGORITHMS.md); with --paper farthest-first if there are constraints, else kmeans++",
-			"kmeans":        "kmeans++", "seeded-kmeans": "seeds", "constrained-kmeans": "seeds",
+			"k-means":       "kmeans++", "seeded-kmeans": "seeds", "constrained-kmeans": "seeds",
 			"pc-kmeans": startsFree, "mpc-kmeans": startsFree, "hmrf-kmeans": startsFree,
 			"m-kmeans": "neighborhoods, then kmeans++; with --paper neighborhoods", "cop-kmeans": "random, then kmeans++; with --paper random",
 		},
