@@ -177,6 +177,12 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	if err != nil {
 		return err
 	}
+	r.chooseFrom(outcomes, right, choice)
+	return nil
+}
+
+// chooseFrom chooses among the methods that were tried. The slice right tells which pairs the baseline has right.
+func (r *run) chooseFrom(outcomes []outcome, right []bool, choice *clustering.Choice) {
 	found := r.compare(outcomes, right)
 	choice.Tried = found.scores
 	without := r.trial(choice.Chosen, right, heldout.None).Agreement()
@@ -186,20 +192,21 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	case fallback != nil && r.mayBeFallback(*fallback):
 		choice.Chosen = fallback.Method
 		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
+	case found.best == nil:
+		choice.Reason = append(reason("in the first fold, no use of the %s came near ignoring them, which scores %.2f on held-out ones; ", r.noun(), without), choice.Reason...)
 	default:
 		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}
 	r.noticeTrials(found.best, found.complete)
-	return nil
 }
 
 // comparison ranks the methods that were tried.
 type comparison struct {
 	scores   []clustering.MethodScore // of all methods
 	complete []outcome                // of the methods that were fitted to all folds; only these are ranked
-	best     *clustering.MethodScore
-	taken    *clustering.MethodScore // the best that may replace the baseline; nil if there is none
-	fallback *clustering.MethodScore // soft constraints on levels, used if taken is nil; nil if not tried
+	best     *clustering.MethodScore  // nil if complete is empty
+	taken    *clustering.MethodScore  // the best that may replace the baseline; nil if there is none
+	fallback *clustering.MethodScore  // soft constraints on levels, used if taken is nil; nil if not tried
 }
 
 // compare ranks methods. The slice base tells which pairs the baseline has right.
