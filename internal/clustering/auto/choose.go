@@ -113,16 +113,24 @@ func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	return clustering.UseSoft
 }
 
-// chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
-// by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
-// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out
-// ones.
+// chooseByFew chooses a method if there are few constraints: the space first, then the use.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
+	base, right, err := r.spaceByFew(ctx, base, choice)
+	if err != nil {
+		return err
+	}
+	r.noticeFew(len(r.supervision.Pairs))
+	return r.useByFew(ctx, base, right, choice)
+}
+
+// spaceByFew compares the answers without constraints in all spaces, by all pairs, and returns the best space and which
+// pairs its answer has right. A space replaces the best one so far only if it is clearly better than that.
+func (r *run) spaceByFew(ctx context.Context, base *space, choice *clustering.Choice) (*space, []bool, error) {
 	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
 		s, err := r.open(ctx, name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		right := r.right(s.unconstrained)
 		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
@@ -133,7 +141,13 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 			choice.Reason = reason("its agreement with the %s, which it did not use, is %.2f: %.2g standard errors better than the default choice", r.noun(), tried.Agreement(), tried.Advantage)
 		}
 	}
-	r.noticeFew(len(r.supervision.Pairs))
+	return base, best, nil
+}
+
+// useByFew uses the constraints in a space unless cross-validation shows that they make its answer worse, which has the
+// given pairs right without them. If the space is the mixture, k-means with hard constraints replaces it if it agrees
+// better with held-out ones.
+func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *clustering.Choice) error {
 	uses := []clustering.ConstraintUse{r.defaultUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
@@ -151,7 +165,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	}
 	var tried clustering.MethodScore
 	for at, outcome := range outcomes {
-		one := r.tried(outcome.method, outcome.right, best)
+		one := r.tried(outcome.method, outcome.right, right)
 		choice.Tried = append(choice.Tried, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
