@@ -63,8 +63,8 @@ type Result struct {
 	Energy float64
 	Exact  bool // Energy is the minimum, up to rounding, or for LP up to 1e-9 of the energy
 	Rounds int  // the maximum over components of passes, rounds of messages, or interior-point steps
-	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if no
-	// component fell back to BP, and lower otherwise.
+	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if there
+	// are no fallbacks, and lower otherwise.
 	LPValue   float64
 	Fallbacks []Fallback
 }
