@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // blockCholesky factors a symmetric positive definite matrix of blocks, with one row and column of blocks for each
@@ -96,8 +98,12 @@ func (c *blockCholesky) block(i, j int32) (entry []float64, stride int, transpos
 		i, j, transposed = j, i, true
 	}
 	p := &c.panels[c.panel[j]]
-	c.place(p)
-	return p.entry[int(c.row[i])*p.cols+int(c.column[j]):], p.cols, transposed
+	row := c.column[i] // in a point's own panel, its rows have the numbers of its columns
+	if c.panel[i] != c.panel[j] {
+		c.place(p)
+		row = c.row[i]
+	}
+	return p.entry[int(row)*p.cols+int(c.column[j]):], p.cols, transposed
 }
 
 // factor replaces the matrix by its lower triangular factor.
@@ -123,7 +129,7 @@ func (c *blockCholesky) factor(ctx context.Context) error {
 func (p *panel) factor() {
 	for col := range p.cols {
 		pivotRow := p.entry[col*p.cols : col*p.cols+col]
-		pivot := p.entry[col*p.cols+col] - dot(pivotRow, pivotRow)
+		pivot := p.entry[col*p.cols+col] - elementary.Dot(pivotRow, pivotRow)
 		if !(pivot > lostPivot*p.given[col]) {
 			pivot = hugePivot
 		}
@@ -131,7 +137,7 @@ func (p *panel) factor() {
 		p.entry[col*p.cols+col] = root
 		for row := col + 1; row < p.rows; row++ {
 			entries := p.entry[row*p.cols : row*p.cols+col+1]
-			entries[col] = (entries[col] - dot(entries[:col], pivotRow)) / root
+			entries[col] = (entries[col] - elementary.Dot(entries[:col], pivotRow)) / root
 		}
 	}
 }
@@ -206,15 +212,15 @@ func subtractProduct(into []float64, stride int, left, right []float64, high, wi
 		}
 		for ; col < wide; col++ {
 			b := right[col*length:][:length]
-			out0[col] -= dot(a0, b)
-			out1[col] -= dot(a1, b)
+			out0[col] -= elementary.Dot(a0, b)
+			out1[col] -= elementary.Dot(a1, b)
 		}
 	}
 	for ; row < high; row++ {
 		a := left[row*length:][:length]
 		out := into[row*stride:][:wide]
 		for col := range wide {
-			out[col] -= dot(a, right[col*length:][:length])
+			out[col] -= elementary.Dot(a, right[col*length:][:length])
 		}
 	}
 }
@@ -228,9 +234,9 @@ func (c *blockCholesky) solve(x []float64, offset []int32) {
 		for row := range p.rows {
 			entries := p.entry[row*p.cols : (row+1)*p.cols]
 			if row < p.cols {
-				local[row] = (local[row] - dot(entries[:row], local[:row])) / entries[row]
+				local[row] = (local[row] - elementary.Dot(entries[:row], local[:row])) / entries[row]
 			} else {
-				local[row] -= dot(entries, local[:p.cols])
+				local[row] -= elementary.Dot(entries, local[:p.cols])
 			}
 		}
 		c.scatter(local, p, x, offset)
@@ -268,12 +274,4 @@ func (c *blockCholesky) scatter(local []float64, p *panel, x []float64, offset [
 			local = local[c.width[i]:]
 		}
 	}
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for t, x := range a[:len(b)] {
-		sum += float64(x * b[t])
-	}
-	return sum
 }

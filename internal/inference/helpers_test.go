@@ -103,6 +103,7 @@ func solve(t testing.TB, engine Engine, p *terms, current []int32, seed uint64, 
 		e.limits = limits{
 			bpRounds: cmp.Or(o.bpRounds, e.limits.bpRounds), roundings: cmp.Or(o.roundings, e.limits.roundings),
 			lpWork: cmp.Or(o.lpWork, e.limits.lpWork), searchNodes: cmp.Or(o.searchNodes, e.limits.searchNodes),
+			messages: cmp.Or(o.messages, e.limits.messages),
 		}
 	}
 	r, err := e.Solve(t.Context(), engine, p.unary, current, newRand(seed))

@@ -50,10 +50,11 @@ type limits struct {
 	roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts
 	lpWork      float64 // multiplications that one relaxation may take: about a minute
 	searchNodes int     // nodes that one exact search may visit: some seconds
+	messages    int     // numbers in the messages of one piece, k for each end of a pair: 2 GiB
 }
 
 func defaultLimits() limits {
-	return limits{bpRounds: 100, roundings: 50, lpWork: 2e11, searchNodes: 2_000_000}
+	return limits{bpRounds: 100, roundings: 50, lpWork: 2e11, searchNodes: 2_000_000, messages: 1 << 28}
 }
 
 // Result is a labeling and what is known about it.
@@ -62,18 +63,19 @@ type Result struct {
 	Energy float64
 	Exact  bool // Energy is the minimum, up to rounding, or for LP up to 1e-9 of the energy
 	Rounds int  // the maximum over components of passes, rounds of messages, or interior-point steps
-	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if no
-	// component fell back to BP, and lower otherwise.
+	// LPValue is set only by LP: a lower bound of every labeling's energy. It is the optimum of the relaxation if there
+	// are no fallbacks, and lower otherwise.
 	LPValue   float64
 	Fallbacks []Fallback
 }
 
-// Fallback reports that the engine gave up on a part of a component. Its labels come from BP, or from what the engine
-// had found before it gave up if that is better.
+// Fallback reports that the engine gave up on a part of a component. Its labels come from another engine, or from what
+// the engine had found before it gave up if that is better.
 type Fallback struct {
 	Engine Engine // the engine that gave up
+	To     Engine // BP, or ICM if there are too many messages
 	Point  int32  // the lowest point of the component
-	Points int    // how many points were left to BP
+	Points int    // how many points were left to the other engine
 	Cause  Cause
 }
 
@@ -82,9 +84,10 @@ type Cause string
 
 // The causes.
 const (
-	OverWorkLimit  Cause = "over the work limit" // LP: the limit of multiplications or of memory
-	OverNodeLimit  Cause = "over the node limit" // Exact: the limit of visited nodes
-	LostToRounding Cause = "precision ran out"   // LP: the relaxation stalled short of its optimum
+	OverWorkLimit    Cause = "over the work limit"    // LP: the limit of multiplications or of memory
+	OverNodeLimit    Cause = "over the node limit"    // Exact: the limit of visited nodes
+	OverMessageLimit Cause = "over the message limit" // BP, LP and Exact: the limit of memory for messages
+	LostToRounding   Cause = "precision ran out"      // LP: the relaxation stalled short of its optimum
 )
 
 // Energy is an energy over the labels 0..k-1 of some points. It may be solved repeatedly while only the unary costs
@@ -108,7 +111,7 @@ func NewEnergy(k int, pairs []Pair) *Energy {
 	return &Energy{terms: terms{k: k, pairs: pairs}, limits: defaultLimits()}
 }
 
-// Points returns the number of points.
+// points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 
 // of computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.

@@ -231,6 +231,21 @@ func TestExactOverTheNodeLimit(t *testing.T) {
 	}
 }
 
+// With more messages than the limit, every engine leaves its piece to ICM and says so, and the bound still holds.
+func TestOverTheMessageLimit(t *testing.T) {
+	p, current := midSized()
+	icm, best := solve(t, ICM, p, current, 1), solve(t, BP, p, current, 1)
+	for _, engine := range []Engine{BP, LP, Exact} {
+		r := solve(t, engine, p, current, 1, limits{messages: 1})
+		if r.Exact || r.Energy > icm.Energy || len(r.Fallbacks) != 1 || r.Fallbacks[0].Cause != OverMessageLimit || r.Fallbacks[0].To != ICM {
+			t.Errorf("%v: exact %v, energy %g (ICM %g), %+v", engine, r.Exact, r.Energy, icm.Energy, r.Fallbacks)
+		}
+		if engine == LP && (math.IsInf(r.LPValue, 0) || r.LPValue > best.Energy) {
+			t.Errorf("the lower bound is %g, and an energy is %g", r.LPValue, best.Energy)
+		}
+	}
+}
+
 func solveTerms(ctx context.Context, engine Engine, p *terms, current []int32) (Result, error) {
 	return NewEnergy(p.k, p.pairs).Solve(ctx, engine, p.unary, current, newRand(1))
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // distinctPairs draws a problem in which any two points have at most one pair.
@@ -249,7 +251,7 @@ func TestBlockCholesky(t *testing.T) {
 		solved := append([]float64(nil), b...)
 		c.solve(solved, offset)
 		for row := range b {
-			if residual := b[row] - dot(dense[row], solved); math.Abs(residual) > 1e-12 {
+			if residual := b[row] - elementary.Dot(dense[row], solved); math.Abs(residual) > 1e-12 {
 				t.Fatalf("residual %g in row %d", residual, row)
 			}
 		}

@@ -90,24 +90,29 @@ func (s *solver) solveReduced(g *graph, current []int32) ([]int32, error) {
 	return labels, nil
 }
 
-// solvePiece runs the engine on one piece, and BP if the engine gives up.
+// solvePiece runs the engine on one piece, and BP if the engine gives up. A piece that has more messages than the limit
+// is left to ICM, because all other engines pass messages.
 func (s *solver) solvePiece(piece *graph, prefer []int32, component *graph) (outcome, error) {
+	fallback := Fallback{Engine: s.engine, To: BP, Point: component.points[0], Points: piece.size()}
+	if len(piece.to) > s.limits.messages/piece.k {
+		fallback.To, fallback.Cause = ICM, OverMessageLimit
+		s.result.Fallbacks = append(s.result.Fallbacks, fallback)
+		return s.solveICM(piece, prefer)
+	}
 	var o outcome
-	var cause Cause
 	var err error
 	switch s.engine {
 	case LP:
-		o, cause, err = s.solveLP(piece, prefer)
+		o, fallback.Cause, err = s.solveLP(piece, prefer)
 	case Exact:
-		o, cause, err = s.solveExact(piece, prefer)
+		o, fallback.Cause, err = s.solveExact(piece, prefer)
 	default:
 		return s.solveBP(piece, prefer)
 	}
-	if err != nil || cause == "" {
+	if err != nil || fallback.Cause == "" {
 		return o, err
 	}
-	s.result.Fallbacks = append(s.result.Fallbacks, Fallback{
-		Engine: s.engine, Point: component.points[0], Points: piece.size(), Cause: cause})
+	s.result.Fallbacks = append(s.result.Fallbacks, fallback)
 	fallen, err := s.solveBP(piece, prefer)
 	if err != nil {
 		return outcome{}, err
@@ -117,6 +122,19 @@ func (s *solver) solvePiece(piece *graph, prefer []int32, component *graph) (out
 	}
 	fallen.bound = o.bound
 	return fallen, nil
+}
+
+// solveICM runs ICM from the cheapest label of each point. Without the pairs, these cost no more than any labeling.
+func (s *solver) solveICM(g *graph, prefer []int32) (outcome, error) {
+	o := outcome{labels: make([]int32, g.size()), bound: g.constant}
+	for i := range o.labels {
+		row := g.row(int32(i))
+		o.labels[i] = cheapest(row, prefer[i])
+		o.bound += row[o.labels[i]]
+	}
+	var err error
+	o.rounds, err = s.icm(g, o.labels)
+	return o, err
 }
 
 // solveBP runs loopy BP and polishes its labels by ICM.

@@ -126,8 +126,6 @@ func (t *denseTile) diagonal(dst []float64) error {
 	})
 }
 
-func (t *denseTile) bytes() int64 { return 4*int64(len(t.entries)) + 2*int64(len(t.half)) }
-
 func (t *denseTile) stored() bool { return t.entries != nil || t.half != nil }
 
 // window is the scratch space of one goroutine for dense tiles: a buffer for columns that are not stored as float32,

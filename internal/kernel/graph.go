@@ -28,7 +28,6 @@ type matrix interface {
 	// pick writes the entries at the given rows and columns, both ascending. dst must be zeroed; consecutive rows are
 	// width values apart.
 	pick(dst []float64, width int, rows, columns []int32) error
-	bytes() int64
 	// stored reports whether the entries are kept in memory rather than computed on each use.
 	stored() bool
 }
@@ -113,8 +112,6 @@ func (t *graphTile) diagonal(dst []float64) error {
 	}
 	return nil
 }
-
-func (t *graphTile) bytes() int64 { return 0 }
 
 func (t *graphTile) stored() bool { return true }
 

@@ -395,7 +395,7 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 		t.Fatal(err)
 	}
 	edges := int64(len(source.graph.Column))
-	if bytes := s.Bytes(); bytes < 16*edges || bytes > 16*edges+24*n+64*int64(len(tiles)) {
+	if bytes := tileBytes(s); bytes < 16*edges || bytes > 16*edges+24*n+64*int64(len(tiles)) {
 		t.Errorf("%d bytes for %d entries of %d rows", bytes, edges, n)
 	}
 }

@@ -44,10 +44,6 @@ func (s *graphSums) degree(r int) int {
 	return len(neighbors) + len(partners)
 }
 
-func (s *graphSums) bytes() int64 {
-	return 16*int64(len(s.entries)) + 8*int64(len(s.start)) + 4*int64(len(s.used))
-}
-
 // row returns the adjacent clusters of row r.
 func (s *graphSums) row(r int) []adjacency {
 	return s.entries[s.start[r] : s.start[r]+int(s.used[r]) : s.start[r+1]]

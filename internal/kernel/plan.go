@@ -224,10 +224,6 @@ func (c *rowChanges) of(rows partition.Range) []rowChange {
 	return c.list[c.start[tile]:c.start[tile+1]]
 }
 
-func (c *rowChanges) bytes() int64 {
-	return 16*int64(cap(c.list)) + 8*int64(cap(c.next)+cap(c.start)) + int64(cap(c.wanted))
-}
-
 // changeCost is the cost of gathering and applying one change, in entries read by a full sweep.
 const changeCost = 12
 

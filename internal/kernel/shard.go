@@ -179,22 +179,6 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// Bytes returns the memory of all tiles and of the largest buffer besides them.
-func (s *Shard) Bytes() int64 {
-	total := s.changes.bytes()
-	for _, t := range s.tiles {
-		total += t.bytes()
-	}
-	return total
-}
-
-func (t *tile) bytes() int64 {
-	if t.sums == nil {
-		return t.base.bytes()
-	}
-	return t.base.bytes() + t.sums.bytes() + 8*int64(len(t.own))
-}
-
 // SetOperands sets the weights and the sparse part. It drops sums that were computed with other operands, and does
 // nothing if the ID is that of the current operands.
 func (s *Shard) SetOperands(a Operands) error {

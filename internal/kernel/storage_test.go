@@ -27,8 +27,8 @@ func TestStorageChangesNoBit(t *testing.T) {
 				t.Fatal(err)
 			}
 			setOperands(t, free, p.operands)
-			if free.Bytes() != 0 {
-				t.Errorf("%d bytes for tiles that are not stored", free.Bytes())
+			if tileBytes(free) != 0 {
+				t.Errorf("%d bytes for tiles that are not stored", tileBytes(free))
 			}
 			labels := p.labels()
 			x := make([]float64, p.n)
@@ -115,8 +115,8 @@ func TestHalfPrecisionError(t *testing.T) {
 			t.Fatal(err)
 		}
 		half := NewShard(source, 1)
-		if err := half.Build(ctx, tiles, true); err != nil || 2*half.Bytes() != full.Bytes() {
-			t.Fatalf("%d bytes of %d: %v", half.Bytes(), full.Bytes(), err)
+		if err := half.Build(ctx, tiles, true); err != nil || 2*tileBytes(half) != tileBytes(full) {
+			t.Fatalf("%d bytes of %d: %v", tileBytes(half), tileBytes(full), err)
 		}
 		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 		p.operands.ID++

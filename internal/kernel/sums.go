@@ -22,7 +22,6 @@ type rowSums interface {
 	joining(dst []float64, terms *gainTerms, w *workspace)
 	// otherParts writes, for each row, the smallest distance part of the non-empty clusters other than its own.
 	otherParts(dst []float64, w *workspace)
-	bytes() int64
 }
 
 // assignment holds what the distances of one tile's rows in one lane need besides the sums. It is part of a goroutine's
@@ -71,8 +70,6 @@ type denseSums struct {
 func (t *denseTile) newSums(a *Operands) rowSums {
 	return &denseSums{rows: t.rows, k: a.K, stride: t.stride, sparse: a.Sparse, values: make([]float64, t.stride*a.clusters()), routines: &t.source.routines}
 }
-
-func (s *denseSums) bytes() int64 { return 8 * int64(len(s.values)) }
 
 func (s *denseSums) of(r int, c int32) float64 { return s.values[int(c)*s.stride+r] }
 

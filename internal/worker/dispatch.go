@@ -23,8 +23,6 @@ type shard interface {
 	Drop(tiles []int)
 	// Reset drops everything that tiles have in addition to what they were built from: operands, labels, sums.
 	Reset()
-	// Bytes returns the memory of all tiles with their sums.
-	Bytes() int64
 	// perform runs one of the family's commands on tiles.
 	perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error)
 }

@@ -112,8 +112,13 @@ func TestFetchedRowsAreReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.rows, j.need, j.shard = n, need, &matrix{Shard: kernel.NewShard(source, 4)}
-		if _, err := j.build(partition.AllTiles(n), true); err == nil || memory.used != 0 || j.shard.Bytes() != 0 {
-			t.Errorf("a build that failed left %d bytes, the shard %d: %v", memory.used, j.shard.Bytes(), err)
+		if _, err := j.build(partition.AllTiles(n), true); err == nil || memory.used != 0 {
+			t.Errorf("a build that failed left %d bytes: %v", memory.used, err)
+		}
+		for _, tile := range partition.AllTiles(n) {
+			if _, err := j.shard.(*matrix).Maxima(t.Context(), []int{tile}); !errors.Is(err, kernel.ErrNotReady) {
+				t.Errorf("a build that failed left tile %d: %v", tile, err)
+			}
 		}
 		if _, err := j.build(partition.AllTiles(n), true); err != nil || memory.used != 4*need.TileSize(0).Stored {
 			t.Errorf("built: %d bytes, %v", memory.used, err)

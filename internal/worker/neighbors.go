@@ -68,14 +68,6 @@ func (n *neighbors) Drop(tiles []int) {
 // Reset implements shard. Tiles have nothing to drop.
 func (n *neighbors) Reset() {}
 
-func (n *neighbors) Bytes() int64 {
-	bytes := int64(0)
-	for _, found := range n.found {
-		bytes += 4 * int64(len(found))
-	}
-	return bytes
-}
-
 func (n *neighbors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Done, error) {
 	if c.GetNeighbors() == nil {
 		return nil, unknownCommand(c)

@@ -76,15 +76,21 @@ func TestReservedMemoryFollowsTheTilesOfNeighbors(t *testing.T) {
 	j, _ := neighborJob(t)
 	size, memory := j.need.TileSize(0).Stored, j.worker.memory
 	memory.limit = 3 * size
-	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || j.shard.Bytes() != 0 {
+	held := func() (all []int32) {
+		for _, found := range j.shard.(*neighbors).found {
+			all = append(all, found...)
+		}
+		return all
+	}
+	if _, err := j.build(partition.AllTiles(64), true); !fault.Is(err, "NO_MEMORY") || memory.used != 0 || len(held()) != 0 {
 		t.Errorf("four tiles with room for three: %v, %d bytes", err, memory.used)
 	}
-	if _, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || j.shard.Bytes() > 2*size || j.shard.Bytes() == 0 {
-		t.Errorf("two tiles: %v, %d bytes, the shard %d", err, memory.used, j.shard.Bytes())
+	if _, err := j.build([]int{0, 2}, true); err != nil || memory.used != 2*size || 4*int64(len(held())) > 2*size || len(held()) == 0 {
+		t.Errorf("two tiles: %v, %d bytes, %d numbers", err, memory.used, len(held()))
 	}
 	j.drop([]*workerv1.Tile{{Tile: 0}})
-	if memory.used != size || j.shard.Bytes() > size {
-		t.Errorf("one tile: %d bytes, the shard %d", memory.used, j.shard.Bytes())
+	if memory.used != size || 4*int64(len(held())) > size {
+		t.Errorf("one tile: %d bytes, %d numbers", memory.used, len(held()))
 	}
 }
 

@@ -113,16 +113,24 @@ func (r *run) defaultUse(s *space) clustering.ConstraintUse {
 	return clustering.UseSoft
 }
 
-// chooseByFew chooses a method if there are few constraints. It compares the answers without constraints in all spaces
-// by all pairs. In the best space, it uses the constraints unless cross-validation shows that they make the answer
-// worse. If that space is the mixture, k-means with hard constraints replaces it if it agrees better with held-out
-// ones.
+// chooseByFew chooses a method if there are few constraints: the space first, then the use.
 func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.Choice) error {
+	base, right, err := r.spaceByFew(ctx, base, choice)
+	if err != nil {
+		return err
+	}
+	r.noticeFew(len(r.supervision.Pairs))
+	return r.useByFew(ctx, base, right, choice)
+}
+
+// spaceByFew compares the answers without constraints in all spaces, by all pairs, and returns the best space and which
+// pairs its answer has right. A space replaces the best one so far only if it is clearly better than that.
+func (r *run) spaceByFew(ctx context.Context, base *space, choice *clustering.Choice) (*space, []bool, error) {
 	best := r.right(base.unconstrained)
 	for _, name := range r.spaces {
 		s, err := r.open(ctx, name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		right := r.right(s.unconstrained)
 		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
@@ -133,7 +141,13 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 			choice.Reason = reason("its agreement with the %s, which it did not use, is %.2f: %.2g standard errors better than the default choice", r.noun(), tried.Agreement(), tried.Advantage)
 		}
 	}
-	r.noticeFew(len(r.supervision.Pairs))
+	return base, best, nil
+}
+
+// useByFew uses the constraints in a space unless cross-validation shows that they make its answer worse, which has the
+// given pairs right without them. If the space is the mixture, k-means with hard constraints replaces it if it agrees
+// better with held-out ones.
+func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *clustering.Choice) error {
 	uses := []clustering.ConstraintUse{r.defaultUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {
 		uses = append(uses, clustering.UseCuts)
@@ -151,7 +165,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 	}
 	var tried clustering.MethodScore
 	for at, outcome := range outcomes {
-		one := r.tried(outcome.method, outcome.right, best)
+		one := r.tried(outcome.method, outcome.right, right)
 		choice.Tried = append(choice.Tried, one)
 		if at == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
@@ -177,6 +191,12 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	if err != nil {
 		return err
 	}
+	r.chooseFrom(outcomes, right, choice)
+	return nil
+}
+
+// chooseFrom chooses among the methods that were tried. The slice right tells which pairs the baseline has right.
+func (r *run) chooseFrom(outcomes []outcome, right []bool, choice *clustering.Choice) {
 	found := r.compare(outcomes, right)
 	choice.Tried = found.scores
 	without := r.trial(choice.Chosen, right, heldout.None).Agreement()
@@ -186,20 +206,21 @@ func (r *run) chooseByFolds(ctx context.Context, base *space, choice *clustering
 	case fallback != nil && r.mayBeFallback(*fallback):
 		choice.Chosen = fallback.Method
 		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
+	case found.best == nil:
+		choice.Reason = append(reason("in the first fold, no use of the %s came near ignoring them, which scores %.2f on held-out ones; ", r.noun(), without), choice.Reason...)
 	default:
 		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}
 	r.noticeTrials(found.best, found.complete)
-	return nil
 }
 
 // comparison ranks the methods that were tried.
 type comparison struct {
 	scores   []clustering.MethodScore // of all methods
 	complete []outcome                // of the methods that were fitted to all folds; only these are ranked
-	best     *clustering.MethodScore
-	taken    *clustering.MethodScore // the best that may replace the baseline; nil if there is none
-	fallback *clustering.MethodScore // soft constraints on levels, used if taken is nil; nil if not tried
+	best     *clustering.MethodScore  // nil if complete is empty
+	taken    *clustering.MethodScore  // the best that may replace the baseline; nil if there is none
+	fallback *clustering.MethodScore  // soft constraints on levels, used if taken is nil; nil if not tried
 }
 
 // compare ranks methods. The slice base tells which pairs the baseline has right.

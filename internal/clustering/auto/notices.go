@@ -55,8 +55,12 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 	}
 }
 
-// noticeTrials reports what the trials say about the answer and about the constraints.
+// noticeTrials reports what the trials say about the answer and about the constraints. The best method is nil, and
+// there are no outcomes, if every method was dropped after its first fold; then they say nothing.
 func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
+	if best == nil {
+		return
+	}
 	if best.Agreement() < nearChance {
 		r.warn("NEAR_CHANCE",
 			"the best method has an agreement of %.2f with the held-out constraints, where 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())

@@ -82,24 +82,30 @@ type assignment struct {
 	k        int32
 	labels   []int32
 	parent   []int32
-	fixed    []int32             // by root: the known label, or None
-	price    []float64           // of each row: the cost of changing its label
-	total    []float64           // by root: the sum of the prices of its rows
-	merged   map[int32]bool      // roots of components of several rows
-	inside   map[int32][]float64 // by merged root: the prices of the rows in each cluster
-	against  map[int32][]int32   // by root: its opponents, the components that must be apart from it
-	seen     map[[2]int32]bool   // pairs of components that must be apart
-	movable  []int32             // roots of merged components and of those with opponents, ascending
-	cluster  []int32             // by root
-	searched map[int32]bool      // components for which a search has failed
-	taken    []bool              // per cluster, scratch of occupied
+	fixed    []int32           // by root: the known label, or None
+	price    []float64         // of each row: the cost of changing its label
+	total    []float64         // by root: the sum of the prices of its rows
+	merged   map[int32]bool    // roots of components of several rows
+	inside   map[int32][]share // by merged root: the clusters of its rows, ascending
+	against  map[int32][]int32 // by root: its opponents, the components that must be apart from it
+	seen     map[[2]int32]bool // pairs of components that must be apart
+	movable  []int32           // roots of merged components and of those with opponents, ascending
+	cluster  []int32           // by root
+	searched map[int32]bool    // components for which a search has failed
+	taken    []bool            // per cluster, scratch of occupied
+}
+
+// share is the part of a component that is in one cluster.
+type share struct {
+	cluster int32
+	price   float64 // the sum of the prices of its rows
 }
 
 // newAssignment makes every row a component of its own, in the cluster of its label. It does not change its arguments.
 func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
 	a := &assignment{
 		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),
-		inside: map[int32][]float64{}, merged: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
+		inside: map[int32][]share{}, merged: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
 	}
 	for i := range a.parent {
 		if a.parent[i], a.price[i] = int32(i), 1; prices != nil {
@@ -141,12 +147,18 @@ func (a *assignment) join(i, j int32) bool {
 func (a *assignment) count() {
 	for i, c := range a.labels {
 		if root := a.find(int32(i)); a.merged[root] {
-			if a.inside[root] == nil {
-				a.inside[root] = make([]float64, a.k)
+			at, found := a.shareOf(root, c)
+			if !found {
+				a.inside[root] = slices.Insert(a.inside[root], at, share{cluster: c})
 			}
-			a.inside[root][c] += a.price[i]
+			a.inside[root][at].price += a.price[i]
 		}
 	}
+}
+
+// shareOf returns where the share of a cluster is among those of a merged root, or would be.
+func (a *assignment) shareOf(root, c int32) (at int, found bool) {
+	return slices.BinarySearchFunc(a.inside[root], c, func(s share, c int32) int { return cmp.Compare(s.cluster, c) })
 }
 
 // part records that the components of two rows must be apart. It returns false if they cannot be.
@@ -181,13 +193,10 @@ func (a *assignment) nearest(root int32) int32 {
 	if a.fixed[root] != None {
 		return a.fixed[root]
 	}
-	best := a.labels[root]
-	if a.inside[root] == nil { // a single row, which costs nothing where it is
-		return best
-	}
-	for c := range a.k {
-		if a.cost(root, c) < a.cost(root, best) {
-			best = c
+	best := a.labels[root] // for a single row, which costs nothing where it is
+	for _, s := range a.inside[root] {
+		if a.cost(root, s.cluster) < a.cost(root, best) {
+			best = s.cluster
 		}
 	}
 	return best
@@ -195,13 +204,13 @@ func (a *assignment) nearest(root int32) int32 {
 
 // cost returns the cost of assigning a component to a cluster.
 func (a *assignment) cost(root, c int32) float64 {
-	if inside := a.inside[root]; inside != nil {
-		return a.total[root] - inside[c]
-	}
-	if a.labels[root] == c {
+	switch at, found := a.shareOf(root, c); {
+	case found:
+		return a.total[root] - a.inside[root][at].price
+	case a.inside[root] == nil && a.labels[root] == c: // a single row
 		return 0
 	}
-	return a.price[root]
+	return a.total[root]
 }
 
 // occupied reports for each cluster whether it contains an opponent of a component. The slice is valid until the next
@@ -337,7 +346,8 @@ func (a *assignment) search(ctx context.Context, root int32) {
 			s.open = append(s.open, i)
 		}
 	}
-	if !s.color() {
+	least := len(s.open) * (len(s.open) + 1) / 2 // the work of a search that never goes back
+	if least > s.work || !s.color() {
 		for i, c := range s.before {
 			a.cluster[i], a.searched[i] = c, true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -54,6 +55,62 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	}
 	if _, err := enforce.Apply(&endsAfter{t.Context(), 1000}, 8, make([]int32, 9), unknown(9), nil, all); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// The memory for components is proportional to their rows, whatever the number of clusters.
+func TestMemoryOfComponents(t *testing.T) {
+	const pairs, k = 1000, 4000
+	var all []constraint.Constraint
+	labels := make([]int32, 2*pairs)
+	for i := range labels {
+		labels[i] = int32(i)
+	}
+	for i := range int32(pairs) {
+		all = append(all, must(2*i, 2*i+1))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := apply(t, k, labels, unknown(len(labels)), nil, all)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 4<<20 { // a number per component and cluster takes 32 MB
+		t.Errorf("%d bytes", bytes)
+	}
+	if got.Changed != pairs {
+		t.Errorf("%d rows changed", got.Changed)
+	}
+}
+
+// counting is a context that counts how often it is asked whether it has ended.
+type counting struct {
+	context.Context
+	times int
+}
+
+func (c *counting) Err() error {
+	c.times++
+	return nil
+}
+
+// A search over so many components that it exceeds its bound, whatever it finds, is not begun.
+func TestNoSearchThatCannotEnd(t *testing.T) {
+	const n, k = 6400, 8
+	var all []constraint.Constraint
+	labels := make([]int32, n)
+	for i := range int32(n) {
+		if i > k { // a path of rows that are apart from the row before
+			labels[i] = i % 2
+			all = append(all, cannot(i-1, i))
+			continue
+		}
+		for j := range i {
+			all = append(all, cannot(j, i))
+		}
+	}
+	ctx := &counting{Context: t.Context()}
+	got, err := enforce.Apply(ctx, k, labels, unknown(n), nil, all)
+	if err != nil || len(got.Unsatisfied) != 1 || ctx.times > 10 {
+		t.Errorf("%v, unsatisfied %v, asked %d times", err, got.Unsatisfied, ctx.times)
 	}
 }
 

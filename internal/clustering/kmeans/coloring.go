@@ -252,30 +252,53 @@ func (g *coloring) first(a, b int32, colors, saturation []int32) int32 {
 
 // reduceCost makes a coloring cheaper: it permutes the colors within each connected piece, then changes the colors of
 // single vertices as long as that lowers the cost.
-func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
+func (g *coloring) reduceCost(ctx context.Context, colors []int32, costs []float64) ([]int32, error) {
 	colors = slices.Clone(colors)
+	// The totals are what the vertices of one color would cost in each of the k, for the colors of one piece. Those of
+	// color c start at begin[c], which is -1 if the piece does not have the color.
+	var totals []float64
+	begin, to, taken := make([]int, g.k), make([]int32, g.k), make([]bool, g.k)
 	for _, piece := range g.pieces() {
-		total := make([]float64, g.k*g.k) // [a*k+b] is the cost of the vertices of color a if they had color b
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		totals = totals[:0]
+		clear(taken)
+		for c := range begin {
+			begin[c] = -1
+		}
 		for _, v := range piece {
+			from := &begin[colors[v]]
+			if *from < 0 {
+				*from, totals = len(totals), append(totals, make([]float64, g.k)...)
+			}
 			for c := range g.k {
-				total[int(colors[v])*g.k+c] += costs[int(v)*g.k+c]
+				totals[*from+c] += costs[int(v)*g.k+c]
 			}
 		}
-		to, taken := clustering.Unassigned(g.k), make([]bool, g.k)
-		for from := range g.k {
-			for c := range g.k {
-				if !taken[c] && (to[from] < 0 || total[from*g.k+c] < total[from*g.k+int(to[from])]) {
-					to[from] = int32(c)
+		free := 0
+		for from, at := range begin {
+			for taken[free] {
+				free++
+			}
+			best := free // a color that is not in the piece takes the first one left
+			if at >= 0 {
+				for c, total := range totals[at : at+g.k] {
+					if !taken[c] && total < totals[at+best] {
+						best = c
+					}
 				}
 			}
-			taken[to[from]] = true
+			to[from], taken[best] = int32(best), true
 		}
 		for _, v := range piece {
 			colors[v] = to[colors[v]]
 		}
 	}
-	taken := make([]bool, g.k)
 	for changed := true; changed; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		changed = false
 		for v := range int32(len(colors)) {
 			clear(taken)
@@ -290,7 +313,7 @@ func (g *coloring) reduceCost(colors []int32, costs []float64) []int32 {
 			}
 		}
 	}
-	return colors
+	return colors, nil
 }
 
 // pieces returns the connected components of the graph, the vertices of each ascending.

@@ -117,7 +117,7 @@ func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, er
 		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which may violate some",
 			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
 	}
-	return m.reduceCost(colors, costs), nil
+	return m.reduceCost(ctx, colors, costs)
 }
 
 // currentColors returns the labels of the components, or false unless all points of each agree and no cannot-link is

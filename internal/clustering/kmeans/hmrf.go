@@ -195,8 +195,8 @@ func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	m.warnedFallback = true
 	first := fallbacks[0]
 	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
-		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to bp",
-		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.members[first.Point][0])})
+		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to %v",
+		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.members[first.Point][0], first.To)})
 }
 
 // warnDegenerate warns, once, that the data does not determine the metric in some direction.

@@ -152,9 +152,9 @@ func TestColoringAgainstBruteForce(t *testing.T) {
 			for at := range costs {
 				costs[at] = rng.Float64()
 			}
-			cheap := g.reduceCost(colors, costs)
-			if !g.satisfied(cheap) {
-				t.Fatalf("seed %d: cheapened to %v", seed, cheap)
+			cheap, err := g.reduceCost(t.Context(), colors, costs)
+			if err != nil || !g.satisfied(cheap) {
+				t.Fatalf("seed %d: cheapened to %v: %v", seed, cheap, err)
 			}
 		default:
 			not++
@@ -165,6 +165,40 @@ func TestColoringAgainstBruteForce(t *testing.T) {
 	}
 	if colorables < 50 || not < 50 {
 		t.Errorf("%d colorable, %d not: the cases are one-sided", colorables, not)
+	}
+}
+
+// A coloring of many pieces is made cheaper in memory for the colors of one of them, until the context ends.
+func TestReducingTheCostOfManyPieces(t *testing.T) {
+	const pieces, k = 100, 300
+	var cs []constraint.Constraint
+	for i := range int32(pieces) {
+		cs = append(cs, clusteringtest.CannotLink(2*i, 2*i+1))
+	}
+	set, err := constraint.NewSet(2*pieces, cs, constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newColoring(set, k)
+	colors, costs := make([]int32, 2*pieces), make([]float64, 2*pieces*k)
+	for v := range colors {
+		colors[v] = int32(v % 2)
+		costs[v*k+v%2] = 1
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cheap, err := g.reduceCost(t.Context(), colors, costs)
+	runtime.ReadMemStats(&after)
+	if err != nil || !g.satisfied(cheap) {
+		t.Errorf("%v: %v", cheap, err)
+	}
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<20 { // k x k numbers for each piece take 72 MB
+		t.Errorf("%d bytes", bytes)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.reduceCost(ended, colors, costs); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (b *basis) newCompletion(l *links, width int) *completion {
 
 // residual returns [must] - y_i' I_k y_j, which X has to explain.
 func (c *completion) residual(pair link) float64 {
-	return pair.target() - dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
+	return pair.target() - elementary.Dot(c.scaled[pair.i][:c.k], c.scaled[pair.j][:c.k])
 }
 
 // ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of
@@ -261,7 +261,7 @@ func addMultiple(to, x [][]float64, factor float64) {
 func product(x, y [][]float64) float64 {
 	sum := 0.0
 	for a, row := range x {
-		sum += dot(row, y[a])
+		sum += elementary.Dot(row, y[a])
 	}
 	return sum
 }
@@ -352,7 +352,7 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 	values, vectors := eigen.DenseEigenpairs(m, eigen.Flatten(matrix))
 	parts := make([]float64, m) // U'b
 	for v, u := range vectors {
-		parts[v] = dot(u, b)
+		parts[v] = elementary.Dot(u, b)
 	}
 	losses := make([][]float64, len(rhos))
 	for at, rho := range rhos {
@@ -416,7 +416,7 @@ func (c *completion) fewLeftOut(subset []int) [][]float64 {
 	images := eigen.Combination(m, features, factors, size) // U
 	parts := make([]float64, size)                          // U'b
 	for v, u := range images {
-		parts[v] = dot(u, b)
+		parts[v] = elementary.Dot(u, b)
 	}
 	losses := make([][]float64, len(rhos))
 	for at, rho := range rhos {

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // X, by links and by conjugate gradients, is the solution of the least squares problem in all entries of the upper
@@ -123,8 +124,8 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 	e := coordinates(b.vectors, f)
 	for i := range n {
 		for j := range n {
-			got := dot(e.Values[i*k:(i+1)*k], e.Values[j*k:(j+1)*k])
-			near(t, "an inner product", got, dot(want[i], want[j])/math.Sqrt(dot(want[i], want[i])*dot(want[j], want[j])), 1e-7)
+			got := elementary.Dot(e.Values[i*k:(i+1)*k], e.Values[j*k:(j+1)*k])
+			near(t, "an inner product", got, elementary.Dot(want[i], want[j])/math.Sqrt(elementary.Dot(want[i], want[i])*elementary.Dot(want[j], want[j])), 1e-7)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // G is Z'QZ with a Q of all points.
@@ -90,7 +91,7 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 					}
 					within += part * part
 				}
-				near(t, "the part of an eigenvector in the span", within, dot(c, c), 1e-9)
+				near(t, "the part of an eigenvector in the span", within, elementary.Dot(c, c), 1e-9)
 			}
 			for a, row := range f { // and v_1 is beside them
 				if (a == 0) != (row[0] == 1) || a == 0 && (row[1] != 0 || row[2] != 0) {

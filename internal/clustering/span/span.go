@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // Size returns the number of eigenvectors from which m pairs between n points can select k coordinates,
@@ -163,7 +164,7 @@ func (l *links) losses(f factors, subset []int) []float64 {
 	losses := make([]float64, len(subset))
 	for place, which := range subset {
 		pair := l.all[which]
-		losses[place] = loss(dot(at(pair.i), at(pair.j)), pair)
+		losses[place] = loss(elementary.Dot(at(pair.i), at(pair.j)), pair)
 	}
 	return losses
 }
@@ -181,18 +182,10 @@ func unitRow(row []float64, f factors) []float64 {
 			e[c] += float64(row[a] * v)
 		}
 	}
-	if length := math.Sqrt(dot(e, e)); length > 0 {
+	if length := math.Sqrt(elementary.Dot(e, e)); length > 0 {
 		for c := range e {
 			e[c] /= length
 		}
 	}
 	return e
-}
-
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += float64(v * y[i])
-	}
-	return sum
 }

@@ -133,7 +133,7 @@ func randomUnit(n int, rng interface{ Float64() float64 }) []float64 {
 	return v
 }
 
-// dot sums each tile in row order, then the tiles in tile order.
+// dot returns x'y: the plainDot of each tile, added in tile order.
 func dot(x, y []float64) float64 {
 	total, height := 0.0, partition.TileRows(len(x))
 	for len(x) > 0 {

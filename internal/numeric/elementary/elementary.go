@@ -1,6 +1,7 @@
-// Package elementary provides the exponential function and the logarithm with the same bits on every machine. Those of
-// package math are assembly on some processors and Go on others, and may use fused multiply-add. Here each function is
-// a fixed sequence of single roundings: the float64 conversions keep the compiler from fusing a product with a sum.
+// Package elementary provides the exponential function, the logarithm and the inner product with the same bits on every
+// machine. The functions of package math are assembly on some processors and Go on others, and may use fused
+// multiply-add. Here each function is a fixed sequence of single roundings: the float64 conversions keep the compiler
+// from fusing a product with a sum.
 package elementary
 
 import "math"
@@ -88,4 +89,14 @@ func Log(x float64) float64 {
 	e := float64(exponent)
 	small := float64(s*(f-r)) - float64(e*ln2Low)
 	return float64(e*ln2High) - (small - f)
+}
+
+// Dot returns the inner product of two vectors of the same length, summed in order.
+func Dot(x, y []float64) float64 {
+	y = y[:len(x)]
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v * y[i])
+	}
+	return sum
 }

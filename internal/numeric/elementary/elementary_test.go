@@ -99,3 +99,10 @@ func TestExpBitsArePinned(t *testing.T) {
 		}
 	}
 }
+
+// Products are added in order: the large ones here cancel only after the small one was lost.
+func TestDotAddsInOrder(t *testing.T) {
+	if got := Dot([]float64{1e16, 1, -1e16, 3}, []float64{1, 1, 1, 2}); got != 6 {
+		t.Errorf("the product is %g", got)
+	}
+}

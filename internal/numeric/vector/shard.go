@@ -30,7 +30,7 @@ type Shard struct {
 	// Buffers reused by later calls.
 	terms      []*terms // per query
 	pieces     []piece
-	workspaces workspaces
+	workspaces parallel.Workspaces[workspace]
 }
 
 // NewShard returns a shard without tiles that uses the given number of threads, at least one.
@@ -76,21 +76,6 @@ func (s *Shard) Reset() {
 		t.loaded = false
 	}
 	s.forgetAll()
-}
-
-// Bytes returns the memory of all tiles, the labels, and the buffers besides them.
-func (s *Shard) Bytes() int64 {
-	total := 4*int64(len(s.labels)) + s.workspaces.bytes()
-	for _, t := range s.terms {
-		total += t.bytes()
-	}
-	for _, r := range s.remembered {
-		total += 8 * int64(cap(r.model.Centroids)+cap(r.model.Metric))
-	}
-	for _, t := range s.tiles {
-		total += t.bytes() + t.laneBytes()
-	}
-	return total
 }
 
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {

@@ -176,5 +176,3 @@ func (t *terms) weight(c, f int) float64 {
 	p := int(t.place[c])
 	return t.weights[p/t.piece*t.pieceStride+f*t.featureStride+p%t.piece]
 }
-
-func (t *terms) bytes() int64 { return 8 * int64(cap(t.weights)+cap(t.starts)+cap(t.bias)) }

@@ -120,23 +120,6 @@ func (t *tile) group(g int) []float64 {
 	return t.packed[g*t.width*groupRows : (g+1)*t.width*groupRows]
 }
 
-func (t *tile) bytes() int64 {
-	bytes := 8 * int64(len(t.packed)+len(t.values)+len(t.starts)+len(t.backgrounds))
-	if t.ownColumns {
-		bytes += ColumnBytes(int64(len(t.columns)))
-	}
-	return bytes
-}
-
-// laneBytes returns the memory that the tile takes besides its rows.
-func (t *tile) laneBytes() int64 {
-	total := 12 * int64(cap(t.moves))
-	for _, own := range t.own {
-		total += 8 * int64(cap(own.values))
-	}
-	return total
-}
-
 // pointsOf returns the points that lie in the tile. points must be ascending.
 func (t *tile) pointsOf(points []int32) []int32 {
 	from, _ := slices.BinarySearch(points, int32(t.rows.From))

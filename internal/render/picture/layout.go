@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // maxLayoutVertices is the largest number of vertices that LayoutGraph accepts.
@@ -139,7 +140,7 @@ func (c *component) spectralStart() {
 		for v, in := range src {
 			out := dst[v]
 			copy(out, in)
-			addScaled(out, -dot(first, in), first)
+			addScaled(out, -elementary.Dot(first, in), first)
 			clean := slices.Clone(out)
 			for at, e := range c.edges {
 				w := normalized[at]
@@ -149,7 +150,7 @@ func (c *component) spectralStart() {
 			for i := range out {
 				out[i] /= 2
 			}
-			addScaled(out, -dot(first, out), first)
+			addScaled(out, -elementary.Dot(first, out), first)
 		}
 	})
 	for axis, vector := range vectors {

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 const (
@@ -71,7 +72,7 @@ func projection(points *dataset.Points) (project func(row []float64) [2]float64,
 	return func(row []float64) (xy [2]float64) {
 		p.center(centered, row)
 		for c, loading := range p.loadings {
-			xy[c] = clampDrawn(dot(loading, centered) / p.scale)
+			xy[c] = clampDrawn(elementary.Dot(loading, centered) / p.scale)
 		}
 		return xy
 	}, axes
@@ -121,7 +122,7 @@ func principalComponents(points *dataset.Points) *components {
 	total := 0.0
 	for at, i := range rows {
 		p.center(centered[at], points.Row(i))
-		total += dot(centered[at], centered[at])
+		total += elementary.Dot(centered[at], centered[at])
 	}
 
 	var values []float64
@@ -162,7 +163,7 @@ func scatter(centered [][]float64) func(dst, src [][]float64) {
 		}
 		for _, row := range centered {
 			for c, in := range src {
-				addScaled(dst[c], dot(row, in), row)
+				addScaled(dst[c], elementary.Dot(row, in), row)
 			}
 		}
 	}
@@ -222,7 +223,7 @@ func (p *sparseRows) center() {
 			squares += v * v
 		}
 	}
-	p.total = max(0, squares-float64(len(p.rows))*dot(p.mean, p.mean))
+	p.total = max(0, squares-float64(len(p.rows))*elementary.Dot(p.mean, p.mean))
 }
 
 // dot returns the product of a scaled row with a vector.
@@ -249,7 +250,7 @@ func (p *sparseRows) direction(weights []float64, factor float64) (direction []f
 		}
 	}
 	addScaled(direction, -all, p.mean)
-	return direction, dot(direction, p.mean)
+	return direction, elementary.Dot(direction, p.mean)
 }
 
 // multiply sets dst to the Gram matrix of the centered rows times src.
@@ -297,7 +298,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 	values, vectors := leadingEigenpairs(m, kernelProducts, func(dst, src [][]float64) {
 		for a, row := range landmarks {
 			for c, in := range src {
-				dst[c][a] = dot(row, in)
+				dst[c][a] = elementary.Dot(row, in)
 			}
 		}
 	})
@@ -321,7 +322,7 @@ func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
 			row[b] += grand - mean - means[b]
 		}
 		for c, vector := range vectors {
-			xy[i][c] = dot(vector, row) * factors[c]
+			xy[i][c] = elementary.Dot(vector, row) * factors[c]
 		}
 	}
 	for c := range axes {
@@ -372,15 +373,7 @@ func zeroVectors(count, n int) [][]float64 {
 	return vectors
 }
 
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
-}
-
-func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }
+func norm(v []float64) float64 { return math.Sqrt(elementary.Dot(v, v)) }
 
 func addScaled(to []float64, by float64, v []float64) {
 	for i, x := range v {

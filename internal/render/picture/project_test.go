@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
 // naivePrincipal finds the two largest eigenpairs of the covariance matrix, formed by definition,
@@ -39,7 +40,7 @@ func naivePrincipal(p *dataset.Points) (mean []float64, loadings [2][]float64, s
 		for range 20000 {
 			next := make([]float64, d)
 			for a := range d {
-				next[a] = dot(covariance[a], v)
+				next[a] = elementary.Dot(covariance[a], v)
 			}
 			lambda = norm(next)
 			for a := range d {
@@ -138,7 +139,7 @@ func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 	total := 0.0
 	for a := range points.N {
 		for b := range a + 1 {
-			gram[b*points.N+a] = dot(centered[a], centered[b])
+			gram[b*points.N+a] = elementary.Dot(centered[a], centered[b])
 		}
 		total += gram[a*points.N+a]
 	}
@@ -148,7 +149,7 @@ func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 		for i, row := range centered {
 			addScaled(exact, vectors[c][i]/math.Sqrt(values[c]), row)
 		}
-		if agreement := math.Abs(dot(exact, loading)); agreement < 1-1e-6 {
+		if agreement := math.Abs(elementary.Dot(exact, loading)); agreement < 1-1e-6 {
 			t.Errorf("component %d: agreement %v", c, agreement)
 		}
 		if math.Abs(iterated.shares[c]-values[c]/total) > 1e-8 {
@@ -243,7 +244,7 @@ func linearKernel(p *dataset.Points, factor float64) *dataset.Kernel {
 	k := &dataset.Kernel{N: p.N, Values: make([]float64, p.N*p.N)}
 	for i := range p.N {
 		for j := range p.N {
-			k.Values[i*p.N+j] = factor * dot(p.Row(i), p.Row(j))
+			k.Values[i*p.N+j] = factor * elementary.Dot(p.Row(i), p.Row(j))
 		}
 	}
 	return k
