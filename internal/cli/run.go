@@ -73,8 +73,8 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 }
 
 // runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
-// summarized says that a summary will list the suspects, so that no notice has to. An error that concerns only a part
-// of the result comes together with it.
+// summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
+// that concerns only a part of the result comes together with it.
 func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
 	c, err := a.remoteOrNil(*f.server, f.job)
 	if err != nil {
@@ -138,7 +138,13 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c
 	if err != nil {
 		return nil, err
 	}
+	unprinted := p.UnprintedNotices(o.Result.GetWarnings())
 	j.LocalizeResult(o.Result)
+	if !summarized {
+		for _, n := range unprinted {
+			p.Warn("warning: %s", n.GetMessage())
+		}
+	}
 	r := report.New(o, j.Filter)
 	r.RowIDs, r.Classes, r.ClassesFor = j.IDs().All(), j.ClusterClasses(o.Labels), j.ClusterClasses
 	r.AddRecipe(j.Table)
@@ -162,7 +168,7 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	d := &delivered{report: r, notices: p.UnprintedNotices(r.Result.GetWarnings())}
+	d := &delivered{report: r, notices: unprinted}
 	if err := a.deliver(ctx, d, scene, out, &f.output, labels); err != nil {
 		return nil, errors.Join(err, late)
 	}
