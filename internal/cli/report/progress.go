@@ -103,6 +103,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
 		p.Warn("warning: the job starts over; its events from %d on are void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.restarts, p.violated, p.timeLeft = restartLog{}, 0, 0
 	}
 	if p.quiet {
 		return
