@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -218,8 +219,7 @@ func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Ev
 func constraintText(c *cleavev1.ConstraintReport) string {
 	line := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
 	if c.GetSatisfied() < c.GetTotal() {
-		line += fmt.Sprintf(" (violated: %s, %s)",
-			text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+		line += fmt.Sprintf(" (violated: %s)", strings.Join(explain.Violated(c), ", "))
 	}
 	return line
 }

@@ -82,17 +82,17 @@ func (b *builder) dataText() string {
 				}
 			}
 		}
-		return fmt.Sprintf("a graph of %s vertices and %s edges", text.Grouped(data.N), text.Grouped(edges))
+		return fmt.Sprintf("a graph of %s and %s", text.GroupedCount(data.N, "vertex", "vertices"), text.GroupedCount(edges, "edge", "edges"))
 	case *dataset.Kernel:
-		return fmt.Sprintf("a kernel matrix of %s rows", text.Grouped(data.N))
+		return "a kernel matrix of " + text.GroupedCount(data.N, "row", "rows")
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", text.Grouped(len(b.Labels)), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"), text.Plural(jobflags.ColumnsOf(data), "column"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
 		return words
 	}
-	return text.Grouped(len(b.Labels)) + " rows"
+	return text.GroupedCount(len(b.Labels), "row", "rows")
 }
 
 // pairText counts the constraints.
@@ -228,7 +228,7 @@ func (b *builder) answer() string {
 		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", text.Grouped(int(c.GetSatisfied())), text.Grouped(int(c.GetTotal()))))
+		sentences = append(sentences, explain.Satisfied(c))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))
