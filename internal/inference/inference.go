@@ -108,7 +108,7 @@ func NewEnergy(k int, pairs []Pair) *Energy {
 	return &Energy{terms: terms{k: k, pairs: pairs}, limits: defaultLimits()}
 }
 
-// Points returns the number of points.
+// points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 
 // of computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.
