@@ -109,19 +109,19 @@ func (b *builder) pairText() string {
 
 // plan says how the work was divided, and how long it took.
 func (b *builder) plan() *page.Section {
-	s := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
+	section := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
-		if s.Tables[0] == nil {
+		if section.Tables[0] == nil {
 			return nil
 		}
-		return s
+		return section
 	}
-	s.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
-	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
-	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
+	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
+	section.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
+	section.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
-		s.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
+		section.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
@@ -135,9 +135,9 @@ func (b *builder) plan() *page.Section {
 		if len(shares) > limit {
 			t.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
 		}
-		s.Tables = append(s.Tables, t)
+		section.Tables = append(section.Tables, t)
 	}
-	return s
+	return section
 }
 
 // times lists how long the phases took.

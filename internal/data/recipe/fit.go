@@ -156,12 +156,12 @@ func typed(name string, at int) string {
 // reports; reports are in the order of the columns.
 func (f *fitting) readAll() (read []candidate, reports []fitting, err error) {
 	for at, role := range f.roles {
-		candidate := candidate{at: at, role: role, asked: role != undecided}
+		found := candidate{at: at, role: role, asked: role != undecided}
 		if role == undecided && len(f.options.Only) == 0 {
-			candidate.role = feature
+			found.role = feature
 		}
-		if candidate.role == feature || candidate.role == category || candidate.role == kept {
-			read = append(read, candidate)
+		if found.role == feature || found.role == category || found.role == kept {
+			read = append(read, found)
 		}
 	}
 	reports = make([]fitting, len(read))
