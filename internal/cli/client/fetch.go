@@ -75,14 +75,14 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 		}
 	}
 	for _, s := range outcome.Result.GetKSelection().GetScores() {
-		one := &Outcome{}
-		if err := c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, one); err != nil {
+		labeled := &Outcome{}
+		if err := c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, labeled); err != nil {
 			return nil, err
 		}
 		if outcome.KLabels == nil {
 			outcome.KLabels = map[int][]int32{}
 		}
-		outcome.KLabels[int(s.GetK())] = one.Labels
+		outcome.KLabels[int(s.GetK())] = labeled.Labels
 	}
 	return outcome, nil
 }
